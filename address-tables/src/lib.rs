@@ -1,0 +1,1 @@
+//! Which guest memory is shared, where it lies, and what of it is outstanding.

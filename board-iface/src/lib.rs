@@ -1,0 +1,1 @@
+//! gil's board agent: runs forwarded GPU calls on a real device.

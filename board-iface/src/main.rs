@@ -1,0 +1,3 @@
+//! gil's board agent: runs forwarded GPU calls on a real device.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! gil for QEMU: a TCG plugin over gil-host.

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0-only */
+/*
+ * gil: the border between a guest program, the kernel module gil.ko and the
+ * host interface inside the simulator.
+ *
+ * This header is the one truth for both layouts:
+ *   - the ioctls of /dev/gil (guest library <-> driver), and
+ *   - the mailbox (driver <-> host interface), which lies in guest RAM and is
+ *     named to the simulator by its guest physical address.
+ * The Rust mirrors are compared with it by tests that compile it.
+ *
+ * All fields are little-endian; sizes and offsets do not depend on the width
+ * of a pointer. "gpa" is a guest physical address. Times called _ns are the
+ * guest's CLOCK_MONOTONIC in nanoseconds.
+ */
+#ifndef GIL_UAPI_H
+#define GIL_UAPI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define GIL_ABI_VERSION 1
+#define GIL_DEVICE_NAME "gil"
+
+/* Bounds. What is larger travels in regions. */
+#define GIL_REQUEST_MAX 8192u /* bytes of envelopes in one submission */
+#define GIL_REPLY_MAX 8192u   /* bytes of answer, without regions */
+#define GIL_REGIONS_MAX 64u   /* regions in one submission */
+
+/* gil_region.dir, gil_mbox_region.dir */
+#define GIL_DIR_IN 1u    /* the board reads it: captured at submission */
+#define GIL_DIR_OUT 2u   /* the board writes it */
+#define GIL_DIR_INOUT 3u /* both */
+
+/* gil_submit.status, gil_mailbox.status */
+#define GIL_STATUS_OK 0u
+/* An observation, or a submission whose regions overlap with an outstanding
+ * output, needs an operation that is not resolved yet. Nothing was executed.
+ * Sleep with GIL_WAIT_PROGRESS, then submit again. */
+#define GIL_STATUS_UNRESOLVED 1u
+#define GIL_STATUS_BAD_MAILBOX 2u /* the host refused the mailbox */
+#define GIL_STATUS_BAD_REQUEST 3u /* an envelope that does not decode, or a call the board refused */
+#define GIL_STATUS_LOST 4u        /* the board, or this session on it, is gone */
+#define GIL_STATUS_DUPLICATE 5u   /* this sequence number was executed before; nothing was executed now */
+#define GIL_STATUS_UNSEEN 0xffffffffu /* preset by the driver: nobody answered the doorbell */
+
+/* gil_submit.wait_kind, gil_wait.kind */
+#define GIL_WAIT_NONE 0u     /* no delay */
+#define GIL_WAIT_SLEEP 1u    /* GPU work: the thread sleeps until the deadline */
+#define GIL_WAIT_OCCUPY 2u   /* CPU work: the vCPU is occupied until the deadline */
+#define GIL_WAIT_PROGRESS 3u /* sleep until the session's progress exceeds gil_wait.progress */
+
+/* gil_submit.flags, gil_mailbox.flags (host -> guest) */
+#define GIL_FLAG_PROGRESS 1u /* mailbox: operations were resolved; the driver wakes GIL_WAIT_PROGRESS sleepers */
+#define GIL_FLAG_COLLECT 2u  /* output becomes due by the deadline: after the wait, collect it (GIL_WAIT_COLLECT) */
+#define GIL_FLAG_HOLD 4u     /* mailbox: keep this submission's out regions pinned until its number is released */
+#define GIL_FLAG_MORE 8u     /* mailbox: more numbers are released than fit; collect again */
+#define GIL_FLAG_PENDING 16u /* the submitted operation is accepted and not resolved yet */
+
+/* gil_wait.flags */
+#define GIL_WAIT_COLLECT 1u /* ring a COLLECT doorbell when the deadline has passed */
+
+struct gil_region {
+	__u64 addr; /* user virtual address */
+	__u64 len;  /* bytes, not 0 */
+	__u32 dir;  /* GIL_DIR_* */
+	__u32 reserved;
+};
+
+/*
+ * GIL_IOC_SUBMIT. The request is one or more envelopes, each behind its length
+ * as a __u32; all but the last are posts and get no answer. Never sleeps for a
+ * deadline. A submission that returned 0 was handed to the host exactly once.
+ *
+ * Errors: EPERM (not the process that opened the device), EINVAL (a bound
+ * above was exceeded, or an unknown field is set), EFAULT (a region or buffer
+ * is not accessible), ENOMEM, ENODEV (no simulator answers the doorbell).
+ */
+struct gil_submit {
+	__u64 request;      /* user address */
+	__u64 reply;        /* user address */
+	__u64 regions;      /* user address of struct gil_region[region_count] */
+	__u32 request_len;
+	__u32 reply_cap;
+	__u32 region_count;
+	__u32 reserved;
+	/* out */
+	__u32 status;       /* GIL_STATUS_* */
+	__u32 reply_len;
+	__u64 deadline_ns;
+	__u64 now_ns;       /* when the doorbell rang */
+	__u64 progress;     /* the session's progress before the doorbell rang */
+	__u32 wait_kind;    /* GIL_WAIT_* */
+	__u32 flags;        /* GIL_FLAG_COLLECT, GIL_FLAG_PENDING */
+};
+
+/*
+ * GIL_IOC_WAIT. Restartable: a signal interrupts it with EINTR (or restarts
+ * it), and calling it again with the same arguments is right.
+ */
+struct gil_wait {
+	__u64 deadline_ns;
+	__u64 progress; /* with GIL_WAIT_PROGRESS */
+	__u32 kind;     /* GIL_WAIT_* */
+	__u32 flags;
+};
+
+struct gil_info {
+	__u32 abi_version;
+	__u32 reserved;
+	__u64 session;
+};
+
+#define GIL_IOC_MAGIC 'g'
+#define GIL_IOC_INFO _IOR(GIL_IOC_MAGIC, 0x01, struct gil_info)
+#define GIL_IOC_SUBMIT _IOWR(GIL_IOC_MAGIC, 0x02, struct gil_submit)
+#define GIL_IOC_WAIT _IOW(GIL_IOC_MAGIC, 0x03, struct gil_wait)
+
+/* ---- driver <-> host interface --------------------------------------- */
+
+#define GIL_MAILBOX_MAGIC 0x424d4c47u /* "GLMB" */
+
+/* The marker: mov x27, x27. A no-op; counts only at kernel addresses, with the
+ * mailbox's gpa in x0. */
+#define GIL_MARKER_A64 0xaa1b03fbu
+
+/* gil_mailbox.kind */
+#define GIL_MBOX_OPEN 1u    /* a session begins; session, process, pointer_bits */
+#define GIL_MBOX_SUBMIT 2u
+#define GIL_MBOX_COLLECT 3u /* deliver what is due, release what is delivered */
+#define GIL_MBOX_CLOSE 4u   /* the session ends: the host forgets every region at once */
+
+struct gil_extent {
+	__u64 gpa;
+	__u64 len; /* bytes; contiguous neighbours are merged */
+};
+
+#define GIL_EXTENTS_PER_PAGE 255u
+
+/* One page, 4096 bytes, page-aligned. Pages are chained. */
+struct gil_extent_page {
+	__u64 next;  /* gpa of the next page, or 0 */
+	__u32 count; /* of extent[] */
+	__u32 reserved;
+	struct gil_extent extent[GIL_EXTENTS_PER_PAGE];
+};
+
+struct gil_mbox_region {
+	__u64 len;     /* bytes; equals the sum of its extents */
+	__u64 extents; /* gpa of the first struct gil_extent_page */
+	__u32 dir;     /* GIL_DIR_* */
+	__u32 reserved;
+};
+
+#define GIL_RELEASED_MAX 16u
+
+struct gil_mailbox {
+	/* driver -> host */
+	__u32 magic;        /*   0: GIL_MAILBOX_MAGIC */
+	__u32 version;      /*   4: GIL_ABI_VERSION */
+	__u64 session;      /*   8: unique since boot, never 0 */
+	__u64 seq;          /*  16: from 1, unique in the session */
+	__u32 kind;         /*  24: GIL_MBOX_* */
+	__u32 pointer_bits; /*  28: 32 or 64, of the program */
+	__u32 process;      /*  32: guest process id */
+	__u32 thread;       /*  36: guest thread id */
+	__u64 now_ns;       /*  40: CLOCK_MONOTONIC at the doorbell */
+	__u64 now_counter;  /*  48: virtual counter (CNTVCT) at the same instant */
+	__u32 counter_hz;   /*  56: its frequency */
+	__u32 region_count; /*  60 */
+	__u64 regions;      /*  64: gpa of struct gil_mbox_region[region_count] */
+	__u64 request;      /*  72: gpa, contiguous */
+	__u64 reply;        /*  80: gpa, contiguous */
+	__u32 request_len;  /*  88 */
+	__u32 reply_cap;    /*  92 */
+	/* host -> driver */
+	__u32 status;       /*  96: GIL_STATUS_*, preset to GIL_STATUS_UNSEEN */
+	__u32 reply_len;    /* 100 */
+	__u64 deadline_ns;  /* 104 */
+	__u32 wait_kind;    /* 112: GIL_WAIT_* */
+	__u32 flags;        /* 116: GIL_FLAG_* */
+	__u32 released_count; /* 120 */
+	__u32 reserved;     /* 124 */
+	__u64 released[GIL_RELEASED_MAX]; /* 128: numbers whose held regions may be unpinned */
+};                          /* 256 bytes */
+
+#endif

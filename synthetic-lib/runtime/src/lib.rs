@@ -1,0 +1,1 @@
+//! What gil's guest libraries share: the device, submissions, waits, handles, fork.

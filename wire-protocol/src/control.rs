@@ -1,0 +1,70 @@
+//! Calls of API 0: the guest's init speaks to the host interface itself. They
+//! never go to a board and take no simulated time.
+
+use crate::Op;
+use serde::{Deserialize, Serialize};
+
+/// `args`: [`Console`]. Output of the program.
+pub const CONSOLE: Op = Op::new(0, 1);
+/// `args`: [`Started`]. The program is about to be executed.
+pub const STARTED: Op = Op::new(0, 2);
+/// `args`: [`Exited`]. The program ended.
+pub const EXITED: Op = Op::new(0, 3);
+/// `args`: [`Failed`]. The program could not be run.
+pub const FAILED: Op = Op::new(0, 4);
+
+/// The name of a control operation.
+pub fn name(op: Op) -> Option<&'static str> {
+    Some(match op {
+        CONSOLE => "gil_console",
+        STARTED => "gil_started",
+        EXITED => "gil_exited",
+        FAILED => "gil_failed",
+        _ => return None,
+    })
+}
+
+/// Which of the program's streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// Output of the program, as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Console<'a> {
+    /// Which stream.
+    pub stream: Stream,
+    /// The bytes.
+    #[serde(borrow)]
+    pub bytes: &'a [u8],
+}
+
+/// The program is about to be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// Its process id.
+    pub process: u32,
+}
+
+/// The program ended, and all it wrote was passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exited {
+    /// Its exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
+}
+
+/// The program could not be run: as `env` has it, 126 (found, not executable)
+/// or 127 (not found); 125 for anything else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Exit code for `gil run`.
+    pub code: u8,
+    /// One sentence.
+    pub reason: String,
+}

@@ -1,0 +1,235 @@
+//! A call as the driver, the simulators and the host interface see it: numbers
+//! they do not interpret, and bytes they pass on.
+
+use crate::Op;
+use serde::{Deserialize, Serialize};
+
+/// What a call means for time. Not what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Class {
+    /// Asks; changes nothing.
+    Query,
+    /// Runs to its end before it returns. If it signals an event (a user
+    /// event set by the program), the event completes at its end.
+    Sync,
+    /// Needs no answer: the guest found every synchronous error itself.
+    Post,
+    /// Puts an operation on a queue's timeline.
+    Enqueue,
+    /// Waits for the events in `waits`, or for all of `queue` so far. Answered
+    /// from the timeline; never goes to the board.
+    Wait,
+    /// Asks how far the events in `waits` are. Answered from the timeline;
+    /// never goes to the board.
+    Poll,
+}
+
+/// Part of a device that an operation occupies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Engine {
+    /// Kernels; also what has no engine of its own.
+    #[default]
+    Compute,
+    /// Copies to the device.
+    CopyIn,
+    /// Copies from the device.
+    CopyOut,
+    /// Takes no device time: markers, barriers.
+    None,
+}
+
+/// A command queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Its handle.
+    pub id: u64,
+    /// Whether each operation waits for the one before.
+    pub in_order: bool,
+    /// The device whose engines it uses (a handle).
+    pub device: u64,
+}
+
+/// One call on its way from the guest's library to the host interface.
+///
+/// In a submission each envelope stands behind its length as a `u32`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Envelope<'a> {
+    /// Which entry point.
+    pub op: Op,
+    /// What it means for time.
+    pub class: Class,
+    /// The guest's counter when the program entered the library.
+    pub entry: u64,
+    /// The queue it works on or waits for.
+    pub queue: Option<Queue>,
+    /// The engine an enqueued operation occupies.
+    pub engine: Engine,
+    /// Whether an enqueue returns only when its operation is complete.
+    pub blocking: bool,
+    /// Event numbers it waits for.
+    pub waits: Vec<u64>,
+    /// The event number it signals. Every enqueue has one.
+    pub signals: Option<u64>,
+    /// Whether the program holds that event; if not, nobody will ever ask for
+    /// it by number but the envelope's own sender.
+    pub observable: bool,
+    /// An event number that nobody will ask for any more.
+    pub retires: Option<u64>,
+    /// How many of the submission's regions are this envelope's, in order.
+    pub regions: u32,
+    /// The generated argument type, encoded. Opaque here.
+    #[serde(borrow)]
+    pub args: &'a [u8],
+}
+
+/// Where an operation is at the moment of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Known, and not yet started for lack of a dependency or of the engine.
+    Queued,
+    /// Its dependencies are met; it has not started.
+    Submitted,
+    /// It started.
+    Running,
+    /// It ended.
+    Complete,
+}
+
+/// What the timeline says of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The event's number.
+    pub event: u64,
+    /// Where it is now.
+    pub state: State,
+    /// 0, or the operation's error. Known only when it is resolved.
+    pub status: i32,
+    /// When the call that enqueued it was entered, guest nanoseconds.
+    pub queued_ns: u64,
+    /// When it was submitted, guest nanoseconds.
+    pub submitted_ns: u64,
+    /// When it starts, guest nanoseconds; 0 while unresolved.
+    pub start_ns: u64,
+    /// When it ends, guest nanoseconds; 0 while unresolved.
+    pub end_ns: u64,
+}
+
+/// The host's answer to a submission.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer<'a> {
+    /// The generated reply type, encoded; empty for `Wait` and `Poll`.
+    #[serde(borrow)]
+    pub result: &'a [u8],
+    /// For `Wait` and `Poll`: one for each event in `waits`.
+    pub observed: Vec<Observation>,
+}
+
+/// Bytes that are no sequence of envelopes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// A length runs past the end.
+    #[error("an envelope of {len} bytes at offset {at} runs past the request's {total} bytes")]
+    Length {
+        /// Offset of the length.
+        at: usize,
+        /// The length.
+        len: usize,
+        /// Bytes of the request.
+        total: usize,
+    },
+    /// An envelope does not decode.
+    #[error("the envelope at offset {at} does not decode: {error}")]
+    Decode {
+        /// Offset of the envelope.
+        at: usize,
+        /// Why.
+        error: postcard::Error,
+    },
+    /// There is none.
+    #[error("a submission without an envelope")]
+    Empty,
+}
+
+/// Appends one envelope, behind its length.
+///
+/// # Panics
+/// Never for envelopes below 4 GiB; serialising to memory does not fail.
+pub fn push(envelope: &Envelope<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let body = std::mem::take(out);
+    *out = postcard::to_extend(envelope, body).expect("serialising to memory");
+    let len = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&len.to_le_bytes());
+}
+
+/// Reads a submission's envelopes.
+///
+/// # Errors
+/// [`EnvelopeError`] with the offset of what is wrong.
+pub fn parse(request: &[u8]) -> Result<Vec<Envelope<'_>>, EnvelopeError> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < request.len() {
+        let rest = &request[at..];
+        let past_end = |len| EnvelopeError::Length {
+            at,
+            len,
+            total: request.len(),
+        };
+        let (len, rest) = rest.split_first_chunk::<4>().ok_or(past_end(4))?;
+        let len = u32::from_le_bytes(*len) as usize;
+        let bytes = rest.get(..len).ok_or(past_end(len))?;
+        all.push(postcard::from_bytes(bytes).map_err(|error| EnvelopeError::Decode { at, error })?);
+        at += 4 + len;
+    }
+    if all.is_empty() {
+        return Err(EnvelopeError::Empty);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample(args: &[u8]) -> Envelope<'_> {
+        Envelope {
+            op: Op::new(1, 2),
+            class: Class::Enqueue,
+            entry: 99,
+            queue: Some(Queue {
+                id: 5,
+                in_order: true,
+                device: 1,
+            }),
+            engine: Engine::CopyIn,
+            blocking: true,
+            waits: vec![1, 2, 3],
+            signals: Some(7),
+            observable: false,
+            retires: None,
+            regions: 1,
+            args,
+        }
+    }
+
+    #[test]
+    fn round_trip() {
+        let mut bytes = Vec::new();
+        push(&sample(b"one"), &mut bytes);
+        push(&sample(b"two"), &mut bytes);
+        assert_eq!(parse(&bytes).unwrap(), vec![sample(b"one"), sample(b"two")]);
+        assert_eq!(parse(&[]), Err(EnvelopeError::Empty));
+        bytes.pop();
+        assert!(matches!(parse(&bytes), Err(EnvelopeError::Length { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_parse_or_fail(bytes: Vec<u8>) {
+            let _ = parse(&bytes);
+        }
+    }
+}

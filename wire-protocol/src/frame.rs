@@ -1,0 +1,120 @@
+//! A frame: `header_len: u32`, `payload_len: u64` (both little-endian), the
+//! header (one postcard message), the payload (raw region bytes, in the order
+//! the header lists them). Every length is bounded before it is believed.
+
+/// Bytes before the header.
+pub const PREFIX_LEN: usize = 12;
+/// Largest header accepted.
+pub const MAX_HEADER: u32 = 1 << 20;
+/// Largest payload accepted: 64 GiB, more than any guest's RAM here.
+pub const MAX_PAYLOAD: u64 = 1 << 36;
+
+/// The two lengths of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Bytes of the header.
+    pub header_len: u32,
+    /// Bytes of the payload.
+    pub payload_len: u64,
+}
+
+/// A frame that is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The header would be too long.
+    #[error("a frame header of {0} bytes exceeds the bound of {MAX_HEADER}")]
+    Header(u64),
+    /// The payload would be too long.
+    #[error("a frame payload of {0} bytes exceeds the bound of {MAX_PAYLOAD}")]
+    Payload(u64),
+    /// The header's bytes are no message.
+    #[error("a frame header does not decode: {0}")]
+    Decode(#[from] postcard::Error),
+}
+
+impl Prefix {
+    /// The bytes to send.
+    pub fn encode(self) -> [u8; PREFIX_LEN] {
+        let mut out = [0; PREFIX_LEN];
+        out[..4].copy_from_slice(&self.header_len.to_le_bytes());
+        out[4..].copy_from_slice(&self.payload_len.to_le_bytes());
+        out
+    }
+
+    /// Reads and bounds a peer's lengths.
+    ///
+    /// # Errors
+    /// [`FrameError::Header`] or [`FrameError::Payload`] with the length that
+    /// is out of bounds.
+    pub fn decode(bytes: &[u8; PREFIX_LEN]) -> Result<Self, FrameError> {
+        let header_len = u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"));
+        let payload_len = u64::from_le_bytes(bytes[4..].try_into().expect("8 bytes"));
+        if header_len > MAX_HEADER {
+            return Err(FrameError::Header(header_len.into()));
+        }
+        if payload_len > MAX_PAYLOAD {
+            return Err(FrameError::Payload(payload_len));
+        }
+        Ok(Self {
+            header_len,
+            payload_len,
+        })
+    }
+}
+
+/// Appends prefix and header of a frame to `out`; the payload follows by the
+/// caller's own means, so that region bytes need not be copied here.
+///
+/// # Errors
+/// [`FrameError`] if the message or the payload exceeds a bound.
+pub fn begin(
+    message: &impl serde::Serialize,
+    payload_len: u64,
+    out: &mut Vec<u8>,
+) -> Result<(), FrameError> {
+    let start = out.len();
+    out.extend_from_slice(&[0; PREFIX_LEN]);
+    let body = std::mem::take(out);
+    *out = postcard::to_extend(message, body)?;
+    let header_len = (out.len() - start - PREFIX_LEN) as u64;
+    if header_len > MAX_HEADER.into() {
+        return Err(FrameError::Header(header_len));
+    }
+    if payload_len > MAX_PAYLOAD {
+        return Err(FrameError::Payload(payload_len));
+    }
+    let prefix = Prefix {
+        header_len: header_len as u32,
+        payload_len,
+    };
+    out[start..start + PREFIX_LEN].copy_from_slice(&prefix.encode());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_prefix_decodes_or_is_bounded(bytes: [u8; PREFIX_LEN]) {
+            if let Ok(prefix) = Prefix::decode(&bytes) {
+                prop_assert!(prefix.header_len <= MAX_HEADER);
+                prop_assert!(prefix.payload_len <= MAX_PAYLOAD);
+                prop_assert_eq!(prefix.encode(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn begin_writes_what_decode_reads() {
+        let mut out = b"before".to_vec();
+        begin(&("header", 7u32), 1234, &mut out).unwrap();
+        let prefix = Prefix::decode(out[6..6 + PREFIX_LEN].try_into().unwrap()).unwrap();
+        assert_eq!(prefix.payload_len, 1234);
+        assert_eq!(prefix.header_len as usize, out.len() - 6 - PREFIX_LEN);
+        let (text, number): (&str, u32) = postcard::from_bytes(&out[6 + PREFIX_LEN..]).unwrap();
+        assert_eq!((text, number), ("header", 7));
+    }
+}

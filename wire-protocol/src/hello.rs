@@ -1,0 +1,147 @@
+//! The handshake: both sides send 64 bytes, read the other's, and refuse a
+//! mismatch in one sentence that gives both values. The layout never changes,
+//! so that every version can read every other's.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | magic, `gil-wire` |
+//! | 8 | 4 | protocol version |
+//! | 12 | 4 | reserved, 0 |
+//! | 16 | 8 | capabilities, a bit set |
+//! | 24 | 32 | hash of the API descriptions both sides were generated from |
+//! | 56 | 8 | reserved, 0 |
+
+/// First bytes of every connection.
+pub const MAGIC: [u8; 8] = *b"gil-wire";
+/// Version of everything in this crate that is not generated.
+pub const PROTOCOL_VERSION: u32 = 1;
+/// Bytes of a hello.
+pub const HELLO_LEN: usize = 64;
+
+/// One side's first message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Protocol version the sender speaks.
+    pub version: u32,
+    /// What the sender can do beyond the version; unknown bits are ignored.
+    pub capabilities: u64,
+    /// Hash of `api/*.toml`.
+    pub spec_hash: [u8; 32],
+}
+
+/// Why a handshake was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HelloError {
+    /// The peer is no gil at all.
+    #[error("the peer does not speak gil's protocol (it began with {0:02x?}): check the address")]
+    Magic([u8; 8]),
+    /// Another protocol version.
+    #[error(
+        "the peer speaks gil protocol version {theirs}, this side speaks {ours}: use the same gil release on both"
+    )]
+    Version {
+        /// This side's version.
+        ours: u32,
+        /// The peer's version.
+        theirs: u32,
+    },
+    /// Other API descriptions.
+    #[error(
+        "the peer was built from other API descriptions (theirs {theirs}, ours {ours}): use the same gil release on both"
+    )]
+    Spec {
+        /// First bytes of this side's hash, in hexadecimal.
+        ours: String,
+        /// First bytes of the peer's hash, in hexadecimal.
+        theirs: String,
+    },
+}
+
+impl Hello {
+    /// What this build says.
+    pub const fn ours() -> Self {
+        Self {
+            version: PROTOCOL_VERSION,
+            capabilities: 0,
+            spec_hash: crate::generated::SPEC_HASH,
+        }
+    }
+
+    /// The bytes to send.
+    pub fn encode(&self) -> [u8; HELLO_LEN] {
+        let mut out = [0; HELLO_LEN];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..12].copy_from_slice(&self.version.to_le_bytes());
+        out[16..24].copy_from_slice(&self.capabilities.to_le_bytes());
+        out[24..56].copy_from_slice(&self.spec_hash);
+        out
+    }
+
+    /// Reads the peer's bytes.
+    ///
+    /// # Errors
+    /// [`HelloError::Magic`] if they do not begin as gil's do.
+    pub fn decode(bytes: &[u8; HELLO_LEN]) -> Result<Self, HelloError> {
+        let field = |at: usize, len: usize| &bytes[at..at + len];
+        let magic: [u8; 8] = field(0, 8).try_into().expect("8 bytes");
+        if magic != MAGIC {
+            return Err(HelloError::Magic(magic));
+        }
+        Ok(Self {
+            version: u32::from_le_bytes(field(8, 4).try_into().expect("4 bytes")),
+            capabilities: u64::from_le_bytes(field(16, 8).try_into().expect("8 bytes")),
+            spec_hash: field(24, 32).try_into().expect("32 bytes"),
+        })
+    }
+
+    /// Compares the peer's hello with this side's.
+    ///
+    /// # Errors
+    /// [`HelloError`] says what differs.
+    pub fn accept(&self, theirs: &Self) -> Result<(), HelloError> {
+        if self.version != theirs.version {
+            return Err(HelloError::Version {
+                ours: self.version,
+                theirs: theirs.version,
+            });
+        }
+        if self.spec_hash != theirs.spec_hash {
+            return Err(HelloError::Spec {
+                ours: short_hex(&self.spec_hash),
+                theirs: short_hex(&theirs.spec_hash),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn short_hex(hash: &[u8; 32]) -> String {
+    hash[..6].iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_mismatches() {
+        let ours = Hello::ours();
+        assert_eq!(Hello::decode(&ours.encode()), Ok(ours));
+        let newer = Hello {
+            version: 99,
+            ..ours
+        };
+        let message = ours.accept(&newer).unwrap_err().to_string();
+        assert!(
+            message.contains("99") && message.contains("speaks 1"),
+            "{message}"
+        );
+        let mut other = ours;
+        other.spec_hash[0] ^= 0xff;
+        assert!(matches!(ours.accept(&other), Err(HelloError::Spec { .. })));
+        assert!(matches!(
+            Hello::decode(&[7; HELLO_LEN]),
+            Err(HelloError::Magic(_))
+        ));
+    }
+}

@@ -1,0 +1,65 @@
+//! What travels between the guest's libraries, the host interface and the
+//! board agent. No I/O: callers move the bytes, this crate gives them meaning.
+//!
+//! | module | between | what |
+//! |---|---|---|
+//! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, spec hash |
+//! | [`frame`] | host ↔ board | lengths before every message, bounded |
+//! | [`message`] | host ↔ board | the messages themselves |
+//! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
+//! | [`call`] | guest ↔ board | building blocks of the generated argument types |
+//! | [`control`] | guest's init → host | calls that the host interface answers itself |
+//! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
+//! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod control;
+pub mod envelope;
+pub mod frame;
+pub mod generated;
+pub mod hello;
+pub mod message;
+pub mod monitor;
+
+/// Number of an entry point: the API's number in the upper half, the entry's in
+/// the lower. Numbers are never reused (`api/*.toml`).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct Op(pub u32);
+
+impl Op {
+    /// The operation `entry` of API `api`.
+    pub const fn new(api: u16, entry: u16) -> Self {
+        Self(((api as u32) << 16) | entry as u32)
+    }
+
+    /// The API's number; 0 is [`control`].
+    pub const fn api(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    /// The entry's number within its API.
+    pub const fn entry(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// The entry point's name, if this build knows it.
+    pub fn name(self) -> Option<&'static str> {
+        match self.api() {
+            0 => control::name(self),
+            _ => generated::name(self),
+        }
+    }
+}
+
+impl std::fmt::Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "op {:#010x}", self.0),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The messages of a connection. One connection is one session: the board's
+//! side of one guest address space.
+
+use crate::Op;
+use serde::{Deserialize, Serialize};
+
+/// Which way a region's bytes go, seen from the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum Direction {
+    /// The board reads it.
+    In = 1,
+    /// The board writes it.
+    Out = 2,
+    /// Both.
+    InOut = 3,
+}
+
+impl Direction {
+    /// From the number in the driver's structures.
+    pub const fn from_raw(raw: u32) -> Option<Self> {
+        match raw {
+            1 => Some(Self::In),
+            2 => Some(Self::Out),
+            3 => Some(Self::InOut),
+            _ => None,
+        }
+    }
+
+    /// Whether bytes travel to the board.
+    pub const fn is_in(self) -> bool {
+        !matches!(self, Self::Out)
+    }
+
+    /// Whether bytes come back.
+    pub const fn is_out(self) -> bool {
+        !matches!(self, Self::In)
+    }
+}
+
+/// A pointer argument's memory in the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionDesc {
+    /// Bytes.
+    pub len: u64,
+    /// Which way they go.
+    pub dir: Direction,
+}
+
+/// Host to board.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Request<'a> {
+    /// A session begins. Answered by [`Reply::Opened`].
+    Open {
+        /// Guest process, for logs.
+        process: u32,
+        /// 32 or 64: width of the guest program's pointers.
+        pointer_bits: u32,
+    },
+    /// One call. Payload: the bytes of the regions that go in, in order.
+    Call {
+        /// The submission's number; a post shares its submission's.
+        seq: u64,
+        /// Which entry point.
+        op: Op,
+        /// The guest thread.
+        thread: u32,
+        /// Whether [`Reply::Done`] is wanted. Posts get none.
+        answer: bool,
+        /// The generated argument type, encoded.
+        #[serde(borrow)]
+        args: &'a [u8],
+        /// The regions, `In` and `InOut` bytes in the payload.
+        regions: Vec<RegionDesc>,
+    },
+    /// A round trip that runs nothing. Answered by [`Reply::Pong`].
+    Ping {
+        /// Returned as it came.
+        nonce: u64,
+    },
+    /// What the board has. Answered by [`Reply::Devices`].
+    Devices,
+    /// The session ends; everything it made is released.
+    Close,
+}
+
+/// How an operation that the board enqueued ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The call that enqueued it.
+    pub seq: u64,
+    /// Nanoseconds on the device, from its own timers.
+    pub duration_ns: u64,
+    /// 0, or the API's negative error code.
+    pub status: i32,
+    /// Bytes of each of the call's out regions, in order, that follow in the
+    /// payload. Empty for an operation without output.
+    pub out: Vec<u64>,
+}
+
+/// How a call ended on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CallStatus {
+    /// It ran; the result says how.
+    Ran,
+    /// It was not run: the arguments do not decode or name what is not there.
+    Refused,
+    /// The device or its driver is gone; the session is over.
+    Lost,
+}
+
+/// Board to host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply<'a> {
+    /// The session is open.
+    Opened,
+    /// A call's answer. Payload: first the bytes of the call's own out regions
+    /// (`out`), then those of each report, in order.
+    Done {
+        /// The call's number.
+        seq: u64,
+        /// How it ended.
+        status: CallStatus,
+        /// The generated reply type, encoded; empty unless it ran.
+        #[serde(borrow)]
+        result: &'a [u8],
+        /// Nanoseconds the API's function itself took on the board's CPU.
+        cpu_ns: u64,
+        /// Nanoseconds from the decoded request to the encoded reply, on the
+        /// board's clock: what the host subtracts from its own waiting.
+        busy_ns: u64,
+        /// Bytes of each out region of this call that follow now; a region
+        /// whose bytes come with a later report, or that the call left
+        /// untouched, has 0.
+        out: Vec<u64>,
+        /// Operations that ended, this call's own included.
+        reports: Vec<Report>,
+    },
+    /// [`Request::Ping`]'s number.
+    Pong {
+        /// As it came.
+        nonce: u64,
+    },
+    /// What the board has, a line a device.
+    Devices {
+        /// One description a device.
+        devices: Vec<DeviceInfo>,
+    },
+    /// The connection ends; one sentence says why.
+    Refused {
+        /// For the user.
+        reason: String,
+    },
+}
+
+/// A device as `gil ping` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// The API through which it is reached, such as `OpenCL`.
+    pub api: String,
+    /// The platform's name.
+    pub platform: String,
+    /// The device's name.
+    pub name: String,
+    /// The driver's version.
+    pub version: String,
+}

@@ -1,0 +1,3 @@
+//! The project's tasks: gen, ci, dist, guest.
+
+fn main() {}
