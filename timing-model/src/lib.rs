@@ -1,1 +1,128 @@
-//! The simulated GPU's timeline: when each operation starts and ends in simulated time.
+//! The simulated GPU's timeline: when each operation starts and ends in
+//! simulated time. Pure functions over numbers: no clock is read here, and
+//! nothing waits.
+//!
+//! All times are nanoseconds of the guest's monotonic clock. An operation
+//! starts when its submission, its dependencies and its engine allow, and lasts
+//! what the board's device timers measured:
+//!
+//! ```text
+//! start = max(submit, end of every waited event, end of the queue's operation
+//!             before it (in order), end of the engine's last published one)
+//! end   = start + duration
+//! ```
+//!
+//! This is the strict mode: every operation's duration is known when it is
+//! enqueued, unless it waits for an event that the program has yet to set.
+//! Engines serve operations in the order in which their intervals become
+//! known. A published interval is never revised.
+#![forbid(unsafe_code)]
+
+mod timeline;
+
+pub use timeline::{MAX_UNRESOLVED, Timeline};
+
+/// Number of an event; every operation has one.
+pub type Event = u64;
+
+/// Part of a device that one operation occupies at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Kernels, and what has no engine of its own.
+    #[default]
+    Compute,
+    /// Copies to the device.
+    CopyIn,
+    /// Copies from the device.
+    CopyOut,
+    /// Occupies nothing: markers, barriers.
+    None,
+}
+
+/// The queue an operation was put on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRef {
+    /// The queue's number.
+    pub id: u64,
+    /// Whether each operation waits for the one before.
+    pub in_order: bool,
+    /// The device whose engines it uses.
+    pub device: u64,
+}
+
+/// An operation as it is enqueued.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// The event it signals.
+    pub event: Event,
+    /// When the program entered the call.
+    pub entry_ns: u64,
+    /// When the operation was submitted: no earlier than `entry_ns`.
+    pub submit_ns: u64,
+    /// Where it was put.
+    pub queue: Option<QueueRef>,
+    /// What it occupies.
+    pub engine: Engine,
+    /// What it waits for. Events that are not known are taken for user events
+    /// not yet set.
+    pub waits: Vec<Event>,
+    /// Whether anyone will ask for its event. If not, it is forgotten as soon
+    /// as its interval is known.
+    pub observable: bool,
+}
+
+/// When an operation runs. Never revised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// When the call that enqueued it was entered.
+    pub queued_ns: u64,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// When it starts.
+    pub start_ns: u64,
+    /// When it ends.
+    pub end_ns: u64,
+    /// 0, or the API's negative error code.
+    pub status: i32,
+}
+
+/// What is known of an operation, for a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// When the call that enqueued it was entered.
+    pub queued_ns: u64,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// When all it waits for has ended, once that is known.
+    pub ready_ns: Option<u64>,
+    /// When it runs, once that is known.
+    pub interval: Option<Interval>,
+}
+
+/// When all operations put on a queue so far have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueEnd {
+    /// At this time; 0 for a queue that never had one.
+    Resolved(u64),
+    /// Not known: something on it waits for what the program has yet to cause.
+    Unresolved,
+}
+
+/// What the timeline refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimelineError {
+    /// An event's number is in use.
+    #[error("event {0} is on the timeline already: every operation needs an event of its own")]
+    Duplicate(Event),
+    /// A report names an event that no operation signals.
+    #[error("event {0} is not on the timeline: the board reported an operation nobody enqueued")]
+    Unknown(Event),
+    /// A second report for the same event.
+    #[error("event {0} was resolved already: a published interval is never revised")]
+    Revised(Event),
+    /// Too much is unresolved.
+    #[error(
+        "{0} operations wait for events that the program has not set, the bound is {MAX_UNRESOLVED}"
+    )]
+    TooMany(usize),
+}

@@ -1,0 +1,244 @@
+/// One range of guest RAM, and where it lies in the memory that the simulator
+/// shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RamRange {
+    /// Guest physical address of its first byte.
+    pub gpa: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Offset of its first byte in the backing.
+    pub offset: u64,
+}
+
+/// Contiguous bytes of the backing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Offset in the backing.
+    pub offset: u64,
+    /// Bytes, not 0.
+    pub len: u64,
+}
+
+/// An address that is not RAM, or a table that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RamError {
+    /// Outside every range.
+    #[error("guest physical memory {gpa:#x} (+{len:#x}) is not RAM")]
+    Outside {
+        /// First address that is not RAM.
+        gpa: u64,
+        /// Bytes wanted from there.
+        len: u64,
+    },
+    /// Address plus length leaves the address space.
+    #[error("guest physical address {gpa:#x} + {len:#x} overflows")]
+    Overflow {
+        /// The address.
+        gpa: u64,
+        /// The length.
+        len: u64,
+    },
+    /// Two ranges claim the same address.
+    #[error("RAM ranges at {first:#x} and {second:#x} overlap: give every range once")]
+    Overlap {
+        /// Start of one.
+        first: u64,
+        /// Start of the other.
+        second: u64,
+    },
+    /// A range without bytes.
+    #[error("the RAM range at {gpa:#x} is empty")]
+    Empty {
+        /// Its address.
+        gpa: u64,
+    },
+}
+
+/// The simulator's RAM, sorted by guest physical address.
+#[derive(Clone, Debug, Default)]
+pub struct RamMap {
+    ranges: Vec<RamRange>,
+}
+
+impl RamMap {
+    /// A table of the given ranges, in any order.
+    ///
+    /// # Errors
+    /// [`RamError`] if ranges are empty, overflow or overlap.
+    pub fn new(mut ranges: Vec<RamRange>) -> Result<Self, RamError> {
+        ranges.sort_by_key(|range| range.gpa);
+        for range in &ranges {
+            if range.len == 0 {
+                return Err(RamError::Empty { gpa: range.gpa });
+            }
+            if range.gpa.checked_add(range.len).is_none()
+                || range.offset.checked_add(range.len).is_none()
+            {
+                let (gpa, len) = (range.gpa, range.len);
+                return Err(RamError::Overflow { gpa, len });
+            }
+        }
+        if let Some(pair) = ranges.windows(2).find(|p| p[0].gpa + p[0].len > p[1].gpa) {
+            let (first, second) = (pair[0].gpa, pair[1].gpa);
+            return Err(RamError::Overlap { first, second });
+        }
+        Ok(Self { ranges })
+    }
+
+    /// The ranges, by address.
+    pub fn ranges(&self) -> &[RamRange] {
+        &self.ranges
+    }
+
+    /// Where `len` bytes from `gpa` lie. They may cross ranges that touch.
+    ///
+    /// # Errors
+    /// [`RamError::Outside`] with the first address that is not RAM,
+    /// [`RamError::Overflow`].
+    pub fn translate(&self, gpa: u64, len: u64) -> Result<Vec<Piece>, RamError> {
+        let mut pieces = Vec::with_capacity(1);
+        self.translate_into(gpa, len, &mut pieces)?;
+        Ok(pieces)
+    }
+
+    /// As [`RamMap::translate`], appending to `pieces`.
+    ///
+    /// # Errors
+    /// As [`RamMap::translate`]; `pieces` may have grown.
+    pub fn translate_into(
+        &self,
+        mut gpa: u64,
+        mut len: u64,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<(), RamError> {
+        gpa.checked_add(len)
+            .ok_or(RamError::Overflow { gpa, len })?;
+        while len > 0 {
+            let range = self.find(gpa).ok_or(RamError::Outside { gpa, len })?;
+            let within = gpa - range.gpa;
+            let piece = Piece {
+                offset: range.offset + within,
+                len: len.min(range.len - within),
+            };
+            gpa += piece.len;
+            len -= piece.len;
+            match pieces.last_mut() {
+                Some(last) if last.offset + last.len == piece.offset => last.len += piece.len,
+                _ => pieces.push(piece),
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, gpa: u64) -> Option<&RamRange> {
+        let after = self.ranges.partition_point(|range| range.gpa <= gpa);
+        let range = self.ranges.get(after.checked_sub(1)?)?;
+        (gpa - range.gpa < range.len).then_some(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn map() -> RamMap {
+        RamMap::new(vec![
+            RamRange {
+                gpa: 0x8000,
+                len: 0x1000,
+                offset: 0x2000,
+            },
+            RamRange {
+                gpa: 0x4000,
+                len: 0x2000,
+                offset: 0,
+            },
+            RamRange {
+                gpa: 0x6000,
+                len: 0x800,
+                offset: 0x5000,
+            },
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn crosses_ranges_that_touch_and_merges() {
+        assert_eq!(
+            map().translate(0x4000, 0x10).unwrap(),
+            vec![Piece {
+                offset: 0,
+                len: 0x10
+            }]
+        );
+        assert_eq!(
+            map().translate(0x5ff0, 0x20).unwrap(),
+            vec![
+                Piece {
+                    offset: 0x1ff0,
+                    len: 0x10
+                },
+                Piece {
+                    offset: 0x5000,
+                    len: 0x10
+                }
+            ]
+        );
+        assert_eq!(
+            map().translate(0x67ff, 2),
+            Err(RamError::Outside {
+                gpa: 0x6800,
+                len: 1
+            })
+        );
+        assert!(matches!(
+            map().translate(u64::MAX, 2),
+            Err(RamError::Overflow { .. })
+        ));
+        assert!(matches!(
+            map().translate(0, 1),
+            Err(RamError::Outside { .. })
+        ));
+    }
+
+    #[test]
+    fn refuses_bad_tables() {
+        let range = |gpa, len| RamRange {
+            gpa,
+            len,
+            offset: 0,
+        };
+        assert!(matches!(
+            RamMap::new(vec![range(0, 10), range(9, 10)]),
+            Err(RamError::Overlap {
+                first: 0,
+                second: 9
+            })
+        ));
+        assert!(matches!(
+            RamMap::new(vec![range(5, 0)]),
+            Err(RamError::Empty { gpa: 5 })
+        ));
+        assert!(matches!(
+            RamMap::new(vec![range(u64::MAX, 2)]),
+            Err(RamError::Overflow { .. })
+        ));
+    }
+
+    proptest! {
+        /// Byte by byte, translation agrees with a linear search.
+        #[test]
+        fn agrees_with_a_linear_search(gpa in 0x3f00u64..0x9100, len in 0u64..0x300) {
+            let map = map();
+            let byte = |at: u64| map.ranges().iter()
+                .find(|r| (r.gpa..r.gpa + r.len).contains(&at))
+                .map(|r| r.offset + at - r.gpa);
+            let expected: Option<Vec<u64>> = (gpa..gpa + len).map(byte).collect();
+            let got = map.translate(gpa, len).ok().map(|pieces| {
+                pieces.iter().flat_map(|p| p.offset..p.offset + p.len).collect::<Vec<_>>()
+            });
+            prop_assert_eq!(got, expected);
+        }
+    }
+}

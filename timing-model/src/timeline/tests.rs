@@ -1,0 +1,208 @@
+use super::*;
+use proptest::prelude::*;
+
+const IN_ORDER: QueueRef = QueueRef {
+    id: 1,
+    in_order: true,
+    device: 0,
+};
+const OUT_OF_ORDER: QueueRef = QueueRef {
+    id: 2,
+    in_order: false,
+    device: 0,
+};
+
+fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operation {
+    Operation {
+        event,
+        entry_ns: submit_ns,
+        submit_ns,
+        queue: Some(queue),
+        engine: Engine::Compute,
+        waits: waits.to_vec(),
+        observable: true,
+    }
+}
+
+fn span(timeline: &Timeline, event: Event) -> (u64, u64) {
+    let interval = timeline.interval(event).expect("resolved");
+    (interval.start_ns, interval.end_ns)
+}
+
+#[test]
+fn in_order_operations_follow_each_other() {
+    let mut timeline = Timeline::new();
+    for (event, submit, duration) in [(1, 100, 50), (2, 110, 30), (3, 500, 20)] {
+        timeline.enqueue(op(event, submit, IN_ORDER, &[])).unwrap();
+        timeline.resolve(event, duration, 0).unwrap();
+    }
+    assert_eq!(span(&timeline, 1), (100, 150));
+    assert_eq!(span(&timeline, 2), (150, 180));
+    assert_eq!(span(&timeline, 3), (500, 520));
+    assert_eq!(timeline.queue_end(1), QueueEnd::Resolved(520));
+    assert_eq!(timeline.newly_resolved(), vec![1, 2, 3]);
+}
+
+#[test]
+fn engines_of_a_device_are_shared_between_queues_and_copies_overlap_kernels() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 0, IN_ORDER, &[])).unwrap();
+    timeline.resolve(1, 100, 0).unwrap();
+    timeline.enqueue(op(2, 10, OUT_OF_ORDER, &[])).unwrap();
+    timeline.resolve(2, 100, 0).unwrap();
+    let copy = Operation {
+        engine: Engine::CopyIn,
+        ..op(3, 20, OUT_OF_ORDER, &[])
+    };
+    timeline.enqueue(copy).unwrap();
+    timeline.resolve(3, 5, 0).unwrap();
+    assert_eq!(span(&timeline, 2), (100, 200));
+    assert_eq!(span(&timeline, 3), (20, 25));
+}
+
+#[test]
+fn a_user_event_holds_what_waits_for_it_and_what_is_behind_it() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 10, IN_ORDER, &[99])).unwrap();
+    timeline.enqueue(op(2, 20, IN_ORDER, &[])).unwrap();
+    assert_eq!(timeline.queue_end(1), QueueEnd::Unresolved);
+    timeline.resolve(2, 7, 0).unwrap();
+    assert_eq!(timeline.interval(2), None, "its predecessor is open");
+    timeline.signal(99, 1000, 0).unwrap();
+    assert_eq!(timeline.interval(1), None, "not measured yet");
+    timeline.resolve(1, 5, 0).unwrap();
+    assert_eq!(span(&timeline, 1), (1000, 1005));
+    assert_eq!(span(&timeline, 2), (1005, 1012));
+    assert_eq!(timeline.newly_resolved(), vec![99, 1, 2]);
+    assert_eq!(timeline.unresolved(), 0);
+}
+
+#[test]
+fn a_published_interval_is_never_revised() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 10, IN_ORDER, &[])).unwrap();
+    timeline.resolve(1, 5, -5).unwrap();
+    assert_eq!(timeline.resolve(1, 6, 0), Err(TimelineError::Revised(1)));
+    assert_eq!(timeline.signal(1, 6, 0), Err(TimelineError::Revised(1)));
+    assert_eq!(
+        timeline.enqueue(op(1, 10, IN_ORDER, &[])),
+        Err(TimelineError::Duplicate(1))
+    );
+    assert_eq!(timeline.resolve(7, 6, 0), Err(TimelineError::Unknown(7)));
+    assert_eq!(timeline.interval(1).unwrap().status, -5);
+}
+
+#[test]
+fn what_nobody_asks_for_is_forgotten_and_still_holds_its_place() {
+    let mut timeline = Timeline::new();
+    let unseen = Operation {
+        observable: false,
+        ..op(1, 10, IN_ORDER, &[])
+    };
+    timeline.enqueue(unseen).unwrap();
+    timeline.resolve(1, 90, 0).unwrap();
+    assert!(timeline.events.is_empty());
+    timeline.enqueue(op(2, 20, IN_ORDER, &[])).unwrap();
+    timeline.resolve(2, 1, 0).unwrap();
+    assert_eq!(span(&timeline, 2), (100, 101));
+    timeline.retire(2);
+    assert!(timeline.events.is_empty());
+}
+
+#[test]
+fn an_event_retired_while_it_is_waited_for_still_releases() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 0, OUT_OF_ORDER, &[50])).unwrap();
+    timeline.enqueue(op(2, 0, OUT_OF_ORDER, &[1])).unwrap();
+    timeline.retire(1);
+    timeline.resolve(2, 10, 0).unwrap();
+    timeline.signal(50, 30, 0).unwrap();
+    timeline.resolve(1, 10, 0).unwrap();
+    assert_eq!(span(&timeline, 2), (40, 50));
+    assert_eq!(timeline.interval(1), None, "forgotten");
+}
+
+/// An independent, plain simulation of one in-order queue: each operation
+/// begins when it is there and the one before is done.
+fn reference(ops: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut clock = 0;
+    ops.iter()
+        .map(|&(submit, duration)| {
+            while clock < submit {
+                clock += 1;
+            }
+            let start = clock;
+            for _ in 0..duration {
+                clock += 1;
+            }
+            (start, clock)
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn an_in_order_queue_matches_the_reference(
+        steps in prop::collection::vec((0u64..50, 0u64..50), 1..40),
+        resolve_late: bool,
+    ) {
+        let mut submit = 0;
+        let ops: Vec<_> = steps.iter().map(|&(gap, duration)| {
+            submit += gap;
+            (submit, duration)
+        }).collect();
+        let mut timeline = Timeline::new();
+        for (event, &(submit, duration)) in ops.iter().enumerate() {
+            timeline.enqueue(op(event as u64, submit, IN_ORDER, &[])).unwrap();
+            if !resolve_late {
+                timeline.resolve(event as u64, duration, 0).unwrap();
+            }
+        }
+        if resolve_late {
+            for (event, &(_, duration)) in ops.iter().enumerate().rev() {
+                timeline.resolve(event as u64, duration, 0).unwrap();
+            }
+        }
+        let spans: Vec<_> = (0..ops.len()).map(|e| span(&timeline, e as u64)).collect();
+        prop_assert_eq!(spans, reference(&ops));
+    }
+
+    /// Whatever waits for whatever: nothing starts before its submission or its
+    /// dependencies' ends, and no two operations share an engine.
+    #[test]
+    fn dependencies_and_engines_are_respected(
+        graph in prop::collection::vec((0u64..20, 0u64..30, prop::collection::vec(0u64..30, 0..3), any::<bool>()), 1..30),
+        user_at in 0u64..2000,
+    ) {
+        const USER: Event = 1000;
+        let mut timeline = Timeline::new();
+        let mut submit = 0;
+        let mut ops = Vec::new();
+        for (event, (gap, duration, waits, in_order)) in graph.into_iter().enumerate() {
+            let event = event as u64;
+            submit += gap;
+            // Earlier events, or the user event for a number that is not there.
+            let waits: Vec<_> = waits.into_iter().map(|w| if w < event { w } else { USER }).collect();
+            let queue = if in_order { IN_ORDER } else { OUT_OF_ORDER };
+            timeline.enqueue(op(event, submit, queue, &waits)).unwrap();
+            timeline.resolve(event, duration, 0).unwrap();
+            ops.push((submit, duration, waits));
+        }
+        timeline.signal(USER, submit + user_at, 0).unwrap();
+        let mut spans = Vec::new();
+        for (event, (submit, duration, waits)) in ops.iter().enumerate() {
+            let (start, end) = span(&timeline, event as u64);
+            prop_assert_eq!(end - start, *duration);
+            prop_assert!(start >= *submit);
+            for wait in waits {
+                prop_assert!(start >= timeline.interval(*wait).unwrap().end_ns);
+            }
+            if end > start {
+                spans.push((start, end));
+            }
+        }
+        spans.sort_unstable();
+        prop_assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        prop_assert_eq!(timeline.unresolved(), 0);
+    }
+}
