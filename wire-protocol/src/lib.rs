@@ -10,9 +10,12 @@
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
+//! | [`address`] | users → host, board | where an agent listens |
+//! | [`trace`] | host → file → board | the recording of a run |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod call;
 pub mod control;
 pub mod envelope;
@@ -21,6 +24,7 @@ pub mod generated;
 pub mod hello;
 pub mod message;
 pub mod monitor;
+pub mod trace;
 
 /// Number of an entry point: the API's number in the upper half, the entry's in
 /// the lower. Numbers are never reused (`api/*.toml`).

@@ -121,7 +121,8 @@ pub enum Reply<'a> {
         seq: u64,
         /// How it ended.
         status: CallStatus,
-        /// The generated reply type, encoded; empty unless it ran.
+        /// The generated reply type, encoded. If it did not run: one sentence
+        /// that says why, in UTF-8.
         #[serde(borrow)]
         result: &'a [u8],
         /// Nanoseconds the API's function itself took on the board's CPU.
