@@ -1,0 +1,237 @@
+//! What the full-system tests share: the command `gil`, programs for the
+//! guest, and what a run leaves behind.
+//!
+//! The tests run what `cargo build --release` built; `scripts/test` does that
+//! first.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// The repository's root.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ lies in the repository")
+}
+
+/// Cargo's target folder.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// A release binary of the workspace.
+///
+/// # Panics
+/// If it is not built.
+pub fn binary(name: &str) -> PathBuf {
+    let path = target().join("release").join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run scripts/test, or cargo build --release",
+        path.display()
+    );
+    path
+}
+
+/// `gil run --quiet` with a report to read afterwards.
+pub struct Run {
+    command: Command,
+    folder: TempDir,
+}
+
+impl Run {
+    /// A run with these arguments behind `gil run`.
+    pub fn new<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
+        Self::of(Command::new(binary("gil")), args)
+    }
+
+    /// The same behind another command, such as `taskset`.
+    pub fn under<S: AsRef<OsStr>>(prefix: &[&str], args: impl IntoIterator<Item = S>) -> Self {
+        let mut command = Command::new(prefix[0]);
+        command.args(&prefix[1..]).arg(binary("gil"));
+        Self::of(command, args)
+    }
+
+    fn of<S: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = S>) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        command
+            .args(["run", "--quiet", "--json"])
+            .arg(folder.path().join("report.json"))
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self { command, folder }
+    }
+
+    /// The command, to change it further.
+    pub fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Starts it; the folder holds the report once it has ended.
+    pub fn start(mut self) -> (Child, TempDir) {
+        let child = self.command.spawn().expect("gil starts");
+        (child, self.folder)
+    }
+
+    /// Runs it to its end.
+    pub fn finish(self) -> Finished {
+        let (child, folder) = self.start();
+        Finished::of(child.wait_with_output().expect("gil ends"), &folder)
+    }
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit code; a signal has none.
+    pub code: Option<i32>,
+    /// The program's standard output.
+    pub stdout: String,
+    /// The program's standard error, then gil's own words.
+    pub stderr: String,
+    /// The report.
+    pub report: serde_json::Value,
+}
+
+impl Finished {
+    /// Reads what a run left in its folder.
+    pub fn of(output: Output, folder: &TempDir) -> Self {
+        let report = std::fs::read(folder.path().join("report.json"))
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or(serde_json::Value::Null);
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            report,
+        }
+    }
+
+    /// This run, which must have exited with 0.
+    ///
+    /// # Panics
+    /// With all it printed, if it did not.
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// A number of the report, such as `/simulated/program_ns`.
+    ///
+    /// # Panics
+    /// If the report has none there.
+    pub fn number(&self, pointer: &str) -> f64 {
+        self.report
+            .pointer(pointer)
+            .and_then(serde_json::Value::as_f64)
+            .unwrap_or_else(|| panic!("no number at {pointer} in {:#}", self.report))
+    }
+
+    /// A whole number of the report.
+    ///
+    /// # Panics
+    /// If the report has none there.
+    pub fn integer(&self, pointer: &str) -> i128 {
+        let value = self.report.pointer(pointer);
+        value
+            .and_then(serde_json::Value::as_u64)
+            .map(i128::from)
+            .or_else(|| value.and_then(serde_json::Value::as_i64).map(i128::from))
+            .unwrap_or_else(|| panic!("no integer at {pointer} in {:#}", self.report))
+    }
+}
+
+/// How a C program for the guest is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Without any library of the guest.
+    Static,
+    /// Against the guest's `libOpenCL.so.1`.
+    OpenCl,
+}
+
+/// Compiles a C program for the guest, once a run of the tests; the path of
+/// its ELF.
+///
+/// # Panics
+/// With the compiler's words, if it does not compile.
+pub fn guest_program(source: &str, link: Link) -> PathBuf {
+    let source = root().join(source);
+    let folder = target().join("guest-programs");
+    std::fs::create_dir_all(&folder).expect("a folder for guest programs");
+    let out = folder.join(source.file_stem().expect("a file name"));
+    // Tests run side by side: compile beside, then put in place at once.
+    let partial = tempfile::NamedTempFile::new_in(&folder)
+        .expect("a temporary file")
+        .into_temp_path();
+    let mut cc = Command::new("aarch64-linux-gnu-gcc");
+    cc.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
+        .arg(root().join("synthetic-driver/uapi"))
+        .args(["-idirafter", "/usr/include", "-o"])
+        .arg(&partial)
+        .arg(&source);
+    match link {
+        Link::Static => cc.arg("-static"),
+        Link::OpenCl => cc.arg(opencl_stub()),
+    };
+    let output = cc.output().expect("aarch64-linux-gnu-gcc: run scripts/setup");
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        source.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    partial.persist(&out).expect("the program is put in place");
+    out
+}
+
+/// The guest's OpenCL library, to link against.
+fn opencl_stub() -> PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let path = target().join("aarch64-unknown-linux-gnu/guest/libgil_opencl.so");
+        assert!(path.exists(), "{} is missing: run cargo xtask guest", path.display());
+        path
+    })
+    .clone()
+}
+
+/// Compiles a C program for this machine, against its OpenCL.
+///
+/// # Panics
+/// With the compiler's words, if it does not compile.
+pub fn native_program(source: &str, folder: &Path) -> PathBuf {
+    let out = folder.join("native");
+    let output = Command::new("cc")
+        .args(["-O2", "-o"])
+        .arg(&out)
+        .arg(root().join(source))
+        .arg("-lOpenCL")
+        .output()
+        .expect("cc: run scripts/setup");
+    assert!(
+        output.status.success(),
+        "{source}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    out
+}
+
+/// Processes whose command line names `text`, such as a run's own folder.
+pub fn processes_naming(text: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(text))
+        .collect()
+}
