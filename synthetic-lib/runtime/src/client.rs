@@ -1,0 +1,368 @@
+//! Calls, posts, observations and polls of one process.
+//!
+//! Posts wait in one ordered batch a process. Whatever is forwarded takes the
+//! batch along in front of it, and the batch's lock is held until the driver
+//! has taken the submission: the board sees every thread's posts in the order
+//! in which they were made, before any call that came later. Waiting for a
+//! deadline is a separate, restartable step without any lock.
+
+use crate::Error;
+use crate::batch::Batch;
+use crate::device::{Device, Outcome, again};
+use crate::scratch::{self, Scratch};
+use crate::uapi::{self, Region};
+use gil_wire::Op;
+use gil_wire::call::Handle;
+use gil_wire::envelope::{Answer, Class, Engine, Observation, Queue};
+use nix::errno::Errno;
+use serde::Serialize;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Most events in one observation; longer lists are observed in several.
+const OBSERVED_MAX: usize = 64;
+/// Room for the answer to a submission of posts alone, which says nothing.
+const POST_REPLY: usize = 64;
+
+/// One call but for its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Which entry point.
+    pub op: Op,
+    /// What it means for time.
+    pub class: Class,
+    /// [`entry`](crate::entry) when the program entered the library.
+    pub entry: u64,
+    /// The queue it works on or waits for.
+    pub queue: Option<Queue>,
+    /// The engine an enqueued operation occupies.
+    pub engine: Engine,
+    /// Whether an enqueue returns only when its operation is complete.
+    pub blocking: bool,
+    /// Event numbers it waits for.
+    pub waits: &'a [u64],
+    /// The event number it signals.
+    pub signals: Option<u64>,
+    /// Whether the program holds that event.
+    pub observable: bool,
+    /// An event number that nobody will ask for any more.
+    pub retires: Option<u64>,
+    /// The memory it names, in the order of the arguments' region indices.
+    pub regions: &'a [Region],
+}
+
+impl Call<'_> {
+    /// A call without queue, events and regions.
+    pub const fn new(op: Op, class: Class, entry: u64) -> Self {
+        Self {
+            op,
+            class,
+            entry,
+            queue: None,
+            engine: Engine::None,
+            blocking: false,
+            waits: &[],
+            signals: None,
+            observable: false,
+            retires: None,
+            regions: &[],
+        }
+    }
+}
+
+/// The answer to a forwarded call.
+#[derive(Debug)]
+pub struct Answered<'a> {
+    /// The generated reply type, encoded.
+    pub result: &'a [u8],
+    /// How the observed events ended. For a blocking enqueue that could not be
+    /// resolved at once: how its own event ended.
+    pub observed: Vec<Observation>,
+}
+
+const ALIVE: u8 = 0;
+const FORKED: u8 = 1;
+const LOST: u8 = 2;
+
+/// One process's session with the board.
+pub struct Client {
+    device: Box<dyn Device>,
+    batch: Mutex<Batch>,
+    state: AtomicU8,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A session over `device`.
+    pub fn new(device: Box<dyn Device>) -> Self {
+        Self {
+            device,
+            batch: Mutex::new(Batch::new()),
+            state: AtomicU8::new(ALIVE),
+        }
+    }
+
+    /// Runs a call to its end: hands it over exactly once, behind all posts so
+    /// far, waits as the host says, and gives the answer to `read`.
+    ///
+    /// # Errors
+    /// [`Error`]; unless it says that the call was refused, the call did not run.
+    pub fn forward<R>(
+        &self,
+        call: &Call<'_>,
+        args: &impl Serialize,
+        read: impl FnOnce(Answered<'_>) -> R,
+    ) -> Result<R, Error> {
+        scratch::with(|scratch| {
+            scratch.encode(call, args)?;
+            let outcome = self.run(call, scratch)?;
+            let reply = &scratch.reply[..outcome.reply_len.min(scratch.reply.len())];
+            let mut answer = decode(call.op, reply)?;
+            if call.blocking && outcome.flags & uapi::FLAG_PENDING != 0 {
+                answer.observed = self.observe(call.op, call.entry, call.signals.as_slice())?;
+            }
+            Ok(read(answer))
+        })
+    }
+
+    /// Appends a call that needs no answer to the process's batch.
+    ///
+    /// # Errors
+    /// [`Error`] if it does not fit, or the batch had to be handed over and
+    /// could not be.
+    pub fn post(&self, call: &Call<'_>, args: &impl Serialize) -> Result<(), Error> {
+        if !call.regions.is_empty() {
+            // A region is captured when it is handed over, not later.
+            return self.forward(call, args, |_| ());
+        }
+        scratch::with(|scratch| {
+            scratch.encode(call, args)?;
+            let (envelope, reply) = scratch.halves();
+            let mut batch = self.lock(call.op)?;
+            if !batch.fits(envelope.len()) {
+                self.flush_locked(call.op, &mut batch, reply)?;
+            }
+            batch.push(envelope);
+            if batch.is_full() {
+                self.flush_locked(call.op, &mut batch, reply)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits until every one of `events` ended, and says how. `op` names the
+    /// call on whose behalf.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn observe(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
+        self.ask(Call::new(op, Class::Wait, entry), events)
+    }
+
+    /// Waits until every operation on `queue` so far ended.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn observe_queue(&self, op: Op, entry: u64, queue: Queue) -> Result<(), Error> {
+        let call = Call {
+            queue: Some(queue),
+            ..Call::new(op, Class::Wait, entry)
+        };
+        self.forward(&call, &(), |_| ())
+    }
+
+    /// Asks how far `events` are now.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn poll(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
+        self.ask(Call::new(op, Class::Poll, entry), events)
+    }
+
+    fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Vec<Observation>, Error> {
+        let mut observed = Vec::with_capacity(events.len());
+        for waits in events.chunks(OBSERVED_MAX) {
+            let call = Call { waits, ..call };
+            observed.append(&mut self.forward(&call, &(), |answer| answer.observed)?);
+        }
+        if observed.len() != events.len() {
+            return Err(Error::Answer {
+                op: call.op,
+                error: postcard::Error::DeserializeUnexpectedEnd,
+            });
+        }
+        Ok(observed)
+    }
+
+    /// Hands over what waits in the batch.
+    ///
+    /// # Errors
+    /// [`Error`] if the driver did not take it; what waits stays.
+    pub fn flush(&self, op: Op) -> Result<(), Error> {
+        let mut batch = self.lock(op)?;
+        self.flush_locked(op, &mut batch, &mut [0; POST_REPLY])
+    }
+
+    /// Hands over what waits in the batch, as the process exits. Gives up if
+    /// another thread, or the code that a signal interrupted, keeps the batch.
+    pub(crate) fn flush_at_exit(&self) {
+        const ATTEMPTS: usize = 1000;
+        for _ in 0..ATTEMPTS {
+            if self.usable(Op(0)).is_err() {
+                return;
+            }
+            match self.batch.try_lock() {
+                Ok(mut batch) => {
+                    // Nobody is left to be told of an error.
+                    let _ = self.flush_locked(Op(0), &mut batch, &mut [0; POST_REPLY]);
+                    return;
+                }
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+                Err(TryLockError::Poisoned(_)) => return,
+            }
+        }
+    }
+
+    /// Marks this process as a forked child: the batch it inherited is never
+    /// handed over, and every later call fails. Async-signal-safe.
+    pub(crate) fn forked(&self) {
+        self.state.store(FORKED, Ordering::Relaxed);
+        self.device.forked();
+    }
+
+    fn usable(&self, op: Op) -> Result<(), Error> {
+        match self.state.load(Ordering::Relaxed) {
+            ALIVE => Ok(()),
+            LOST => Err(Error::Lost(op)),
+            _ => Err(Error::Forked),
+        }
+    }
+
+    /// The batch, for whoever may still use the session. The state is looked at
+    /// first: in a forked child the lock may be held by a thread that is not
+    /// there.
+    fn lock(&self, op: Op) -> Result<MutexGuard<'_, Batch>, Error> {
+        self.usable(op)?;
+        let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
+        self.usable(op).map(|()| batch)
+    }
+
+    fn run(&self, call: &Call<'_>, scratch: &mut Scratch) -> Result<Outcome, Error> {
+        loop {
+            let outcome = self.hand_over(call, scratch)?;
+            if outcome.status == uapi::STATUS_OK {
+                self.wait_out(call.op, &outcome)?;
+                return Ok(outcome);
+            }
+            self.judge(call.op, outcome.status)?;
+            self.wait_for_progress(call.op, outcome.progress)?;
+        }
+    }
+
+    fn hand_over(&self, call: &Call<'_>, scratch: &mut Scratch) -> Result<Outcome, Error> {
+        let mut batch = self.lock(call.op)?;
+        let (envelope, reply) = scratch.halves();
+        if !batch.fits(envelope.len()) {
+            self.flush_locked(call.op, &mut batch, reply)?;
+        }
+        batch.with(envelope, |request| {
+            self.submit(call.op, request, call.regions, reply)
+        })
+    }
+
+    /// Whether the host executed or dropped it, and what became of it.
+    fn submit(
+        &self,
+        op: Op,
+        request: &[u8],
+        regions: &[Region],
+        reply: &mut [u8],
+    ) -> (bool, Result<Outcome, Error>) {
+        match again(|| self.device.submit(request, regions, reply)) {
+            Ok(outcome) => (outcome.status != uapi::STATUS_UNRESOLVED, Ok(outcome)),
+            Err(errno) => {
+                if errno == Errno::EPERM {
+                    self.state.store(FORKED, Ordering::Relaxed);
+                }
+                (false, Err(Error::of_submit(op, errno)))
+            }
+        }
+    }
+
+    fn flush_locked(&self, op: Op, batch: &mut Batch, reply: &mut [u8]) -> Result<(), Error> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let outcome = batch.with(&[], |request| self.submit(op, request, &[], reply))?;
+        match outcome.status {
+            uapi::STATUS_OK => Ok(()),
+            status => self.judge(op, status),
+        }
+    }
+
+    /// What a status other than OK means; `Ok` if it should be tried again.
+    fn judge(&self, op: Op, status: u32) -> Result<(), Error> {
+        match status {
+            uapi::STATUS_UNRESOLVED => Ok(()),
+            uapi::STATUS_LOST => {
+                self.state.store(LOST, Ordering::Relaxed);
+                Err(Error::Lost(op))
+            }
+            uapi::STATUS_UNSEEN => Err(Error::of_submit(op, Errno::ENODEV)),
+            status => Err(Error::Refused { op, status }),
+        }
+    }
+
+    fn wait_out(&self, op: Op, outcome: &Outcome) -> Result<(), Error> {
+        let collect = outcome.flags & uapi::FLAG_COLLECT != 0;
+        if outcome.wait_kind == uapi::WAIT_NONE && !collect {
+            return Ok(());
+        }
+        self.wait(
+            op,
+            &uapi::Wait {
+                deadline_ns: outcome.deadline_ns,
+                progress: 0,
+                kind: outcome.wait_kind,
+                flags: if collect { uapi::WAIT_FLAG_COLLECT } else { 0 },
+            },
+        )
+    }
+
+    fn wait_for_progress(&self, op: Op, progress: u64) -> Result<(), Error> {
+        self.wait(
+            op,
+            &uapi::Wait {
+                progress,
+                kind: uapi::WAIT_PROGRESS,
+                ..Default::default()
+            },
+        )
+    }
+
+    fn wait(&self, op: Op, wait: &uapi::Wait) -> Result<(), Error> {
+        again(|| self.device.wait(wait)).map_err(|errno| Error::Driver { op, errno })
+    }
+}
+
+fn decode(op: Op, reply: &[u8]) -> Result<Answered<'_>, Error> {
+    let Answer { result, observed } =
+        postcard::from_bytes(reply).map_err(|error| Error::Answer { op, error })?;
+    Ok(Answered { result, observed })
+}
+
+/// Numbers for what the guest creates: from 1, never used again.
+pub fn next_number() -> Handle {
+    use std::sync::atomic::AtomicU64;
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    Handle(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -1,0 +1,298 @@
+use super::*;
+use crate::double::{Double, Played};
+use gil_wire::envelope::State;
+use gil_wire::message::Direction;
+use std::collections::VecDeque;
+
+const OP: Op = Op::new(1, 7);
+
+fn post() -> Call<'static> {
+    Call::new(OP, Class::Post, 1)
+}
+
+fn sync() -> Call<'static> {
+    Call::new(OP, Class::Sync, 2)
+}
+
+fn client(double: &Double) -> Client {
+    Client::new(Box::new(double.clone()))
+}
+
+/// A device that gives these answers, then plain ones.
+fn scripted(answers: impl IntoIterator<Item = Result<Played, Errno>>) -> Double {
+    let mut answers: VecDeque<_> = answers.into_iter().collect();
+    Double::answering(move |_, _| answers.pop_front().unwrap_or(Ok(Played::default())))
+}
+
+fn with_outcome(edit: impl FnOnce(&mut Outcome)) -> Result<Played, Errno> {
+    let mut played = Played::result(&42u32);
+    edit(&mut played.outcome);
+    Ok(played)
+}
+
+fn observation(event: u64) -> Observation {
+    Observation {
+        event,
+        state: State::Complete,
+        status: 0,
+        queued_ns: 1,
+        submitted_ns: 2,
+        start_ns: 3,
+        end_ns: 4,
+    }
+}
+
+#[test]
+fn posts_travel_in_order_in_front_of_the_next_call_and_once() {
+    let double = scripted([]);
+    let client = client(&double);
+    for n in 1..=3u32 {
+        client.post(&post(), &n).unwrap();
+    }
+    assert_eq!(double.submissions(), 0);
+    client.forward(&sync(), &4u32, |_| ()).unwrap();
+    client.forward(&sync(), &5u32, |_| ()).unwrap();
+    let seen = double.seen();
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0].args::<u32>(), [1, 2, 3, 4]);
+    assert_eq!(seen[1].args::<u32>(), [5]);
+}
+
+#[test]
+fn the_batch_is_bounded_by_number_and_by_bytes() {
+    let double = scripted([]);
+    let client = client(&double);
+    for n in 0..130u32 {
+        client.post(&post(), &n).unwrap();
+    }
+    let lengths: Vec<_> = double.seen().iter().map(|s| s.envelopes().len()).collect();
+    assert_eq!(lengths, [64, 64]);
+    client.post(&post(), &vec![0u8; 5000]).unwrap();
+    client.post(&post(), &vec![0u8; 5000]).unwrap();
+    assert_eq!(double.seen()[2].envelopes().len(), 3);
+    client.forward(&sync(), &vec![0u8; 5000], |_| ()).unwrap();
+    assert_eq!(
+        double.submissions(),
+        5,
+        "the post alone, then the call alone"
+    );
+    let error = client.post(&post(), &vec![0u8; 9000]).unwrap_err();
+    assert!(matches!(error, Error::Bounds { .. }), "{error}");
+}
+
+#[test]
+fn a_submission_that_was_not_taken_keeps_its_posts() {
+    let double = scripted([Err(Errno::EFAULT)]);
+    let client = client(&double);
+    client.post(&post(), &1u32).unwrap();
+    assert_eq!(
+        client.forward(&sync(), &2u32, |_| ()),
+        Err(Error::Fault(OP))
+    );
+    client.forward(&sync(), &3u32, |_| ()).unwrap();
+    assert_eq!(double.seen()[1].args::<u32>(), [1, 3]);
+}
+
+#[test]
+fn a_signal_repeats_the_wait_and_never_the_call() {
+    let double = scripted([with_outcome(|o| {
+        o.wait_kind = uapi::WAIT_SLEEP;
+        o.deadline_ns = 500;
+        o.flags = uapi::FLAG_COLLECT;
+    })]);
+    double.interrupt_waits([Errno::EINTR; 3]);
+    let result = client(&double)
+        .forward(&sync(), &1u32, |a| postcard::from_bytes::<u32>(a.result))
+        .unwrap();
+    assert_eq!(result, Ok(42));
+    let wait = uapi::Wait {
+        deadline_ns: 500,
+        progress: 0,
+        kind: uapi::WAIT_SLEEP,
+        flags: uapi::WAIT_FLAG_COLLECT,
+    };
+    assert_eq!(double.waits(), [wait; 4]);
+    assert_eq!(double.submissions(), 1);
+}
+
+#[test]
+fn a_submission_that_a_signal_kept_out_is_handed_over_then() {
+    let double = scripted([Err(Errno::EINTR), Err(Errno::EINTR)]);
+    client(&double).forward(&sync(), &1u32, |_| ()).unwrap();
+    assert_eq!(double.submissions(), 3);
+}
+
+#[test]
+fn unresolved_sleeps_for_progress_and_hands_all_of_it_over_again() {
+    let unresolved = |progress| {
+        with_outcome(|o| {
+            o.status = uapi::STATUS_UNRESOLVED;
+            o.progress = progress;
+        })
+    };
+    let double = scripted([unresolved(7), unresolved(9)]);
+    double.interrupt_waits([Errno::EINTR]);
+    let client = client(&double);
+    client.post(&post(), &1u32).unwrap();
+    client.forward(&sync(), &2u32, |_| ()).unwrap();
+    client.forward(&sync(), &3u32, |_| ()).unwrap();
+    let progress: Vec<_> = double
+        .waits()
+        .iter()
+        .map(|w| (w.kind, w.progress))
+        .collect();
+    assert_eq!(progress, [(3, 7), (3, 7), (3, 9)]);
+    let seen: Vec<_> = double.seen().iter().map(|s| s.args::<u32>()).collect();
+    assert_eq!(seen, [vec![1, 2], vec![1, 2], vec![1, 2], vec![3]]);
+}
+
+#[test]
+fn a_blocking_call_that_is_pending_observes_its_own_event() {
+    let mut answers = VecDeque::from([with_outcome(|o| o.flags = uapi::FLAG_PENDING)]);
+    let double = Double::answering(move |envelopes, _| {
+        let last = envelopes.last().unwrap();
+        match last.class {
+            Class::Wait => Ok(Played {
+                observed: last.waits.iter().map(|e| observation(*e)).collect(),
+                ..Played::default()
+            }),
+            _ => answers.pop_front().unwrap(),
+        }
+    });
+    let call = Call {
+        blocking: true,
+        signals: Some(77),
+        ..Call::new(OP, Class::Enqueue, 5)
+    };
+    let (result, observed) = client(&double)
+        .forward(&call, &(), |a| {
+            (postcard::from_bytes::<u32>(a.result).unwrap(), a.observed)
+        })
+        .unwrap();
+    assert_eq!((result, observed), (42, vec![observation(77)]));
+    assert_eq!(double.seen()[1].envelopes()[0].waits, [77]);
+}
+
+#[test]
+fn a_lost_session_stays_lost() {
+    let double = scripted([Ok(Played::status(uapi::STATUS_LOST))]);
+    let client = client(&double);
+    let lost = Err(Error::Lost(OP));
+    assert_eq!(client.forward(&sync(), &1u32, |_| ()), lost);
+    assert_eq!(client.forward(&sync(), &2u32, |_| ()), lost);
+    assert_eq!(client.post(&post(), &3u32), lost);
+    client.flush_at_exit();
+    assert_eq!(double.submissions(), 1);
+}
+
+#[test]
+fn other_refusals_name_the_call() {
+    let double = scripted([
+        Ok(Played::status(uapi::STATUS_BAD_REQUEST)),
+        Ok(Played::status(uapi::STATUS_UNSEEN)),
+        Err(Errno::EPERM),
+    ]);
+    let client = client(&double);
+    let next = || client.forward(&sync(), &1u32, |_| ()).unwrap_err();
+    assert!(matches!(next(), Error::Refused { op: OP, status: 3 }));
+    assert!(matches!(next(), Error::NotHere { .. }));
+    assert_eq!(next(), Error::Forked);
+    assert_eq!(next(), Error::Forked, "without asking the driver again");
+    assert_eq!(double.submissions(), 3);
+}
+
+#[test]
+fn long_lists_are_observed_in_parts() {
+    let double = Double::answering(|envelopes, _| {
+        Ok(Played {
+            observed: envelopes[0].waits.iter().map(|e| observation(*e)).collect(),
+            ..Played::default()
+        })
+    });
+    let events: Vec<u64> = (1..=150).collect();
+    let observed = client(&double).poll(OP, 0, &events).unwrap();
+    assert_eq!(observed.iter().map(|o| o.event).collect::<Vec<_>>(), events);
+    assert_eq!(double.submissions(), 3);
+    assert!(
+        double
+            .seen()
+            .iter()
+            .all(|s| s.envelopes()[0].class == Class::Poll)
+    );
+}
+
+#[test]
+fn a_short_observation_is_an_error() {
+    let error = client(&scripted([])).observe(OP, 0, &[1]).unwrap_err();
+    assert!(matches!(error, Error::Answer { .. }), "{error}");
+}
+
+#[test]
+fn regions_travel_with_their_call() {
+    let double = scripted([]);
+    let client = client(&double);
+    let room = [0u8; 16];
+    let region = Region::new(room.as_ptr().cast(), room.len(), Direction::Out);
+    client.post(&post(), &1u32).unwrap();
+    let call = Call {
+        regions: &[region],
+        ..sync()
+    };
+    client.forward(&call, &2u32, |_| ()).unwrap();
+    client.post(&call, &3u32).unwrap();
+    let seen = double.seen();
+    assert_eq!(seen[0].regions, [region]);
+    assert_eq!(seen[0].envelopes()[1].regions, 1);
+    assert_eq!(seen.len(), 2, "a post that names memory does not wait");
+    let many = Call {
+        regions: &[region; 65],
+        ..sync()
+    };
+    let error = client.forward(&many, &4u32, |_| ()).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Bounds {
+                len: 65,
+                max: 64,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn exit_hands_over_what_waits() {
+    let double = scripted([]);
+    let client = client(&double);
+    client.flush_at_exit();
+    client.post(&post(), &1u32).unwrap();
+    client.flush_at_exit();
+    client.flush_at_exit();
+    assert_eq!(double.submissions(), 1);
+}
+
+#[test]
+fn every_threads_posts_arrive_once_and_in_that_threads_order() {
+    const EACH: u32 = 500;
+    let double = scripted([]);
+    let client = client(&double);
+    let work = |thread: u32| {
+        for n in 0..EACH {
+            client.post(&post(), &(thread, n)).unwrap();
+            if n % 7 == thread {
+                client.forward(&sync(), &(u32::MAX, n), |_| ()).unwrap();
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..4).for_each(|thread| drop(scope.spawn(move || work(thread))));
+    });
+    client.flush(OP).unwrap();
+    let all: Vec<(u32, u32)> = double.seen().iter().flat_map(|s| s.args()).collect();
+    for thread in 0..4 {
+        let order: Vec<_> = all.iter().filter(|p| p.0 == thread).map(|p| p.1).collect();
+        assert_eq!(order, (0..EACH).collect::<Vec<_>>());
+    }
+}

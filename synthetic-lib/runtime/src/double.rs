@@ -1,0 +1,178 @@
+//! A device that plays the driver, the host and the board in tests. It checks
+//! what it is given as the driver and the host would, and keeps all of it.
+
+use crate::device::{Device, Outcome};
+use crate::uapi::{self, Region};
+use gil_wire::envelope::{self, Answer, Class, Envelope, Observation};
+use nix::errno::Errno;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// One submission as the device got it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    request: Vec<u8>,
+    /// Its regions.
+    pub regions: Vec<Region>,
+}
+
+impl Seen {
+    /// Its envelopes.
+    ///
+    /// # Panics
+    /// If they do not decode.
+    pub fn envelopes(&self) -> Vec<Envelope<'_>> {
+        envelope::parse(&self.request).expect("a request of whole envelopes")
+    }
+
+    /// Each envelope's arguments, decoded.
+    ///
+    /// # Panics
+    /// If they do not decode.
+    pub fn args<A: serde::de::DeserializeOwned>(&self) -> Vec<A> {
+        let decode = |e: &Envelope<'_>| postcard::from_bytes(e.args).expect("arguments");
+        self.envelopes().iter().map(decode).collect()
+    }
+}
+
+/// What the device answers.
+#[derive(Clone, Debug, Default)]
+pub struct Played {
+    /// Status, wait and flags; the reply's length is filled in.
+    pub outcome: Outcome,
+    /// The encoded reply type.
+    pub result: Vec<u8>,
+    /// How observed events ended.
+    pub observed: Vec<Observation>,
+}
+
+impl Played {
+    /// An answer with this encoded result.
+    pub fn result(value: &impl serde::Serialize) -> Self {
+        Self {
+            result: postcard::to_stdvec(value).expect("serialising to memory"),
+            ..Self::default()
+        }
+    }
+
+    /// An answer with this status and nothing else.
+    pub fn status(status: u32) -> Self {
+        let mut played = Self::default();
+        played.outcome.status = status;
+        played
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let answer = Answer {
+            result: &self.result,
+            observed: self.observed.clone(),
+        };
+        postcard::to_stdvec(&answer).expect("serialising to memory")
+    }
+}
+
+type Script = dyn FnMut(&[Envelope<'_>], &[Region]) -> Result<Played, Errno> + Send;
+
+struct Inner {
+    script: Mutex<Box<Script>>,
+    seen: Mutex<Vec<Seen>>,
+    waits: Mutex<Vec<uapi::Wait>>,
+    interrupts: Mutex<VecDeque<Errno>>,
+    forked: AtomicBool,
+}
+
+/// The device; clones are the same device.
+#[derive(Clone)]
+pub struct Double(Arc<Inner>);
+
+impl Double {
+    /// A device that answers each submission as `script` does.
+    pub fn answering(
+        script: impl FnMut(&[Envelope<'_>], &[Region]) -> Result<Played, Errno> + Send + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            script: Mutex::new(Box::new(script)),
+            seen: Mutex::default(),
+            waits: Mutex::default(),
+            interrupts: Mutex::default(),
+            forked: AtomicBool::new(false),
+        }))
+    }
+
+    /// The next waits end with these errors, one each.
+    pub fn interrupt_waits(&self, errors: impl IntoIterator<Item = Errno>) {
+        lock(&self.0.interrupts).extend(errors);
+    }
+
+    /// Everything that was handed over so far, refused or not.
+    pub fn seen(&self) -> Vec<Seen> {
+        lock(&self.0.seen).clone()
+    }
+
+    /// How many submissions were handed over so far.
+    pub fn submissions(&self) -> usize {
+        lock(&self.0.seen).len()
+    }
+
+    /// Every wait so far.
+    pub fn waits(&self) -> Vec<uapi::Wait> {
+        lock(&self.0.waits).clone()
+    }
+
+    /// Whether this is a forked child's copy.
+    pub fn is_forked(&self) -> bool {
+        self.0.forked.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// What the driver and the host insist on.
+fn check(request: &[u8], regions: &[Region], envelopes: &[Envelope<'_>]) {
+    assert!(request.len() <= uapi::REQUEST_MAX);
+    assert!(regions.len() <= uapi::REGIONS_MAX);
+    assert!(regions.iter().all(|r| r.len > 0 && r.reserved == 0));
+    let (_, posts) = envelopes.split_last().expect("not empty");
+    assert!(posts.iter().all(|p| p.class == Class::Post));
+    let named: u32 = envelopes.iter().map(|e| e.regions).sum();
+    assert_eq!(named as usize, regions.len());
+}
+
+impl Device for Double {
+    fn submit(
+        &self,
+        request: &[u8],
+        regions: &[Region],
+        reply: &mut [u8],
+    ) -> Result<Outcome, Errno> {
+        let envelopes = envelope::parse(request).expect("a request of whole envelopes");
+        check(request, regions, &envelopes);
+        lock(&self.0.seen).push(Seen {
+            request: request.to_vec(),
+            regions: regions.to_vec(),
+        });
+        let played = (lock(&self.0.script))(&envelopes, regions)?;
+        let bytes = played.encode();
+        let len = bytes.len().min(reply.len());
+        reply[..len].copy_from_slice(&bytes[..len]);
+        Ok(Outcome {
+            reply_len: len,
+            ..played.outcome
+        })
+    }
+
+    fn wait(&self, wait: &uapi::Wait) -> Result<(), Errno> {
+        lock(&self.0.waits).push(*wait);
+        match lock(&self.0.interrupts).pop_front() {
+            Some(errno) => Err(errno),
+            None => Ok(()),
+        }
+    }
+
+    fn forked(&self) {
+        self.0.forked.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong between a library and the board.
+
+use gil_wire::Op;
+use nix::errno::Errno;
+
+/// A call that did not run, or whose answer cannot be used.
+///
+/// Every one is the guest's or the board's: the program gets its API's
+/// documented error code and goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The board, or this session on it, is gone; every later call ends so.
+    #[error(
+        "the board is gone: {0} and every later call fail; look at the board agent's own output"
+    )]
+    Lost(Op),
+    /// The host interface or the board would not run it.
+    #[error("{op} was refused (status {status}): its arguments name what the board does not have")]
+    Refused {
+        /// The call.
+        op: Op,
+        /// The driver's status.
+        status: u32,
+    },
+    /// There is no usable device.
+    #[error("{path} cannot be used ({errno}): load gil.ko, and run inside a simulator with gil")]
+    NotHere {
+        /// The device's path.
+        path: &'static str,
+        /// Why.
+        errno: Errno,
+    },
+    /// The driver speaks another version of the border.
+    #[error(
+        "gil.ko has border version {theirs}, this library {ours}: install both from one gil release"
+    )]
+    Version {
+        /// This library's version.
+        ours: u32,
+        /// The driver's version.
+        theirs: u32,
+    },
+    /// This process is a forked child of the one that opened the device.
+    #[error(
+        "a forked child cannot use its parent's GPU session: execute a program, or fork before the first GPU call"
+    )]
+    Forked,
+    /// A bound of the border would be exceeded.
+    #[error("{op} needs {what} of {len}, more than {max}: split the call")]
+    Bounds {
+        /// The call.
+        op: Op,
+        /// What is bounded.
+        what: &'static str,
+        /// How much the call needs.
+        len: usize,
+        /// How much there may be.
+        max: usize,
+    },
+    /// A pointer of the call names memory that is not accessible.
+    #[error("{0} names memory that is not accessible: check its pointers and sizes")]
+    Fault(Op),
+    /// The driver would not take the submission.
+    #[error("the driver did not take {op} ({errno})")]
+    Driver {
+        /// The call.
+        op: Op,
+        /// Why.
+        errno: Errno,
+    },
+    /// The answer does not decode.
+    #[error("the answer to {op} does not decode ({error}): use the same gil release on both sides")]
+    Answer {
+        /// The call.
+        op: Op,
+        /// Why.
+        error: postcard::Error,
+    },
+}
+
+impl Error {
+    /// Whether every later call of this process fails too.
+    pub const fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Lost(_) | Self::NotHere { .. } | Self::Version { .. } | Self::Forked
+        )
+    }
+
+    /// What a failed submission means for `op`.
+    pub(crate) fn of_submit(op: Op, errno: Errno) -> Self {
+        match errno {
+            Errno::EPERM => Self::Forked,
+            Errno::EFAULT => Self::Fault(op),
+            Errno::ENODEV => Self::NotHere {
+                path: crate::uapi::DEVICE_PATH,
+                errno,
+            },
+            errno => Self::Driver { op, errno },
+        }
+    }
+}

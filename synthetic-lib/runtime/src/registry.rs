@@ -1,0 +1,439 @@
+//! Live objects by address. A program's handle is the address of an object on
+//! this library's heap; whether it is one, of the right type and alive, is
+//! looked up here before anything behind the address is read.
+//!
+//! An object lives as long as the program holds references to it or objects
+//! made from it live. Only when both are gone is it taken out of the registry,
+//! and then the board is told.
+
+use gil_wire::call::Handle;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Parts of the registry, each with its own lock.
+const SHARDS: usize = 16;
+/// One reference of a living child, in [`Object::counts`]; the program's own
+/// references are below.
+const CHILD: u64 = 1 << 32;
+const OWN: u64 = CHILD - 1;
+
+/// The type of an object, as its API names it (context, command queue, …).
+pub type Tag = u8;
+
+/// One object. Its address is the program's handle.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Object<T> {
+    /// First word of every handle, for loaders that dispatch through it.
+    dispatch: usize,
+    tag: Tag,
+    permanent: bool,
+    number: Handle,
+    counts: AtomicU64,
+    parents: Vec<Arc<Object<T>>>,
+    /// What its API keeps of it.
+    pub data: T,
+}
+
+impl<T> Object<T> {
+    /// Its type.
+    pub fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// Its number on the wire.
+    pub fn number(&self) -> Handle {
+        self.number
+    }
+
+    /// What it was made from.
+    pub fn parents(&self) -> &[Arc<Self>] {
+        &self.parents
+    }
+
+    /// The program's references to it.
+    pub fn references(&self) -> u32 {
+        (self.counts.load(Ordering::Relaxed) & OWN) as u32
+    }
+
+    /// The handle that the program knows it by.
+    pub fn address(self: &Arc<Self>) -> *mut c_void {
+        Arc::as_ptr(self).cast_mut().cast()
+    }
+
+    fn is_live(&self) -> bool {
+        self.permanent || self.counts.load(Ordering::Acquire) != 0
+    }
+
+    /// Changes the counts unless `next` forbids it; gives the new ones.
+    fn count(&self, next: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+        let order = Ordering::AcqRel;
+        let before = self
+            .counts
+            .fetch_update(order, Ordering::Acquire, &next)
+            .ok()?;
+        next(before)
+    }
+
+    /// One more reference of the program's. False if it holds none any more.
+    pub fn retain(&self) -> bool {
+        let more = |counts: u64| (counts & OWN != 0 && counts & OWN != OWN).then(|| counts + 1);
+        self.permanent || self.count(more).is_some()
+    }
+
+    /// Keeps it alive for a child. False if it is dead already.
+    fn adopt(&self) -> bool {
+        let more = |counts: u64| {
+            if counts == 0 {
+                None
+            } else {
+                counts.checked_add(CHILD)
+            }
+        };
+        self.permanent || self.count(more).is_some()
+    }
+
+    /// One child less. True if that was the last that kept it alive.
+    fn disown(&self) -> bool {
+        !self.permanent && self.count(|counts| counts.checked_sub(CHILD)) == Some(0)
+    }
+}
+
+/// What a new object is.
+#[derive(Debug)]
+pub struct New<T> {
+    /// First word of the handle.
+    pub dispatch: *const c_void,
+    /// Its type.
+    pub tag: Tag,
+    /// Its number on the wire.
+    pub number: Handle,
+    /// What it is made from.
+    pub parents: Vec<Arc<Object<T>>>,
+    /// What its API keeps of it.
+    pub data: T,
+}
+
+/// What releasing a reference did.
+#[derive(Debug)]
+pub enum Released<T> {
+    /// The program held none.
+    Invalid,
+    /// It lives on.
+    Kept,
+    /// These died, each before what it was made from.
+    Died(Vec<Arc<Object<T>>>),
+}
+
+type Shard<T> = RwLock<HashMap<usize, Arc<Object<T>>, BuildHasherDefault<Spread>>>;
+
+/// Every live object of one API.
+#[derive(Debug)]
+pub struct Registry<T> {
+    shards: [Shard<T>; SHARDS],
+    found: RwLock<HashMap<u64, Arc<Object<T>>, BuildHasherDefault<Spread>>>,
+}
+
+impl<T> Default for Registry<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Registry<T> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Shard::default()),
+            found: RwLock::default(),
+        }
+    }
+
+    /// A new object, with one reference that is the program's. `None` if a
+    /// parent died meanwhile.
+    pub fn insert(&self, new: New<T>) -> Option<Arc<Object<T>>> {
+        let kept = new.parents.iter().take_while(|p| p.adopt()).count();
+        if kept < new.parents.len() {
+            let undone = new.parents[..kept].iter();
+            // They are alive, as the program holds them: nothing dies here but
+            // by the program's own releases meanwhile.
+            undone.for_each(|parent| {
+                self.disown(parent, &mut Vec::new());
+            });
+            return None;
+        }
+        Some(self.enter(new, false))
+    }
+
+    /// The object for a number that the board gave, made at first sight. It
+    /// lives for ever; references are not counted.
+    pub fn intern(&self, number: Handle, new: impl FnOnce() -> New<T>) -> Arc<Object<T>> {
+        if let Some(object) = read(&self.found).get(&number.0) {
+            return object.clone();
+        }
+        let mut found = write(&self.found);
+        let make = || self.enter(New { number, ..new() }, true);
+        found.entry(number.0).or_insert_with(make).clone()
+    }
+
+    fn enter(&self, new: New<T>, permanent: bool) -> Arc<Object<T>> {
+        let object = Arc::new(Object {
+            dispatch: new.dispatch as usize,
+            tag: new.tag,
+            permanent,
+            number: new.number,
+            counts: AtomicU64::new(1),
+            parents: new.parents,
+            data: new.data,
+        });
+        let at = object.address() as usize;
+        write(self.shard(at)).insert(at, object.clone());
+        object
+    }
+
+    /// The live object of type `tag` at `handle`. Nothing behind an unknown
+    /// address is read.
+    pub fn get(&self, tag: Tag, handle: *const c_void) -> Option<Arc<Object<T>>> {
+        let at = handle as usize;
+        let shard = read(self.shard(at));
+        let object = shard.get(&at)?;
+        (object.tag == tag && object.is_live()).then(|| object.clone())
+    }
+
+    /// Gives back one of the program's references.
+    pub fn release(&self, object: &Arc<Object<T>>) -> Released<T> {
+        if object.permanent {
+            return Released::Kept;
+        }
+        match object.count(|counts| (counts & OWN != 0).then(|| counts - 1)) {
+            None => Released::Invalid,
+            Some(0) => Released::Died(self.bury(object)),
+            Some(_) => Released::Kept,
+        }
+    }
+
+    /// Takes a dead object out, and what dies with it.
+    fn bury(&self, object: &Arc<Object<T>>) -> Vec<Arc<Object<T>>> {
+        let mut dead = Vec::new();
+        self.take_out(object, &mut dead);
+        let mut next = 0;
+        while let Some(object) = dead.get(next).cloned() {
+            for parent in &object.parents {
+                self.disown(parent, &mut dead);
+            }
+            next += 1;
+        }
+        dead
+    }
+
+    fn disown(&self, parent: &Arc<Object<T>>, dead: &mut Vec<Arc<Object<T>>>) {
+        if parent.disown() {
+            self.take_out(parent, dead);
+        }
+    }
+
+    fn take_out(&self, object: &Arc<Object<T>>, dead: &mut Vec<Arc<Object<T>>>) {
+        let at = object.address() as usize;
+        dead.extend(write(self.shard(at)).remove(&at));
+    }
+
+    fn shard(&self, at: usize) -> &Shard<T> {
+        // Heap blocks are 16 bytes apart at least.
+        &self.shards[(at >> 5) % SHARDS]
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Spreads addresses over hash buckets with one multiplication; keys are this
+/// library's own, so nobody can choose them to collide.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_u64((*b).into()));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        let mixed = (self.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+
+    fn write_usize(&mut self, key: usize) {
+        self.write_u64(key as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::ptr;
+
+    const PARENT: Tag = 1;
+    const LEAF: Tag = 2;
+
+    fn new(tag: Tag, number: u64, parents: Vec<Arc<Object<()>>>) -> New<()> {
+        New {
+            dispatch: ptr::without_provenance(0x1234),
+            tag,
+            number: Handle(number),
+            parents,
+            data: (),
+        }
+    }
+
+    #[test]
+    fn a_handles_first_word_is_the_dispatch_table() {
+        let registry = Registry::new();
+        let object = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        // SAFETY: the object is alive, and its first field is this word.
+        let word = unsafe { *object.address().cast::<usize>() };
+        assert_eq!(word, 0x1234);
+    }
+
+    #[test]
+    fn what_is_not_a_live_handle_of_that_type_is_not_found() {
+        let registry = Registry::new();
+        let object = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        let handle = object.address();
+        assert!(registry.get(PARENT, handle).is_some());
+        assert!(registry.get(LEAF, handle).is_none());
+        for odd in [
+            ptr::null(),
+            ptr::without_provenance(8),
+            handle.wrapping_byte_add(1),
+        ] {
+            assert!(registry.get(PARENT, odd).is_none());
+        }
+        assert!(matches!(registry.release(&object), Released::Died(d) if d.len() == 1));
+        assert!(registry.get(PARENT, handle).is_none());
+        assert!(matches!(registry.release(&object), Released::Invalid));
+        assert!(!object.retain());
+    }
+
+    #[test]
+    fn a_parent_outlives_its_children() {
+        let registry = Registry::new();
+        let parent = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        let child = registry.insert(new(LEAF, 2, vec![parent.clone()])).unwrap();
+        assert!(matches!(registry.release(&parent), Released::Kept));
+        assert!(registry.get(PARENT, parent.address()).is_some());
+        assert!(matches!(registry.release(&parent), Released::Invalid));
+        let Released::Died(dead) = registry.release(&child) else {
+            panic!("the child held one reference");
+        };
+        let numbers: Vec<_> = dead.iter().map(|o| o.number().0).collect();
+        assert_eq!(numbers, [2, 1]);
+        assert!(registry.insert(new(LEAF, 3, vec![parent])).is_none());
+    }
+
+    #[test]
+    fn the_boards_numbers_have_one_object_each_for_ever() {
+        let registry = Registry::new();
+        let number = Handle(Handle::BOARD | 1);
+        let first = registry.intern(number, || new(PARENT, 0, vec![]));
+        let again = registry.intern(number, || new(PARENT, 0, vec![]));
+        assert_eq!(first.address(), again.address());
+        assert_eq!(first.number(), number);
+        assert!(matches!(registry.release(&first), Released::Kept));
+        assert!(registry.get(PARENT, first.address()).is_some());
+    }
+
+    #[test]
+    fn threads_release_each_reference_once() {
+        let registry = Registry::new();
+        let object = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        (0..999).for_each(|_| assert!(object.retain()));
+        let work = || {
+            let died = |_| matches!(registry.release(&object), Released::Died(_));
+            (0..250).filter(|n| died(*n)).count()
+        };
+        let deaths: usize = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            all.into_iter().map(|t| t.join().unwrap()).sum()
+        });
+        assert_eq!(deaths, 1);
+        assert!(matches!(registry.release(&object), Released::Invalid));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Make(Option<prop::sample::Index>),
+        Retain(prop::sample::Index),
+        Release(prop::sample::Index),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            proptest::option::of(any::<prop::sample::Index>()).prop_map(Step::Make),
+            any::<prop::sample::Index>().prop_map(Step::Retain),
+            any::<prop::sample::Index>().prop_map(Step::Release),
+        ]
+    }
+
+    /// The same rules over plain numbers.
+    #[derive(Default)]
+    struct Model(Vec<(u32, Option<usize>)>);
+
+    impl Model {
+        fn lives(&self, n: usize) -> bool {
+            let child = |(c, (_, parent)): (usize, &(u32, Option<usize>))| {
+                *parent == Some(n) && self.lives(c)
+            };
+            self.0[n].0 > 0 || self.0.iter().enumerate().any(child)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lives_as_the_model_says(steps in prop::collection::vec(step(), 1..60)) {
+            let registry = Registry::new();
+            let mut model = Model::default();
+            let mut all: Vec<Arc<Object<()>>> = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Make(parent) => {
+                        let parent = parent.filter(|_| !all.is_empty()).map(|i| i.index(all.len()));
+                        let parents = parent.map(|p| all[p].clone()).into_iter().collect();
+                        let made = registry.insert(new(LEAF, all.len() as u64, parents));
+                        prop_assert_eq!(made.is_some(), parent.is_none_or(|p| model.lives(p)));
+                        if let Some(object) = made {
+                            all.push(object);
+                            model.0.push((1, parent));
+                        }
+                    }
+                    Step::Retain(i) if !all.is_empty() => {
+                        let n = i.index(all.len());
+                        prop_assert_eq!(all[n].retain(), model.0[n].0 > 0);
+                        model.0[n].0 += u32::from(model.0[n].0 > 0);
+                    }
+                    Step::Release(i) if !all.is_empty() => {
+                        let n = i.index(all.len());
+                        let released = !matches!(registry.release(&all[n]), Released::Invalid);
+                        prop_assert_eq!(released, model.0[n].0 > 0);
+                        model.0[n].0 -= u32::from(released);
+                    }
+                    _ => {}
+                }
+                for (n, object) in all.iter().enumerate() {
+                    prop_assert_eq!(registry.get(LEAF, object.address()).is_some(), model.lives(n));
+                }
+            }
+        }
+    }
+}
