@@ -5,7 +5,7 @@
 //! regions, which the driver names by guest physical address and the host
 //! interface moves.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A guest object's number, the same on both sides. 0 is NULL.
 ///
@@ -45,7 +45,7 @@ pub enum InData<'a> {
     #[default]
     Null,
     /// The bytes.
-    Inline(#[serde(borrow)] &'a [u8]),
+    Inline(#[serde(borrow, serialize_with = "at_once")] &'a [u8]),
     /// The bytes are the call's region of this index.
     Region(u32),
 }
@@ -69,7 +69,28 @@ pub enum OutData<'a> {
     #[default]
     None,
     /// The bytes, no more than the room.
-    Inline(#[serde(borrow)] &'a [u8]),
+    Inline(#[serde(borrow, serialize_with = "at_once")] &'a [u8]),
     /// They are in the region.
     Region,
+}
+
+/// As a sequence of bytes would be, but copied in one piece: the guest counts
+/// its instructions.
+fn at_once<S: Serializer>(bytes: &&[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_at_once_are_the_same_bytes() {
+        let bytes = postcard::to_stdvec(&InData::Inline(b"abc")).unwrap();
+        assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
+        assert_eq!(postcard::from_bytes(&bytes), Ok(InData::Inline(b"abc")));
+        let bytes = postcard::to_stdvec(&OutData::Inline(b"abc")).unwrap();
+        assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
+        assert_eq!(postcard::from_bytes(&bytes), Ok(OutData::Inline(b"abc")));
+    }
 }
