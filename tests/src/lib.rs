@@ -180,7 +180,9 @@ pub fn guest_program(source: &str, link: Link) -> PathBuf {
         Link::Static => cc.arg("-static"),
         Link::OpenCl => cc.arg(opencl_stub()),
     };
-    let output = cc.output().expect("aarch64-linux-gnu-gcc: run scripts/setup");
+    let output = cc
+        .output()
+        .expect("aarch64-linux-gnu-gcc: run scripts/setup");
     assert!(
         output.status.success(),
         "{}: {}",
@@ -196,7 +198,11 @@ fn opencl_stub() -> PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
         let path = target().join("aarch64-unknown-linux-gnu/guest/libgil_opencl.so");
-        assert!(path.exists(), "{} is missing: run cargo xtask guest", path.display());
+        assert!(
+            path.exists(),
+            "{} is missing: run cargo xtask guest",
+            path.display()
+        );
         path
     })
     .clone()

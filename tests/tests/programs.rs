@@ -1,0 +1,112 @@
+//! Unmodified programs in the guest give what they give natively.
+
+use gil_tests::{Link, Run, guest_program, native_program};
+use std::process::Command;
+
+fn matmul(products: &str) -> Vec<String> {
+    let program = guest_program("examples/matmul/matmul.c", Link::OpenCl);
+    vec![program.display().to_string(), products.into(), "64".into()]
+}
+
+fn native_stdout(source: &str, args: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(native_program(source, folder.path()))
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn matmul_prints_what_it_prints_natively() {
+    let run = Run::new(matmul("3")).finish().ok();
+    let native = native_stdout("examples/matmul/matmul.c", &["3", "64"]);
+    assert_eq!(run.stdout, native, "{}", run.stderr);
+}
+
+#[test]
+fn matmul_runs_with_detection_by_symbol_and_no_marker() {
+    let args = ["--detect".into(), "symbol".into()];
+    let run = Run::new(args.into_iter().chain(matmul("3"))).finish().ok();
+    let native = native_stdout("examples/matmul/matmul.c", &["3", "64"]);
+    assert_eq!(run.stdout, native, "{}", run.stderr);
+}
+
+/// Lines of clinfo's device section by their names.
+fn property<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix(name))
+        .map(str::trim)
+        .collect()
+}
+
+#[test]
+fn clinfo_shows_the_boards_devices() {
+    let run = Run::new(["--pkg", "clinfo", "--", "clinfo"]).finish().ok();
+    let native = Command::new("clinfo").output().unwrap();
+    let native = String::from_utf8_lossy(&native.stdout).into_owned();
+    for name in [
+        "Number of devices",
+        "Device Name",
+        "Device Vendor",
+        "Device Type",
+        "Max compute units",
+        "Global memory size",
+        "Max work group size",
+        "Max work item sizes",
+        "Preferred / native vector sizes",
+    ] {
+        assert!(!property(&native, name).is_empty(), "{name}");
+        assert_eq!(
+            property(&run.stdout, name),
+            property(&native, name),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn one_host_core_gives_the_same_results() {
+    let both = Run::new(matmul("2")).finish().ok();
+    let one = Run::under(&["taskset", "-c", "0"], matmul("2"))
+        .finish()
+        .ok();
+    assert_eq!(both.stdout, one.stdout);
+}
+
+#[test]
+fn two_runs_at_once_do_not_disturb_each_other() {
+    let runs = [2, 4].map(|products: u32| {
+        let args = matmul(&products.to_string());
+        std::thread::spawn(move || (products, Run::new(args).finish().ok()))
+    });
+    for run in runs {
+        let (products, run) = run.join().unwrap();
+        assert!(
+            run.stdout
+                .starts_with(&format!("matmul: {products} products")),
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn a_recording_answers_without_a_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("matmul.trace");
+    let record = ["--record".into(), trace.display().to_string()];
+    let recorded = Run::new(record.into_iter().chain(matmul("2")))
+        .finish()
+        .ok();
+    let replay = ["--board".into(), format!("replay:{}", trace.display())];
+    let replayed = Run::new(replay.into_iter().chain(matmul("2")))
+        .finish()
+        .ok();
+    assert_eq!(recorded.stdout, replayed.stdout);
+    assert_eq!(
+        recorded.integer("/simulated/gpu_ns"),
+        replayed.integer("/simulated/gpu_ns")
+    );
+}

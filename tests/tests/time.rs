@@ -1,0 +1,148 @@
+//! Simulated time is the board's measured time plus what the guest's CPU
+//! executed, whatever wall time does.
+
+use gil_tests::{Finished, Link, Run, binary, guest_program};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A board that reports given times instead of measured ones.
+struct Scripted {
+    agent: Child,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+const CPU_NS: u64 = 2_000;
+const DEVICE_NS: u64 = 5_000_000;
+
+impl Scripted {
+    fn start(device_ns: u64, delay_ms: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("unix:{}", folder.path().join("board").display());
+        let mut agent = Command::new(binary("gil-board"))
+            .args(["--listen", &address, "--exit-with-stdin"])
+            .args([
+                "--scripted-times",
+                &format!("cpu={CPU_NS},device={device_ns}"),
+            ])
+            .args(["--delay-reply", &delay_ms.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut ready = String::new();
+        BufReader::new(agent.stdout.take().unwrap())
+            .read_line(&mut ready)
+            .unwrap();
+        assert!(ready.contains("listening"), "{ready}");
+        Self {
+            agent,
+            address,
+            _folder: folder,
+        }
+    }
+
+    fn matmul(&self, products: u32) -> Finished {
+        let program = guest_program("examples/matmul/matmul.c", Link::OpenCl);
+        let args = [
+            "--board".into(),
+            self.address.clone(),
+            "--count-instructions".into(),
+            program.display().to_string(),
+            products.to_string(),
+            "64".into(),
+        ];
+        Run::new(args).finish().ok()
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        drop(self.agent.stdin.take());
+        let _ = self.agent.wait();
+    }
+}
+
+/// The report's prediction is made from the deadlines that were given and the
+/// instructions that the simulator counted; the measured time comes from the
+/// guest's own clock. They may differ by the counter's resolution a call.
+fn assert_as_predicted(run: &Finished) {
+    let measured = run.integer("/simulated/program_ns");
+    let predicted = run.integer("/simulated/predicted_ns");
+    let calls = run.integer("/totals/doorbells");
+    let allowed = 16 * calls;
+    println!("measured {measured} ns, predicted {predicted} ns, {calls} doorbells");
+    assert!(
+        (measured - predicted).abs() <= allowed,
+        "measured {measured} ns, predicted {predicted} ns, allowed {allowed} ns"
+    );
+}
+
+#[test]
+fn simulated_time_is_board_time_plus_guest_instructions() {
+    let board = Scripted::start(DEVICE_NS, 0);
+    for products in [2, 4] {
+        let run = board.matmul(products);
+        // Two writes, a kernel and a read a product.
+        let expected = i128::from(4 * products) * i128::from(DEVICE_NS);
+        assert_eq!(run.integer("/simulated/gpu_ns"), expected);
+        assert_as_predicted(&run);
+    }
+}
+
+#[test]
+fn doubling_the_products_adds_exactly_their_time() {
+    let board = Scripted::start(DEVICE_NS, 0);
+    let [two, four] = [2, 4].map(|products| board.matmul(products));
+    // What the two more products cost beyond the board's time is what the
+    // guest executed for them.
+    let pointer = |run: &Finished, what: &str| run.integer(&format!("/simulated/{what}"));
+    let time = pointer(&four, "program_ns") - pointer(&two, "program_ns");
+    let predicted = pointer(&four, "predicted_ns") - pointer(&two, "predicted_ns");
+    let calls = four.integer("/totals/doorbells") + two.integer("/totals/doorbells");
+    println!("two more products: {time} ns, predicted {predicted} ns");
+    assert!((time - predicted).abs() <= 16 * calls);
+    assert!(time > 8 * i128::from(DEVICE_NS));
+}
+
+#[test]
+fn delayed_replies_cost_no_simulated_time() {
+    let prompt = Scripted::start(DEVICE_NS, 0).matmul(2);
+    let late = Scripted::start(DEVICE_NS, 50).matmul(2);
+    for what in ["program_ns", "gpu_ns", "board_cpu_ns", "excess_ns"] {
+        let pointer = format!("/simulated/{what}");
+        assert_eq!(prompt.integer(&pointer), late.integer(&pointer), "{what}");
+    }
+    let calls = late.number("/totals/calls");
+    assert!(late.number("/wall/program_ns") - prompt.number("/wall/program_ns") > calls * 25e6);
+}
+
+#[test]
+fn the_same_run_twice_takes_the_same_simulated_time() {
+    let board = Scripted::start(DEVICE_NS, 0);
+    let [first, second] = [(); 2].map(|()| board.matmul(2));
+    for what in ["boot_ns", "program_ns", "predicted_ns"] {
+        let pointer = format!("/simulated/{what}");
+        assert_eq!(first.integer(&pointer), second.integer(&pointer), "{what}");
+    }
+}
+
+#[test]
+fn a_live_boards_time_is_within_its_own_spread() {
+    let runs: Vec<_> = (0..5)
+        .map(|_| {
+            let program = guest_program("examples/matmul/matmul.c", Link::OpenCl);
+            let args = [program.display().to_string(), "4".into(), "64".into()];
+            let run = Run::new(["--count-instructions".to_string()].into_iter().chain(args));
+            run.finish().ok()
+        })
+        .collect();
+    let measured = |run: &Finished| run.integer("/simulated/program_ns");
+    let spread =
+        runs.iter().map(measured).max().unwrap() - runs.iter().map(measured).min().unwrap();
+    println!("program time over 5 runs spreads by {spread} ns");
+    for run in &runs {
+        assert_as_predicted(run);
+    }
+}
