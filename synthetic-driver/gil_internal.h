@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * gil.ko: what its files share.
+ *
+ *   main.c     /dev/gil: file operations and the module
+ *   session.c  one open file = one session = one address space
+ *   submit.c   GIL_IOC_SUBMIT
+ *   wait.c     GIL_IOC_WAIT
+ *   mailbox.c  blocks of guest memory that the host reads and writes; doorbells
+ *   regions.c  user memory that the host reads and writes: pinned or staged
+ *   extents.c  that memory as chains of physical extents
+ *   doorbell.S the one instruction sequence that the simulator looks for
+ */
+#ifndef GIL_INTERNAL_H
+#define GIL_INTERNAL_H
+
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "uapi/gil.h"
+
+#undef pr_fmt
+#define pr_fmt(fmt) "gil: " fmt
+
+/* Idle blocks a session keeps; more exist only while more threads submit. */
+#define GIL_IDLE_BLOCKS_MAX 8
+
+/* Submissions of a session whose output may be outstanding at once. */
+#define GIL_HELD_MAX 4096
+
+/*
+ * A block is one physically contiguous piece of memory with everything that one
+ * doorbell needs: the mailbox, the region table, request and reply, and extent
+ * pages enough for most calls. The sizes are the protocol's, not PAGE_SIZE's.
+ */
+#define GIL_BLOCK_EXTENT_PAGES 3
+#define GIL_EXTENT_PAGE_BYTES 4096
+
+struct gil_block_memory {
+	struct gil_mailbox mailbox;
+	struct gil_mbox_region regions[GIL_REGIONS_MAX];
+	u8 request[GIL_REQUEST_MAX] __aligned(GIL_EXTENT_PAGE_BYTES);
+	u8 reply[GIL_REPLY_MAX];
+	struct gil_extent_page extents[GIL_BLOCK_EXTENT_PAGES];
+};
+
+struct gil_block {
+	struct list_head node; /* in gil_session.idle */
+	struct gil_block_memory *memory;
+};
+
+/* A region of user memory, pinned where it is or staged in pages of ours. */
+struct gil_user_region {
+	u64 addr; /* user virtual address, without a tag */
+	u64 len;
+	u32 dir; /* GIL_DIR_* */
+	bool staged;
+	unsigned int page_count; /* 0: not held */
+	struct page **pages;
+};
+
+/* The regions of one submission. */
+struct gil_transfer {
+	struct list_head node; /* in gil_session.held */
+	u64 seq;
+	u64 charged; /* bytes counted in gil_session.pinned */
+	unsigned int count;
+	struct gil_user_region region[];
+};
+
+struct gil_session {
+	u64 id;
+	/* Its one address space, for comparison only (mmgrab). */
+	struct mm_struct *mm;
+	/* The descriptor table it was opened in, for comparison only. */
+	void *files;
+	wait_queue_head_t progress_wait;
+
+	/*
+	 * Doorbells ring under it, one at a time, so that the host sees
+	 * sequence numbers in order. Nothing that another thread must cause
+	 * is awaited while it is held.
+	 */
+	struct mutex lock;
+	bool closed;
+	u64 seq;
+	u64 progress; /* written under the lock, read anywhere */
+	u64 pinned;
+	struct list_head held;
+	unsigned int held_count;
+	struct gil_block *control; /* for OPEN, COLLECT and CLOSE */
+	struct list_head idle;
+	unsigned int idle_count;
+};
+
+/* doorbell.S: tells the simulator where a mailbox is. */
+asmlinkage void gil_doorbell(u64 mailbox_gpa);
+
+/* session.c */
+void gil_sessions_init(void);
+struct gil_session *gil_session_open(void);
+void gil_session_close(struct gil_session *session);
+void gil_session_free(struct gil_session *session);
+bool gil_session_is_owners(const struct gil_session *session);
+
+/* submit.c */
+long gil_submit(struct gil_session *session, struct gil_submit __user *user);
+
+/* wait.c */
+long gil_wait(struct gil_session *session,
+	      const struct gil_wait __user *user);
+
+/* mailbox.c */
+struct gil_block *gil_block_get(struct gil_session *session);
+void gil_block_put(struct gil_session *session, struct gil_block *block);
+struct gil_block *gil_block_alloc(void);
+void gil_block_free(struct gil_block *block);
+int gil_ring(struct gil_session *session, struct gil_block *block, u32 kind);
+int gil_collect(struct gil_session *session);
+void gil_collect_rest(struct gil_session *session,
+		      const struct gil_mailbox *mailbox);
+
+/* regions.c */
+struct gil_transfer *gil_transfer_create(const struct gil_region *regions,
+					 unsigned int count);
+int gil_transfer_hold(struct gil_transfer *transfer);
+void gil_transfer_drop_inputs(struct gil_transfer *transfer);
+bool gil_transfer_has_output(const struct gil_transfer *transfer);
+void gil_transfer_deliver(struct gil_transfer *transfer);
+void gil_transfer_destroy(struct gil_transfer *transfer);
+
+/* extents.c */
+struct gil_chain {
+	struct gil_block_memory *memory;
+	unsigned int used; /* of memory->extents */
+	struct list_head extra; /* pages beyond them */
+	struct gil_extent_page *tail;
+};
+
+void gil_chain_init(struct gil_chain *chain, struct gil_block *block);
+int gil_chain_region(struct gil_chain *chain,
+		     const struct gil_user_region *region,
+		     struct gil_mbox_region *out);
+void gil_chain_free(struct gil_chain *chain);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * GIL_IOC_WAIT: simulated time passes. Deadlines are absolute and without
+ * slack, so that a signal may interrupt a wait and the program may call it
+ * again with the same arguments.
+ */
+#include <linux/hrtimer.h>
+#include <linux/irqflags.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <asm/barrier.h>
+#include <asm/cpuidle.h>
+
+#include "gil_internal.h"
+
+static ktime_t gil_deadline(u64 ns)
+{
+	return ns_to_ktime(min_t(u64, ns, KTIME_MAX));
+}
+
+static bool gil_is_due(ktime_t deadline)
+{
+	return ktime_compare(ktime_get(), deadline) >= 0;
+}
+
+/* GPU work: the thread sleeps. */
+static int gil_sleep(ktime_t deadline)
+{
+	while (!gil_is_due(deadline)) {
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout_range(&deadline, 0, HRTIMER_MODE_ABS);
+	}
+	return 0;
+}
+
+static enum hrtimer_restart gil_alarm(struct hrtimer *timer)
+{
+	/* The interrupt itself ends the wfi. */
+	return HRTIMER_NORESTART;
+}
+
+static void gil_alarm_init(struct hrtimer *timer)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup_on_stack(timer, gil_alarm, CLOCK_MONOTONIC,
+			       HRTIMER_MODE_ABS_PINNED);
+#else
+	hrtimer_init_on_stack(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED);
+	timer->function = gil_alarm;
+#endif
+}
+
+/* Until an interrupt, which stays pending if it comes before the wfi. */
+static void gil_halt(void)
+{
+	struct arm_cpuidle_irq_context context;
+
+	arm_cpuidle_save_irq_context(&context);
+	dsb(sy);
+	wfi();
+	arm_cpuidle_restore_irq_context(&context);
+}
+
+/*
+ * CPU work that the program itself would do here: the thread keeps its CPU, as
+ * far as others do not take their share, yet executes next to nothing, for
+ * every instruction costs the simulator wall time. The alarm is set anew each
+ * time, on the CPU that is going to halt.
+ */
+static int gil_occupy(ktime_t deadline)
+{
+	struct hrtimer alarm;
+	int err = 0;
+
+	gil_alarm_init(&alarm);
+	while (!gil_is_due(deadline)) {
+		if (signal_pending(current)) {
+			err = -ERESTARTSYS;
+			break;
+		}
+		cond_resched();
+		local_irq_disable();
+		if (!need_resched() && !signal_pending(current)) {
+			hrtimer_start(&alarm, deadline,
+				      HRTIMER_MODE_ABS_PINNED);
+			gil_halt();
+		}
+		local_irq_enable();
+	}
+	hrtimer_cancel(&alarm);
+	destroy_hrtimer_on_stack(&alarm);
+	return err;
+}
+
+static bool gil_progressed(struct gil_session *session, u64 seen)
+{
+	return READ_ONCE(session->progress) > seen ||
+	       READ_ONCE(session->closed);
+}
+
+static int gil_await_progress(struct gil_session *session, u64 seen)
+{
+	int err = wait_event_interruptible(session->progress_wait,
+					   gil_progressed(session, seen));
+
+	if (err)
+		return err;
+	return READ_ONCE(session->closed) ? -EBADF : 0;
+}
+
+static int gil_pass_time(struct gil_session *session,
+			 const struct gil_wait *arg)
+{
+	switch (arg->kind) {
+	case GIL_WAIT_NONE:
+		return 0;
+	case GIL_WAIT_SLEEP:
+		return gil_sleep(gil_deadline(arg->deadline_ns));
+	case GIL_WAIT_OCCUPY:
+		return gil_occupy(gil_deadline(arg->deadline_ns));
+	case GIL_WAIT_PROGRESS:
+		return gil_await_progress(session, arg->progress);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int gil_collect_due(struct gil_session *session)
+{
+	int err;
+
+	mutex_lock(&session->lock);
+	err = session->closed ? -EBADF : gil_collect(session);
+	mutex_unlock(&session->lock);
+	return err;
+}
+
+long gil_wait(struct gil_session *session, const struct gil_wait __user *user)
+{
+	struct gil_wait arg;
+	int err;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (arg.flags & ~GIL_WAIT_COLLECT)
+		return -EINVAL;
+	err = gil_pass_time(session, &arg);
+	if (!err && arg.flags & GIL_WAIT_COLLECT)
+		err = gil_collect_due(session);
+	return err;
+}
