@@ -94,3 +94,158 @@ mod tests {
         assert_eq!(postcard::from_bytes(&bytes), Ok(OutData::Inline(b"abc")));
     }
 }
+
+/// The event that an enqueue signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewEvent {
+    /// Its number.
+    pub number: Handle,
+    /// Whether the program holds it. If not, the board drops it when the
+    /// operation has ended.
+    pub kept: bool,
+}
+
+/// One entry of a terminated key-value list, key first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Property {
+    /// A plain value; a negative one as two's complement.
+    Word(u64, u64),
+    /// An object.
+    Handle(u64, Handle),
+    /// A list of values that ends with a 0, which is not in it.
+    Many(u64, Vec<u64>),
+}
+
+/// How the value of a size-and-data query crosses. `K` is the API's own type of
+/// object kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InfoType<K> {
+    /// The same bytes on both sides: scalars of a fixed width, strings, arrays
+    /// and structures of such.
+    Bytes,
+    /// One or more values as wide as a pointer.
+    Sizes,
+    /// One or more objects.
+    Handles(K),
+    /// It does not: the guest answers from what it knows.
+    Local,
+}
+
+/// The value of a size-and-data query.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InfoValue<'a> {
+    /// The call failed.
+    #[default]
+    None,
+    /// For [`InfoType::Bytes`]; none if the room was too small.
+    Bytes(#[serde(borrow)] OutData<'a>),
+    /// For [`InfoType::Sizes`]: all of them.
+    Sizes(Vec<u64>),
+    /// For [`InfoType::Handles`]: all of them.
+    Handles(Vec<Handle>),
+}
+
+/// An array of strings or of byte blocks, each with its own length: one block
+/// that holds all of them ([`pack`], [`unpack`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed<'a> {
+    /// How many.
+    pub count: u32,
+    /// For each: its length as a little-endian `u64`, `u64::MAX` for a null
+    /// pointer; then its bytes. `InData::Null` if the array itself is null.
+    #[serde(borrow)]
+    pub data: InData<'a>,
+}
+
+/// A block that is no packed array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PackError {
+    /// A piece runs past the end.
+    #[error("piece {index} of a packed array at offset {at} runs past its {total} bytes")]
+    Length {
+        /// Which piece.
+        index: u32,
+        /// Where it begins.
+        at: usize,
+        /// Bytes of the block.
+        total: usize,
+    },
+    /// Bytes follow the last piece.
+    #[error("{0} bytes follow the last piece of a packed array")]
+    Trailing(usize),
+}
+
+/// Packs pieces; `None` stands for a null pointer.
+pub fn pack<'a>(pieces: impl IntoIterator<Item = Option<&'a [u8]>>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        let len = piece.map_or(u64::MAX, |bytes| bytes.len() as u64);
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(piece.unwrap_or_default());
+    }
+    out
+}
+
+/// The `count` pieces of a packed array.
+///
+/// # Errors
+/// [`PackError`] if the block is not exactly those.
+pub fn unpack(count: u32, data: &[u8]) -> Result<Vec<Option<&[u8]>>, PackError> {
+    let mut pieces = Vec::new();
+    let mut rest = data;
+    for index in 0..count {
+        let past_end = PackError::Length {
+            index,
+            at: data.len() - rest.len(),
+            total: data.len(),
+        };
+        let (len, tail) = rest.split_first_chunk::<8>().ok_or(past_end)?;
+        rest = tail;
+        let len = u64::from_le_bytes(*len);
+        if len == u64::MAX {
+            pieces.push(None);
+            continue;
+        }
+        let len = usize::try_from(len).map_err(|_| past_end)?;
+        let (piece, tail) = rest.split_at_checked(len).ok_or(past_end)?;
+        pieces.push(Some(piece));
+        rest = tail;
+    }
+    match rest.len() {
+        0 => Ok(pieces),
+        trailing => Err(PackError::Trailing(trailing)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_packed_array_that_lies_is_refused() {
+        let data = pack([Some(&b"ab"[..]), None]);
+        assert_eq!(unpack(1, &data), Err(PackError::Trailing(8)));
+        let past_end = PackError::Length {
+            index: 2,
+            at: 18,
+            total: 18,
+        };
+        assert_eq!(unpack(3, &data), Err(past_end));
+        assert!(unpack(u32::MAX, &5u64.to_le_bytes()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn packed_arrays_round_trip(pieces: Vec<Option<Vec<u8>>>) {
+            let pieces: Vec<_> = pieces.iter().map(Option::as_deref).collect();
+            let data = pack(pieces.iter().copied());
+            prop_assert_eq!(unpack(pieces.len() as u32, &data), Ok(pieces));
+        }
+
+        #[test]
+        fn any_block_unpacks_or_fails(count: u32, data: Vec<u8>) {
+            let _ = unpack(count, &data);
+        }
+    }
+}
