@@ -80,21 +80,6 @@ fn at_once<S: Serializer>(bytes: &&[u8], serializer: S) -> Result<S::Ok, S::Erro
     serializer.serialize_bytes(bytes)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_at_once_are_the_same_bytes() {
-        let bytes = postcard::to_stdvec(&InData::Inline(b"abc")).unwrap();
-        assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
-        assert_eq!(postcard::from_bytes(&bytes), Ok(InData::Inline(b"abc")));
-        let bytes = postcard::to_stdvec(&OutData::Inline(b"abc")).unwrap();
-        assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
-        assert_eq!(postcard::from_bytes(&bytes), Ok(OutData::Inline(b"abc")));
-    }
-}
-
 /// The event that an enqueue signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEvent {
@@ -221,6 +206,16 @@ pub fn unpack(count: u32, data: &[u8]) -> Result<Vec<Option<&[u8]>>, PackError> 
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn bytes_at_once_are_the_same_bytes() {
+        let bytes = postcard::to_stdvec(&InData::Inline(b"abc")).unwrap();
+        assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
+        assert_eq!(postcard::from_bytes(&bytes), Ok(InData::Inline(b"abc")));
+        let bytes = postcard::to_stdvec(&OutData::Inline(b"abc")).unwrap();
+        assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
+        assert_eq!(postcard::from_bytes(&bytes), Ok(OutData::Inline(b"abc")));
+    }
 
     #[test]
     fn a_packed_array_that_lies_is_refused() {
