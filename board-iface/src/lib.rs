@@ -1,1 +1,25 @@
-//! gil's board agent: runs forwarded GPU calls on a real device.
+//! The board agent: runs forwarded GPU calls on a real device.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`transport`] | sockets, the handshake, framed messages |
+//! | [`server`] | accepting connections, a thread and a session each |
+//! | [`session`] | one connection's requests and replies, its bounds |
+//! | [`board`] | what a back end offers: devices, sessions, outcomes |
+//! | [`table`] | which guest number stands for which real object |
+//! | [`opencl`] | the OpenCL back end |
+//! | [`replay`] | a recording instead of a device |
+//! | [`cli`] | the command line |
+//!
+//! A guest and its simulator are not trusted: a request is checked before a
+//! driver sees any of it, and what is wrong with it is an answer.
+
+pub mod board;
+pub mod cli;
+pub mod opencl;
+pub mod region;
+pub mod replay;
+pub mod server;
+pub mod session;
+pub mod table;
+pub mod transport;

@@ -1,3 +1,30 @@
-//! gil's board agent: runs forwarded GPU calls on a real device.
+//! `gil-board`: the board agent.
 
-fn main() {}
+use clap::Parser;
+use gil_board::cli::{BoardArgs, run};
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// gil's board agent: runs forwarded GPU calls on this machine's devices.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    #[command(flatten)]
+    board: BoardArgs,
+}
+
+fn main() -> ExitCode {
+    let filter = EnvFilter::try_from_env("GIL_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+    match run(&Args::parse().board) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gil-board: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a back end offers to the transport: devices, and sessions that run
+//! calls.
+
+use crate::opencl::OpenClError;
+use crate::region::{Budget, Region};
+use crate::replay::ReplayError;
+use gil_wire::Op;
+use gil_wire::message::{CallStatus, DeviceInfo};
+
+/// The guest program a session stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guest {
+    /// Its process id in the guest.
+    pub process: u32,
+    /// 32 or 64: the width of its pointers.
+    pub pointer_bits: u32,
+}
+
+/// A board: a set of back ends, or a recording that stands for one.
+pub trait Board: Send + Sync {
+    /// What it has.
+    fn devices(&self) -> Vec<DeviceInfo>;
+
+    /// Begins a session. Everything that it makes is released when it is
+    /// dropped.
+    ///
+    /// # Errors
+    /// [`BoardError`], one sentence.
+    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError>;
+}
+
+/// One guest program's objects on the board.
+pub trait Session {
+    /// Runs a call. What goes wrong is in the outcome.
+    fn call(&mut self, call: Call<'_>) -> Outcome;
+}
+
+/// Why a board cannot be had, or gives no session.
+#[derive(Debug, thiserror::Error)]
+pub enum BoardError {
+    /// The OpenCL back end.
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
+    /// The recording.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+/// One call, its regions read.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The submission's number.
+    pub seq: u64,
+    /// Which entry point.
+    pub op: Op,
+    /// The guest thread.
+    pub thread: u32,
+    /// The generated argument type, encoded.
+    pub args: &'a [u8],
+    /// The regions, in order.
+    pub regions: Vec<Region>,
+    /// Where the session's memory is counted.
+    pub budget: &'a Budget,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether it ran.
+    pub status: CallStatus,
+    /// The generated reply type, encoded; a sentence if it did not run.
+    pub result: Vec<u8>,
+    /// Nanoseconds that the API's function took on this CPU.
+    pub cpu_ns: u64,
+    /// The call's own out regions, in order, as far as their bytes are known.
+    pub out: Vec<Output>,
+    /// Operations that ended.
+    pub ended: Vec<Ended>,
+}
+
+/// The first `len` bytes of a region go back to the guest.
+#[derive(Debug)]
+pub enum Output {
+    /// None of them, or not yet.
+    None,
+    /// Some of them.
+    Bytes {
+        /// The region.
+        region: Region,
+        /// How many.
+        len: usize,
+    },
+}
+
+impl Output {
+    /// All of a region's bytes.
+    pub fn whole(region: Region) -> Self {
+        let len = region.bytes().len();
+        Self::Bytes { region, len }
+    }
+
+    /// What goes back.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::None => &[],
+            Self::Bytes { region, len } => &region.bytes()[..*len],
+        }
+    }
+}
+
+/// An operation that ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The call that enqueued it.
+    pub seq: u64,
+    /// Nanoseconds on the device.
+    pub duration_ns: u64,
+    /// 0, or the API's negative error code.
+    pub status: i32,
+    /// Its out regions; empty in the outcome of the call that enqueued it.
+    pub out: Vec<Output>,
+}
+
+impl Outcome {
+    /// The call was not run.
+    pub fn refused(reason: impl std::fmt::Display) -> Self {
+        Self::failed(CallStatus::Refused, reason)
+    }
+
+    /// The session is over.
+    pub fn lost(reason: impl std::fmt::Display) -> Self {
+        Self::failed(CallStatus::Lost, reason)
+    }
+
+    fn failed(status: CallStatus, reason: impl std::fmt::Display) -> Self {
+        Self {
+            status,
+            result: reason.to_string().into_bytes(),
+            cpu_ns: 0,
+            out: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+}

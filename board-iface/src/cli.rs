@@ -1,0 +1,151 @@
+//! The command `gil-board`, which is also `gil board`.
+
+use crate::board::{Board, BoardError};
+use crate::opencl::OpenClBoard;
+use crate::replay::ReplayBoard;
+use crate::server::{Server, ServerError, ServerOptions, Stopper};
+use crate::session::{ScriptedTimes, SessionOptions};
+use gil_wire::address::Address;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs forwarded GPU calls on this machine's devices.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BoardArgs {
+    /// Where to listen: tcp://HOST:PORT (port 0: any free one) or unix:PATH.
+    /// Only loopback addresses: connections are not authenticated.
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Address,
+    /// Answer from a recording instead of a device.
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// End when standard input is closed, so that no agent outlives the
+    /// process that started it.
+    #[arg(long)]
+    pub exit_with_stdin: bool,
+    /// Sessions at a time.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub max_sessions: usize,
+    /// Mebibytes of call data that one session may hold in memory.
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    pub max_memory: u64,
+    /// For tests: report these times instead of measured ones, in
+    /// nanoseconds, written cpu=NS,device=NS.
+    #[arg(long, value_name = "TIMES", value_parser = scripted_times)]
+    pub scripted_times: Option<ScriptedTimes>,
+    /// For tests: wait this many milliseconds before every answer.
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub delay_reply: u64,
+}
+
+/// A text that is not `cpu=NS,device=NS`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" gives no times: write cpu=NS,device=NS, both in nanoseconds")]
+pub struct TimesError(String);
+
+fn scripted_times(text: &str) -> Result<ScriptedTimes, TimesError> {
+    let fail = || TimesError(text.into());
+    let (mut cpu, mut device) = (None, None);
+    for part in text.split(',') {
+        let (name, value) = part.split_once('=').ok_or_else(fail)?;
+        let slot = match name.trim() {
+            "cpu" => &mut cpu,
+            "device" => &mut device,
+            _ => return Err(fail()),
+        };
+        *slot = Some(value.trim().parse().map_err(|_| fail())?);
+    }
+    Ok(ScriptedTimes {
+        cpu_ns: cpu.ok_or_else(fail)?,
+        device_ns: device.ok_or_else(fail)?,
+    })
+}
+
+/// Why the agent does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// No device, no recording.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// Signals, standard input or output.
+    #[error("the agent cannot be set up: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Runs the agent until SIGINT, SIGTERM, or the end of standard input if so
+/// asked. Prints one line, `listening on ADDR`, when it is ready.
+///
+/// # Errors
+/// [`CliError`], one sentence.
+pub fn run(args: &BoardArgs) -> Result<(), CliError> {
+    let board: Arc<dyn Board> = match &args.replay {
+        Some(file) => Arc::new(ReplayBoard::open(file).map_err(BoardError::from)?),
+        None => Arc::new(OpenClBoard::load().map_err(BoardError::from)?),
+    };
+    for device in board.devices() {
+        let (api, platform, version) = (device.api, device.platform, device.version);
+        tracing::info!("{api}: {platform}, {} ({version})", device.name);
+    }
+    let (server, stopper) = Server::bind(&args.listen, board, options(args))?;
+    end_with_signals(&stopper)?;
+    if args.exit_with_stdin {
+        end_with_stdin(stopper)?;
+    }
+    let mut out = io::stdout();
+    writeln!(out, "listening on {}", server.address())?;
+    out.flush()?;
+    Ok(server.run()?)
+}
+
+fn options(args: &BoardArgs) -> ServerOptions {
+    ServerOptions {
+        sessions: args.max_sessions,
+        session: SessionOptions {
+            memory: args.max_memory.saturating_mul(1 << 20),
+            scripted: args.scripted_times,
+            delay: Duration::from_millis(args.delay_reply),
+        },
+    }
+}
+
+fn end_with_signals(stopper: &Stopper) -> io::Result<()> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, stopper.descriptor()?)?;
+    }
+    Ok(())
+}
+
+fn end_with_stdin(stopper: Stopper) -> io::Result<()> {
+    let watch = move || {
+        // io::copy() goes on when a signal interrupts it.
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        stopper.stop();
+    };
+    std::thread::Builder::new()
+        .name("stdin".into())
+        .spawn(watch)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_any_order() {
+        let times = ScriptedTimes {
+            cpu_ns: 5,
+            device_ns: 7,
+        };
+        assert_eq!(scripted_times("cpu=5,device=7"), Ok(times));
+        assert_eq!(scripted_times("device=7, cpu=5"), Ok(times));
+        for text in ["", "cpu=5", "cpu=5,device=x", "cpu=5,gpu=7"] {
+            assert!(scripted_times(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Which enqueued operations are done, and which wait for something that the
+//! guest has yet to cause.
+//!
+//! An operation is blocked while it waits, directly or through other blocked
+//! operations, for a user event that is not set. In strict mode every
+//! operation that is not blocked is waited for at once; a blocked one keeps
+//! its memory and is resolved by the call that unblocks it.
+
+use crate::region::Region;
+use crate::table::Pointer;
+use std::collections::HashSet;
+
+/// Where an operation stands in its queue's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// It waits for its wait list, and on an in-order queue for the one before.
+    Command,
+    /// Without a wait list, it waits for everything before it on the queue.
+    Marker,
+    /// As a marker, and everything after it waits for it.
+    Barrier,
+}
+
+/// The queue of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRef {
+    /// The real queue.
+    pub queue: Pointer,
+    /// Whether it executes in order.
+    pub in_order: bool,
+}
+
+/// An operation that was enqueued.
+#[derive(Debug)]
+pub struct Operation {
+    /// The call that enqueued it.
+    pub seq: u64,
+    /// Its real event; the operation owns one reference.
+    pub event: Pointer,
+    /// Where it was put.
+    pub queue: QueueRef,
+    /// How it is ordered there.
+    pub order: Order,
+    /// The real events it waits for.
+    pub waits: Vec<Pointer>,
+    /// The call's memory, which the driver may use until the operation ends.
+    pub regions: Vec<Region>,
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Nanoseconds on the device.
+    pub duration_ns: u64,
+    /// 0, or the API's negative error code.
+    pub status: i32,
+}
+
+/// The part of a driver that waits.
+pub trait Device {
+    /// Waits until an operation that is not blocked ends, and gives up the
+    /// operation's reference to its event.
+    fn finish(&mut self, operation: &Operation) -> Ending;
+}
+
+/// The operations and user events of a session.
+#[derive(Debug, Default)]
+pub struct Operations {
+    unset: HashSet<Pointer>,
+    blocked: Vec<Operation>,
+}
+
+impl Operations {
+    /// A user event was created.
+    pub fn user_event(&mut self, event: Pointer) {
+        self.unset.insert(event);
+    }
+
+    /// Whether this is a user event that is not set.
+    pub fn is_unset(&self, event: Pointer) -> bool {
+        self.unset.contains(&event)
+    }
+
+    /// User events that are not set.
+    pub fn unset(&self) -> impl Iterator<Item = Pointer> + '_ {
+        self.unset.iter().copied()
+    }
+
+    /// Operations that are blocked.
+    pub fn blocked(&self) -> &[Operation] {
+        &self.blocked
+    }
+
+    /// Whether an operation enqueued now would be blocked.
+    pub fn would_block(&self, queue: QueueRef, order: Order, waits: &[Pointer]) -> bool {
+        waits.iter().any(|event| self.is_unset(*event))
+            || self.blocked.iter().any(|earlier| {
+                waits.contains(&earlier.event)
+                    || earlier.queue.queue == queue.queue
+                        && (queue.in_order
+                            || earlier.order == Order::Barrier
+                            || order != Order::Command && waits.is_empty())
+            })
+    }
+
+    /// An operation was enqueued. Waits for it unless it is blocked; returns
+    /// how it ended, with its memory.
+    pub fn enqueued(
+        &mut self,
+        operation: Operation,
+        device: &mut impl Device,
+    ) -> Option<(Operation, Ending)> {
+        if self.would_block(operation.queue, operation.order, &operation.waits) {
+            self.blocked.push(operation);
+            return None;
+        }
+        let ending = device.finish(&operation);
+        Some((operation, ending))
+    }
+
+    /// A user event was set. Waits for what it unblocks, in the order of
+    /// enqueueing; returns how each ended.
+    pub fn set(&mut self, event: Pointer, device: &mut impl Device) -> Vec<(Operation, Ending)> {
+        self.unset.remove(&event);
+        let candidates = std::mem::take(&mut self.blocked);
+        // An operation waits only for earlier ones: one pass in their order
+        // finds all that the event unblocks.
+        candidates
+            .into_iter()
+            .filter_map(|operation| self.enqueued(operation, device))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

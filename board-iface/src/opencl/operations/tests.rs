@@ -1,0 +1,192 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::ptr::NonNull;
+
+fn at(address: usize) -> Pointer {
+    NonNull::new((address * 8) as *mut std::ffi::c_void).unwrap()
+}
+
+/// Records what was waited for.
+#[derive(Default)]
+struct Fake {
+    finished: Vec<u64>,
+}
+
+impl Device for Fake {
+    fn finish(&mut self, operation: &Operation) -> Ending {
+        self.finished.push(operation.seq);
+        Ending {
+            duration_ns: operation.seq * 10,
+            status: 0,
+        }
+    }
+}
+
+fn operation(seq: u64, queue: usize, in_order: bool, waits: &[usize]) -> Operation {
+    Operation {
+        seq,
+        event: at(1000 + seq as usize),
+        queue: QueueRef {
+            queue: at(queue),
+            in_order,
+        },
+        order: Order::Command,
+        waits: waits.iter().map(|w| at(*w)).collect(),
+        regions: Vec::new(),
+    }
+}
+
+#[test]
+fn what_waits_for_nothing_unset_is_finished_at_once() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    let ended = ops.enqueued(operation(1, 1, true, &[]), &mut fake);
+    assert_eq!(ended.unwrap().1.duration_ns, 10);
+    assert!(
+        ops.enqueued(operation(2, 1, true, &[1001]), &mut fake)
+            .is_some()
+    );
+    assert_eq!(fake.finished, [1, 2]);
+}
+
+#[test]
+fn a_user_event_blocks_directly_through_others_and_through_the_queue() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.user_event(at(500));
+    for op in [
+        operation(1, 1, true, &[500]),
+        operation(2, 1, true, &[]),
+        operation(3, 2, true, &[1002]),
+    ] {
+        assert!(ops.enqueued(op, &mut fake).is_none());
+    }
+    assert!(
+        ops.enqueued(operation(4, 3, true, &[]), &mut fake)
+            .is_some()
+    );
+    let ended = ops.set(at(500), &mut fake);
+    let seqs: Vec<u64> = ended.iter().map(|(op, _)| op.seq).collect();
+    assert_eq!(seqs, [1, 2, 3]);
+    assert_eq!(fake.finished, [4, 1, 2, 3]);
+    assert!(ops.blocked().is_empty());
+}
+
+#[test]
+fn two_user_events_unblock_step_by_step() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.user_event(at(500));
+    ops.user_event(at(501));
+    assert!(
+        ops.enqueued(operation(1, 1, true, &[500]), &mut fake)
+            .is_none()
+    );
+    assert!(
+        ops.enqueued(operation(2, 1, true, &[501]), &mut fake)
+            .is_none()
+    );
+    assert!(ops.set(at(501), &mut fake).is_empty());
+    assert_eq!(ops.set(at(500), &mut fake).len(), 2);
+}
+
+#[test]
+fn an_out_of_order_queue_goes_on_past_a_blocked_command_but_not_a_barrier() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.user_event(at(500));
+    assert!(
+        ops.enqueued(operation(1, 1, false, &[500]), &mut fake)
+            .is_none()
+    );
+    assert!(
+        ops.enqueued(operation(2, 1, false, &[]), &mut fake)
+            .is_some()
+    );
+    let marker = Operation {
+        order: Order::Marker,
+        ..operation(3, 1, false, &[])
+    };
+    assert!(ops.enqueued(marker, &mut fake).is_none());
+    let marker_with_list = Operation {
+        order: Order::Marker,
+        ..operation(4, 1, false, &[1002])
+    };
+    assert!(ops.enqueued(marker_with_list, &mut fake).is_some());
+    let barrier = Operation {
+        order: Order::Barrier,
+        ..operation(5, 1, false, &[])
+    };
+    assert!(ops.enqueued(barrier, &mut fake).is_none());
+    assert!(
+        ops.enqueued(operation(6, 1, false, &[]), &mut fake)
+            .is_none()
+    );
+    assert_eq!(ops.set(at(500), &mut fake).len(), 4);
+}
+
+/// A random program: operations on two in-order and one out-of-order queue,
+/// and user events set in between.
+#[derive(Clone, Debug)]
+enum Step {
+    Enqueue { queue: usize, waits: Vec<usize> },
+    Set(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let waits = proptest::collection::vec(0usize..40, 0..3);
+    prop_oneof![
+        3 => (0usize..3, waits).prop_map(|(queue, waits)| Step::Enqueue { queue, waits }),
+        1 => (0usize..4).prop_map(Step::Set),
+    ]
+}
+
+/// Whether each operation may have run, from the definition: the fixed point
+/// over everything it depends on.
+fn runnable(program: &[Operation], set: &HashMap<Pointer, bool>) -> Vec<bool> {
+    let mut done = Vec::<bool>::new();
+    for (at, op) in program.iter().enumerate() {
+        let waits_done = op.waits.iter().all(|event| {
+            let earlier = program[..at].iter().position(|o| o.event == *event);
+            earlier.map_or(*set.get(event).unwrap_or(&true), |index| done[index])
+        });
+        let before = program[..at].iter().enumerate().rev();
+        let behind = before
+            .filter(|(_, o)| o.queue == op.queue)
+            .map(|(i, _)| done[i])
+            .next();
+        done.push(waits_done && (!op.queue.in_order || behind.unwrap_or(true)));
+    }
+    done
+}
+
+proptest! {
+    #[test]
+    fn exactly_the_runnable_operations_are_finished(steps in proptest::collection::vec(step(), 0..40)) {
+        let (mut ops, mut fake) = (Operations::default(), Fake::default());
+        let mut set: HashMap<Pointer, bool> = (0..4).map(|e| (at(1 + e), false)).collect();
+        set.keys().for_each(|event| ops.user_event(*event));
+        let mut program = Vec::new();
+        for step in steps {
+            match step {
+                Step::Enqueue { queue, waits } => {
+                    let seq = program.len() as u64;
+                    // Waits name user events (1..=4) or earlier operations.
+                    let waits: Vec<usize> = waits.into_iter()
+                        .map(|w| if w < 4 { 1 + w } else { 1000 + w - 4 })
+                        .filter(|w| *w < 1000 + seq as usize)
+                        .collect();
+                    let make = || operation(seq, 100 + queue, queue < 2, &waits);
+                    program.push(make());
+                    ops.enqueued(make(), &mut fake);
+                }
+                Step::Set(event) => {
+                    set.insert(at(1 + event), true);
+                    ops.set(at(1 + event), &mut fake);
+                }
+            }
+            let expected: Vec<u64> = runnable(&program, &set).into_iter().enumerate()
+                .filter(|(_, done)| *done).map(|(seq, _)| seq as u64).collect();
+            let mut finished = fake.finished.clone();
+            finished.sort_unstable();
+            prop_assert_eq!(&finished, &expected);
+        }
+    }
+}

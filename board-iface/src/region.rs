@@ -1,0 +1,187 @@
+//! A call's memory regions, and how much of them a session may hold.
+
+use gil_wire::message::{Direction, RegionDesc};
+use std::alloc::Layout;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The system gives no more memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no memory for {0} bytes: run fewer sessions on this board, or pass smaller data per call")]
+pub struct OutOfMemory(pub usize);
+
+impl OutOfMemory {
+    /// Makes room for `len` bytes more.
+    ///
+    /// # Errors
+    /// If there is none; never aborts.
+    pub fn reserve(out: &mut Vec<u8>, len: usize) -> Result<(), Self> {
+        out.try_reserve_exact(len).map_err(|_| Self(len))
+    }
+}
+
+/// A call that would exceed its session's share of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the call's {asked} bytes of regions exceed the session's bound of {limit} ({used} are held by operations under way): start the agent with a larger --max-memory, or pass less data per call"
+)]
+pub struct OverBudget {
+    /// Bytes of the call's regions; `u64::MAX` if they overflow.
+    pub asked: u64,
+    /// Bytes held.
+    pub used: u64,
+    /// The bound.
+    pub limit: u64,
+}
+
+/// How many bytes of regions a session holds.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    used: Arc<AtomicU64>,
+    limit: u64,
+}
+
+impl Budget {
+    /// A bound of `limit` bytes.
+    pub fn new(limit: u64) -> Self {
+        Self {
+            used: Arc::default(),
+            limit,
+        }
+    }
+
+    /// Bytes held now.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether regions of these sizes fit.
+    ///
+    /// # Errors
+    /// [`OverBudget`] with the sizes.
+    pub fn check(&self, regions: &[RegionDesc]) -> Result<(), OverBudget> {
+        let sum = regions
+            .iter()
+            .try_fold(0u64, |sum, region| sum.checked_add(region.len));
+        let (asked, used) = (sum.unwrap_or(u64::MAX), self.used());
+        if asked > self.limit.saturating_sub(used) {
+            return Err(OverBudget {
+                asked,
+                used,
+                limit: self.limit,
+            });
+        }
+        Ok(())
+    }
+
+    fn hold(&self, len: u64) -> Charge {
+        self.used.fetch_add(len, Ordering::Relaxed);
+        Charge {
+            used: self.used.clone(),
+            len,
+        }
+    }
+}
+
+/// Bytes that count against a budget until this is dropped.
+#[derive(Debug)]
+struct Charge {
+    used: Arc<AtomicU64>,
+    len: u64,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.len, Ordering::Relaxed);
+    }
+}
+
+/// The board's copy of a pointer argument's memory. Its address never changes
+/// while it lives, however often it is moved.
+#[derive(Debug)]
+pub struct Region {
+    dir: Direction,
+    bytes: Vec<u8>,
+    _charge: Charge,
+}
+
+impl Region {
+    /// A region that the board only writes: zeroes, until it does.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn zeroed(len: usize, budget: &Budget) -> Result<Self, OutOfMemory> {
+        let bytes = zeroed_bytes(len).ok_or(OutOfMemory(len))?;
+        Ok(Self::holding(Direction::Out, bytes, budget))
+    }
+
+    /// A region with the guest's bytes.
+    pub fn holding(dir: Direction, bytes: Vec<u8>, budget: &Budget) -> Self {
+        let charge = budget.hold(bytes.len() as u64);
+        Self {
+            dir,
+            bytes,
+            _charge: charge,
+        }
+    }
+
+    /// Which way its bytes go.
+    pub fn dir(&self) -> Direction {
+        self.dir
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes, for the API to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// Zeroes that cost nothing until they are touched; `None` instead of an abort.
+fn zeroed_bytes(len: usize) -> Option<Vec<u8>> {
+    if len == 0 {
+        return Some(Vec::new());
+    }
+    let layout = Layout::array::<u8>(len).ok()?;
+    // SAFETY: the layout has a size above 0; a pointer that is not null is of
+    // the global allocator, with this layout and `len` initialised bytes.
+    unsafe {
+        let start = std::alloc::alloc_zeroed(layout);
+        (!start.is_null()).then(|| Vec::from_raw_parts(start, len, len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn out(len: u64) -> RegionDesc {
+        RegionDesc {
+            len,
+            dir: Direction::Out,
+        }
+    }
+
+    #[test]
+    fn a_region_counts_until_it_is_dropped() {
+        let budget = Budget::new(100);
+        let region = Region::zeroed(60, &budget).unwrap();
+        assert_eq!(budget.used(), 60);
+        assert_eq!(budget.check(&[out(40)]), Ok(()));
+        let over = budget.check(&[out(40), out(1)]).unwrap_err();
+        assert_eq!((over.asked, over.used, over.limit), (41, 60, 100));
+        drop(region);
+        assert_eq!(budget.check(&[out(100)]), Ok(()));
+        assert!(budget.check(&[out(u64::MAX), out(2)]).is_err());
+    }
+
+    #[test]
+    fn absurd_lengths_are_errors() {
+        let budget = Budget::new(u64::MAX);
+        assert!(Region::zeroed(usize::MAX / 2, &budget).is_err());
+    }
+}

@@ -1,0 +1,318 @@
+//! A recording instead of a device: the nth session opened is answered as the
+//! nth one recorded, as long as each request equals the recorded one.
+
+mod file;
+
+use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
+use crate::region::{OutOfMemory, Region};
+use file::{Recorded, Recording};
+use gil_wire::message::{CallStatus, DeviceInfo};
+use gil_wire::trace::{self, TraceError};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Why a recording cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The file cannot be read.
+    #[error("cannot read the recording {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// It is no recording for this build.
+    #[error("{}: {error}", path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: TraceError,
+    },
+    /// More sessions are opened than were recorded.
+    #[error(
+        "the recording holds {0} sessions and one more was opened: replay the run that was recorded"
+    )]
+    NoSession(usize),
+    /// The program has other pointers than the recorded one.
+    #[error(
+        "the recorded program has pointers of {recorded} bits, this one of {now}: replay the run that was recorded"
+    )]
+    PointerBits {
+        /// In the recording.
+        recorded: u32,
+        /// Now.
+        now: u32,
+    },
+}
+
+/// Where the run leaves the recording.
+#[derive(Debug, thiserror::Error)]
+enum Departure {
+    #[error(
+        "the run departs from the recording at call {call} of session {session}: {now} where {recorded} was recorded"
+    )]
+    Op {
+        session: usize,
+        call: usize,
+        now: gil_wire::Op,
+        recorded: gil_wire::Op,
+    },
+    #[error(
+        "the run departs from the recording at call {call} of session {session}: {now} has other {what} than the recorded {recorded}"
+    )]
+    Differs {
+        session: usize,
+        call: usize,
+        now: gil_wire::Op,
+        recorded: gil_wire::Op,
+        what: &'static str,
+    },
+    #[error(
+        "the recording of session {session} ends after {calls} calls, and {now} was called: the recorded run ended there"
+    )]
+    End {
+        session: usize,
+        calls: usize,
+        now: gil_wire::Op,
+    },
+    #[error(
+        "the board was lost in the recorded run at call {call} of session {session}, {now}: there is no answer to give"
+    )]
+    Unanswered {
+        session: usize,
+        call: usize,
+        now: gil_wire::Op,
+    },
+    #[error("the recording cannot be read: {0}")]
+    Io(#[from] io::Error),
+    #[error("the recording is damaged: {0}")]
+    Trace(#[from] TraceError),
+    #[error(
+        "the recording is damaged: its answer to call {call} of session {session} does not fit the call's regions"
+    )]
+    Regions { session: usize, call: usize },
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+/// A board that answers from a recording.
+#[derive(Debug)]
+pub struct ReplayBoard {
+    recording: Arc<Recording>,
+    next: AtomicUsize,
+}
+
+impl ReplayBoard {
+    /// Reads a recording. What follows its last whole record is ignored, with
+    /// a warning.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn open(path: &Path) -> Result<Self, ReplayError> {
+        Ok(Self {
+            recording: Arc::new(Recording::open(path)?),
+            next: AtomicUsize::new(0),
+        })
+    }
+}
+
+impl Board for ReplayBoard {
+    fn devices(&self) -> Vec<DeviceInfo> {
+        vec![DeviceInfo {
+            api: "replay".into(),
+            platform: "gil recording".into(),
+            name: self.recording.path.display().to_string(),
+            version: format!("layout {}", trace::VERSION),
+        }]
+    }
+
+    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError> {
+        let sessions = &self.recording.sessions;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let recorded = sessions
+            .get(number)
+            .ok_or(ReplayError::NoSession(sessions.len()))?;
+        if recorded.pointer_bits != guest.pointer_bits {
+            return Err(BoardError::Replay(ReplayError::PointerBits {
+                recorded: recorded.pointer_bits,
+                now: guest.pointer_bits,
+            }));
+        }
+        Ok(Box::new(ReplaySession {
+            recording: self.recording.clone(),
+            number,
+            next: 0,
+            seqs: HashMap::new(),
+            departed: None,
+        }))
+    }
+}
+
+struct ReplaySession {
+    recording: Arc<Recording>,
+    number: usize,
+    next: usize,
+    /// This run's number of a recorded submission, where they differ.
+    seqs: HashMap<u64, u64>,
+    departed: Option<String>,
+}
+
+impl Session for ReplaySession {
+    fn call(&mut self, call: Call<'_>) -> Outcome {
+        if let Some(reason) = &self.departed {
+            return Outcome::lost(reason);
+        }
+        self.answer(call).unwrap_or_else(|departure| {
+            let reason = departure.to_string();
+            let outcome = Outcome::lost(&reason);
+            self.departed = Some(reason);
+            outcome
+        })
+    }
+}
+
+impl ReplaySession {
+    fn answer(&mut self, call: Call<'_>) -> Result<Outcome, Departure> {
+        let recording = self.recording.clone();
+        let calls = &recording.sessions[self.number].calls;
+        let Some(recorded) = calls.get(self.next) else {
+            return Err(Departure::End {
+                session: self.number + 1,
+                calls: calls.len(),
+                now: call.op,
+            });
+        };
+        self.next += 1;
+        let head = recorded.head()?;
+        self.compare(&call, &head, recorded)?;
+        if head.seq != call.seq {
+            self.seqs.insert(head.seq, call.seq);
+        }
+        match &head.done {
+            Some(done) => self.done(call, done, recorded),
+            None if head.answer => Err(Departure::Unanswered {
+                session: self.number + 1,
+                call: self.next,
+                now: call.op,
+            }),
+            None => Ok(ran(&[], 0)),
+        }
+    }
+
+    fn compare(
+        &self,
+        call: &Call<'_>,
+        head: &trace::Call<'_>,
+        recorded: &Recorded,
+    ) -> Result<(), Departure> {
+        let (session, number) = (self.number + 1, self.next);
+        if call.op != head.op {
+            return Err(Departure::Op {
+                session,
+                call: number,
+                now: call.op,
+                recorded: head.op,
+            });
+        }
+        let same = |region: &Region, desc: &gil_wire::message::RegionDesc| {
+            region.dir() == desc.dir && region.bytes().len() as u64 == desc.len
+        };
+        let regions = call.regions.iter().zip(&head.regions);
+        let what = if call.args != head.args {
+            "arguments"
+        } else if call.regions.len() != head.regions.len()
+            || !regions.clone().all(|(r, d)| same(r, d))
+        {
+            "regions"
+        } else if !self.same_bytes(&call.regions, recorded)? {
+            "data"
+        } else {
+            return Ok(());
+        };
+        Err(Departure::Differs {
+            session,
+            call: number,
+            now: call.op,
+            recorded: head.op,
+            what,
+        })
+    }
+
+    fn same_bytes(&self, regions: &[Region], recorded: &Recorded) -> io::Result<bool> {
+        let mut at = recorded.payload;
+        for region in regions.iter().filter(|region| region.dir().is_in()) {
+            if !self.recording.equals(at, region.bytes())? {
+                return Ok(false);
+            }
+            at += region.bytes().len() as u64;
+        }
+        Ok(true)
+    }
+
+    fn done(
+        &self,
+        call: Call<'_>,
+        done: &trace::Done<'_>,
+        recorded: &Recorded,
+    ) -> Result<Outcome, Departure> {
+        let ins = call.regions.iter().filter(|region| region.dir().is_in());
+        let mut at = recorded.payload + ins.map(|r| r.bytes().len() as u64).sum::<u64>();
+        let mut outcome = Outcome {
+            status: done.status,
+            ..ran(done.result, done.cpu_ns)
+        };
+        let outs = call.regions.iter().filter(|region| region.dir().is_out());
+        let rooms: Vec<u64> = outs.map(|region| region.bytes().len() as u64).collect();
+        if !done.out.is_empty() && !fits(&done.out, &rooms) {
+            return Err(Departure::Regions {
+                session: self.number + 1,
+                call: self.next,
+            });
+        }
+        outcome.out = self.outputs(&done.out, &mut at, &call)?;
+        for report in &done.reports {
+            outcome.ended.push(Ended {
+                seq: *self.seqs.get(&report.seq).unwrap_or(&report.seq),
+                duration_ns: report.duration_ns,
+                status: report.status,
+                out: self.outputs(&report.out, &mut at, &call)?,
+            });
+        }
+        Ok(outcome)
+    }
+
+    fn outputs(
+        &self,
+        lens: &[u64],
+        at: &mut u64,
+        call: &Call<'_>,
+    ) -> Result<Vec<Output>, Departure> {
+        let mut outputs = Vec::new();
+        for len in lens {
+            let mut region = Region::zeroed(*len as usize, call.budget)?;
+            self.recording.read(*at, region.bytes_mut())?;
+            *at += len;
+            outputs.push(Output::whole(region));
+        }
+        Ok(outputs)
+    }
+}
+
+fn fits(lens: &[u64], rooms: &[u64]) -> bool {
+    lens.len() == rooms.len() && lens.iter().zip(rooms).all(|(len, room)| len <= room)
+}
+
+fn ran(result: &[u8], cpu_ns: u64) -> Outcome {
+    Outcome {
+        status: CallStatus::Ran,
+        result: result.to_vec(),
+        cpu_ns,
+        out: Vec::new(),
+        ended: Vec::new(),
+    }
+}

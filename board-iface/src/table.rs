@@ -1,0 +1,282 @@
+//! Which number stands for which real object, in one session.
+//!
+//! The guest numbers what it creates. What the board finds gets a number with
+//! [`Handle::BOARD`] set, the same for the same object as long as the session
+//! lives. Reference counts live in the guest: an object is here from its
+//! creation until the guest's last release.
+
+use gil_wire::call::Handle;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::fmt::{Debug, Display};
+use std::ptr::NonNull;
+
+/// Objects in one session, at most.
+pub const MAX_OBJECTS: usize = 1 << 20;
+
+/// A real object's address. Only the back end's driver dereferences it.
+pub type Pointer = NonNull<c_void>;
+
+/// The kinds of object an API has, such as a context and a queue.
+pub trait Kind: Copy + Eq + Debug + Display {}
+
+/// An object of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object<K> {
+    /// What it is.
+    pub kind: K,
+    /// The real one.
+    pub pointer: Pointer,
+    /// Position in the order of creation.
+    order: u64,
+}
+
+/// A number that does not stand for what a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TableError<K: Kind> {
+    /// Nothing has this number.
+    #[error("no object has the number {0:#x}; it was never created, or is released")]
+    Unknown(u64),
+    /// Something else has it.
+    #[error("object {number:#x} is a {is}, and the call needs a {wanted}")]
+    Kind {
+        /// The number.
+        number: u64,
+        /// What it stands for.
+        is: K,
+        /// What the call needs.
+        wanted: K,
+    },
+    /// The guest numbers a new object like one that is there.
+    #[error("the number {0:#x} for a new object is taken")]
+    Taken(u64),
+    /// The guest numbers a new object as only the board may, or with 0.
+    #[error("the number {0:#x} is none that a guest may give")]
+    NotTheGuests(u64),
+    /// Too many.
+    #[error("the session has {MAX_OBJECTS} objects, its bound: release what is no longer used")]
+    Full,
+}
+
+/// The objects of one session.
+#[derive(Debug)]
+pub struct Table<K> {
+    objects: HashMap<Handle, Object<K>>,
+    numbers: HashMap<Pointer, Handle>,
+    created: u64,
+    found: u64,
+}
+
+impl<K> Default for Table<K> {
+    fn default() -> Self {
+        Self {
+            objects: HashMap::new(),
+            numbers: HashMap::new(),
+            created: 0,
+            found: 0,
+        }
+    }
+}
+
+impl<K: Kind> Table<K> {
+    /// The object with this number.
+    ///
+    /// # Errors
+    /// [`TableError::Unknown`], also for NULL, or [`TableError::Kind`].
+    pub fn get(&self, handle: Handle, wanted: K) -> Result<Pointer, TableError<K>> {
+        let number = handle.0;
+        match self.objects.get(&handle) {
+            None => Err(TableError::Unknown(number)),
+            Some(object) if object.kind == wanted => Ok(object.pointer),
+            Some(object) => Err(TableError::Kind {
+                number,
+                is: object.kind,
+                wanted,
+            }),
+        }
+    }
+
+    /// What has this number.
+    pub fn kind(&self, handle: Handle) -> Option<K> {
+        self.objects.get(&handle).map(|object| object.kind)
+    }
+
+    /// Whether the guest may give a new object this number. Asked before the
+    /// object is made, so that a refusal leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`TableError::Taken`], [`TableError::NotTheGuests`] or
+    /// [`TableError::Full`].
+    pub fn vacant(&self, handle: Handle) -> Result<(), TableError<K>> {
+        if handle.is_null() || handle.is_boards() {
+            return Err(TableError::NotTheGuests(handle.0));
+        }
+        if self.objects.contains_key(&handle) {
+            return Err(TableError::Taken(handle.0));
+        }
+        self.room()
+    }
+
+    /// Enters an object that the guest numbered.
+    ///
+    /// # Errors
+    /// As [`vacant`](Self::vacant).
+    pub fn insert(
+        &mut self,
+        handle: Handle,
+        kind: K,
+        pointer: Pointer,
+    ) -> Result<(), TableError<K>> {
+        self.vacant(handle)?;
+        self.enter(handle, kind, pointer);
+        Ok(())
+    }
+
+    /// The number of an object that the board found; a new one at its first
+    /// sight.
+    ///
+    /// # Errors
+    /// [`TableError::Full`].
+    pub fn found(&mut self, kind: K, pointer: Pointer) -> Result<Handle, TableError<K>> {
+        if let Some(handle) = self.number(kind, pointer) {
+            return Ok(handle);
+        }
+        self.room()?;
+        self.found += 1;
+        let handle = Handle(self.found | Handle::BOARD);
+        self.enter(handle, kind, pointer);
+        Ok(handle)
+    }
+
+    /// The number of an object, if it has one.
+    pub fn number(&self, kind: K, pointer: Pointer) -> Option<Handle> {
+        let handle = *self.numbers.get(&pointer)?;
+        (self.objects.get(&handle)?.kind == kind).then_some(handle)
+    }
+
+    /// Takes an object out.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn remove(&mut self, handle: Handle, kind: K) -> Result<Pointer, TableError<K>> {
+        let pointer = self.get(handle, kind)?;
+        self.objects.remove(&handle);
+        // A driver may use an address again: only this number's entry goes.
+        if self.numbers.get(&pointer) == Some(&handle) {
+            self.numbers.remove(&pointer);
+        }
+        Ok(pointer)
+    }
+
+    /// Takes all out, the youngest first: an object's parent is older than the
+    /// object.
+    pub fn drain(&mut self) -> Vec<(Handle, Object<K>)> {
+        self.numbers.clear();
+        let mut all: Vec<_> = self.objects.drain().collect();
+        all.sort_unstable_by_key(|(_, object)| std::cmp::Reverse(object.order));
+        all
+    }
+
+    fn room(&self) -> Result<(), TableError<K>> {
+        if self.objects.len() >= MAX_OBJECTS {
+            return Err(TableError::Full);
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, handle: Handle, kind: K, pointer: Pointer) {
+        self.created += 1;
+        let object = Object {
+            kind,
+            pointer,
+            order: self.created,
+        };
+        self.objects.insert(handle, object);
+        self.numbers.insert(pointer, handle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Thing {
+        Queue,
+        Event,
+    }
+
+    impl Display for Thing {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{self:?}")
+        }
+    }
+
+    impl Kind for Thing {}
+
+    fn at(address: usize) -> Pointer {
+        NonNull::new(address as *mut c_void).unwrap()
+    }
+
+    #[test]
+    fn a_number_stands_for_one_kind() {
+        let mut table = Table::default();
+        table.insert(Handle(1), Thing::Queue, at(16)).unwrap();
+        assert_eq!(table.get(Handle(1), Thing::Queue), Ok(at(16)));
+        let error = table.get(Handle(1), Thing::Event).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "object 0x1 is a Queue, and the call needs a Event"
+        );
+        assert_eq!(
+            table.get(Handle::NULL, Thing::Event),
+            Err(TableError::Unknown(0))
+        );
+    }
+
+    #[test]
+    fn guests_cannot_take_numbers() {
+        let mut table = Table::default();
+        let boards = table.found(Thing::Queue, at(8)).unwrap();
+        assert!(boards.is_boards());
+        assert_eq!(table.found(Thing::Queue, at(8)), Ok(boards));
+        for number in [Handle::NULL, boards, Handle(Handle::BOARD | 77)] {
+            let error = table.insert(number, Thing::Queue, at(16));
+            assert_eq!(error, Err(TableError::NotTheGuests(number.0)));
+        }
+        table.insert(Handle(5), Thing::Queue, at(24)).unwrap();
+        let error = table.insert(Handle(5), Thing::Event, at(32));
+        assert_eq!(error, Err(TableError::Taken(5)));
+    }
+
+    #[test]
+    fn an_address_used_again_gets_its_new_number() {
+        let mut table = Table::default();
+        table.insert(Handle(1), Thing::Event, at(8)).unwrap();
+        table.insert(Handle(2), Thing::Event, at(8)).unwrap();
+        table.remove(Handle(1), Thing::Event).unwrap();
+        assert_eq!(table.number(Thing::Event, at(8)), Some(Handle(2)));
+        table.remove(Handle(2), Thing::Event).unwrap();
+        assert_eq!(table.number(Thing::Event, at(8)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn drain_gives_each_object_once_youngest_first(numbers: Vec<u8>) {
+            let mut table = Table::default();
+            let mut inserted = Vec::new();
+            for number in numbers {
+                let handle = Handle(number.into());
+                let pointer = at(8 * (1 + usize::from(number)));
+                if table.insert(handle, Thing::Event, pointer).is_ok() {
+                    inserted.push(handle);
+                }
+            }
+            inserted.reverse();
+            let drained: Vec<_> = table.drain().into_iter().map(|(h, _)| h).collect();
+            prop_assert_eq!(drained, inserted);
+            prop_assert!(table.drain().is_empty());
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A small client that speaks the protocol to an agent.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use gil_wire::Op;
+use gil_wire::address::Address;
+use gil_wire::frame::{self, PREFIX_LEN, Prefix};
+use gil_wire::hello::{HELLO_LEN, Hello};
+use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A stream of either kind.
+pub trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+pub struct Client {
+    pub stream: Box<dyn Stream>,
+    next: u64,
+}
+
+/// [`Reply::Done`] with its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub seq: u64,
+    pub status: CallStatus,
+    pub result: Vec<u8>,
+    pub cpu_ns: u64,
+    pub busy_ns: u64,
+    pub out: Vec<Vec<u8>>,
+    pub reports: Vec<(Report, Vec<Vec<u8>>)>,
+}
+
+impl Done {
+    pub fn reason(&self) -> String {
+        assert_ne!(self.status, CallStatus::Ran);
+        String::from_utf8(self.result.clone()).unwrap()
+    }
+}
+
+pub fn connect(address: &Address) -> Box<dyn Stream> {
+    const LIMIT: Option<Duration> = Some(Duration::from_secs(60));
+    match address {
+        Address::Tcp { host, port } => {
+            let stream = TcpStream::connect((host.as_str(), *port)).unwrap();
+            stream.set_nodelay(true).unwrap();
+            stream.set_read_timeout(LIMIT).unwrap();
+            Box::new(stream)
+        }
+        Address::Unix(path) => {
+            let stream = UnixStream::connect(path).unwrap();
+            stream.set_read_timeout(LIMIT).unwrap();
+            Box::new(stream)
+        }
+    }
+}
+
+impl Client {
+    /// Connects and exchanges hellos.
+    pub fn connect(address: &Address) -> Self {
+        Self::hello(address, &Hello::ours())
+    }
+
+    pub fn hello(address: &Address, hello: &Hello) -> Self {
+        let mut stream = connect(address);
+        stream.write_all(&hello.encode()).unwrap();
+        let mut theirs = [0; HELLO_LEN];
+        stream.read_exact(&mut theirs).unwrap();
+        assert_eq!(Hello::decode(&theirs), Ok(Hello::ours()));
+        Self { stream, next: 0 }
+    }
+
+    /// Connects and opens a session of a 64-bit program.
+    pub fn open(address: &Address) -> Self {
+        let mut client = Self::connect(address);
+        client.send_open();
+        client.expect_opened();
+        client
+    }
+
+    pub fn send_open(&mut self) {
+        let open = Request::Open {
+            process: 42,
+            pointer_bits: 64,
+        };
+        self.send(&open, &[]);
+    }
+
+    pub fn expect_opened(&mut self) {
+        self.receive(|reply, _| assert_eq!(reply, Reply::Opened))
+            .unwrap();
+    }
+
+    pub fn send(&mut self, request: &Request<'_>, payload: &[&[u8]]) {
+        let len = payload.iter().map(|piece| piece.len() as u64).sum();
+        let mut bytes = Vec::new();
+        frame::begin(request, len, &mut bytes).unwrap();
+        payload.iter().for_each(|piece| bytes.extend(*piece));
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// Reads a reply with its payload; an error if the agent hung up.
+    pub fn receive<R>(&mut self, read: impl FnOnce(Reply<'_>, &[u8]) -> R) -> io::Result<R> {
+        let mut prefix = [0; PREFIX_LEN];
+        self.stream.read_exact(&mut prefix)?;
+        let prefix = Prefix::decode(&prefix).unwrap();
+        let mut header = vec![0; prefix.header_len as usize];
+        self.stream.read_exact(&mut header)?;
+        let mut payload = vec![0; prefix.payload_len as usize];
+        self.stream.read_exact(&mut payload)?;
+        Ok(read(postcard::from_bytes(&header).unwrap(), &payload))
+    }
+
+    /// The sentence of a refusal.
+    pub fn refusal(&mut self) -> String {
+        self.receive(|reply, _| match reply {
+            Reply::Refused { reason } => reason,
+            other => panic!("{other:?}"),
+        })
+        .unwrap()
+    }
+
+    pub fn ping(&mut self, nonce: u64) -> io::Result<()> {
+        self.send(&Request::Ping { nonce }, &[]);
+        self.receive(|reply, _| assert_eq!(reply, Reply::Pong { nonce }))
+    }
+
+    /// Sends a call; returns its number.
+    pub fn start(
+        &mut self,
+        op: Op,
+        answer: bool,
+        args: &[u8],
+        regions: &[RegionDesc],
+        payload: &[&[u8]],
+    ) -> u64 {
+        self.next += 1;
+        let call = Request::Call {
+            seq: self.next,
+            op,
+            thread: 1,
+            answer,
+            args,
+            regions: regions.to_vec(),
+        };
+        self.send(&call, payload);
+        self.next
+    }
+
+    /// Sends a call and reads its answer.
+    pub fn call(&mut self, op: Op, args: &[u8], regions: &[RegionDesc], payload: &[&[u8]]) -> Done {
+        let seq = self.start(op, true, args, regions, payload);
+        let done = self.done();
+        assert_eq!(done.seq, seq);
+        done
+    }
+
+    pub fn done(&mut self) -> Done {
+        self.receive(|reply, payload| match reply {
+            Reply::Done {
+                seq,
+                status,
+                result,
+                cpu_ns,
+                busy_ns,
+                out,
+                reports,
+            } => {
+                let mut rest = payload;
+                let mut cut = |lens: &[u64]| -> Vec<Vec<u8>> {
+                    let piece = |len: &u64| {
+                        let (piece, after) = rest.split_at(*len as usize);
+                        rest = after;
+                        piece.to_vec()
+                    };
+                    lens.iter().map(piece).collect()
+                };
+                let out = cut(&out);
+                let reports = reports.into_iter().map(|r| (r.clone(), cut(&r.out)));
+                let reports = reports.collect();
+                assert!(rest.is_empty());
+                Done {
+                    seq,
+                    status,
+                    result: result.to_vec(),
+                    cpu_ns,
+                    busy_ns,
+                    out,
+                    reports,
+                }
+            }
+            other => panic!("{other:?}"),
+        })
+        .unwrap()
+    }
+}
