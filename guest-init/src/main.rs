@@ -1,3 +1,64 @@
-//! The guest's init: loads gil.ko, runs the program, reports its output and exit code.
+//! The guest's init: loads gil.ko, runs the program, reports its output and
+//! exit code, and switches the machine off.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`config`] | what to run: `/etc/gil/run.json` |
+//! | [`system`] | mounts, host name, loopback, the module, power |
+//! | [`host`] | control calls to the host interface |
+//! | [`program`] | the program's process: search, fork, exec |
+//! | [`explain`] | why a program could not be executed |
+//! | [`watch`] | its output and its end |
+//! | [`error`] | what can go wrong, with the exit code it stands for |
 
-fn main() {}
+mod config;
+mod error;
+mod explain;
+mod host;
+mod program;
+mod system;
+mod watch;
+
+use config::Config;
+use error::Error;
+use host::{Host, Simulator};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::process::id() != 1 {
+        eprintln!("gil-init is the init of gil's guests: boot it with `gil run`");
+        return ExitCode::from(125);
+    }
+    if let Err(error) = boot() {
+        eprintln!("gil-init: {error}");
+    }
+    system::power_off()
+}
+
+/// Everything but the power switch. An error is what could not be reported to
+/// the host.
+fn boot() -> Result<(), Error> {
+    let mounted = system::prepare();
+    let config = Config::read(config::PATH.as_ref());
+    let module = config.as_ref().map_or(config::MODULE, |c| &c.module);
+    system::load_module(module.as_ref())?;
+    let mut host = Simulator::open()?;
+    match mounted
+        .and(config)
+        .and_then(|config| run(&config, &mut host))
+    {
+        Ok(()) => Ok(()),
+        Err(error) => host.failed(error.code(), &error.to_string()),
+    }
+}
+
+/// Runs the program to its end.
+fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
+    let watch = watch::Watch::new()?;
+    let program = program::Program::new(config)?;
+    let running = program.fork()?;
+    host.started(running.pid())?;
+    let running = running.execute(&program)?;
+    let ended = watch.follow(running, host)?;
+    host.exited(ended)
+}

@@ -1,0 +1,125 @@
+//! What to run, as `gil run` wrote it into the guest's image.
+
+use crate::Error;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where `gil run` puts it.
+pub const PATH: &str = "/etc/gil/run.json";
+/// Where the image has the driver, unless told otherwise.
+pub const MODULE: &str = "/lib/gil/gil.ko";
+/// Where programs are looked for, unless told otherwise.
+const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Its environment, beside `PATH` and `HOME`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Its working folder.
+    #[serde(default = "root")]
+    pub cwd: PathBuf,
+    /// The file that is its standard input; none: empty.
+    #[serde(default)]
+    pub stdin: Option<PathBuf>,
+    /// The driver.
+    #[serde(default = "module")]
+    pub module: String,
+    /// The user it runs as; also its group.
+    #[serde(default)]
+    pub uid: u32,
+}
+
+fn root() -> PathBuf {
+    "/".into()
+}
+
+fn module() -> String {
+    MODULE.into()
+}
+
+impl Config {
+    /// Reads and completes it.
+    ///
+    /// # Errors
+    /// [`Error::ConfigRead`] and [`Error::ConfigParse`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read(path).map_err(|error| Error::ConfigRead {
+            path: path.into(),
+            error,
+        })?;
+        let mut config: Self =
+            serde_json::from_slice(&text).map_err(|error| Error::ConfigParse {
+                path: path.into(),
+                error,
+            })?;
+        config.complete();
+        Ok(config)
+    }
+
+    fn complete(&mut self) {
+        for (name, value) in [("PATH", SEARCH), ("HOME", "/root")] {
+            self.env.entry(name.into()).or_insert_with(|| value.into());
+        }
+    }
+
+    /// The folders in which programs are looked for.
+    pub fn search(&self) -> &str {
+        self.env.get("PATH").map_or(SEARCH, String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        std::fs::write(&path, text).unwrap();
+        Config::read(&path)
+    }
+
+    #[test]
+    fn little_is_needed() {
+        let config = read(r#"{"argv": ["true"]}"#).unwrap();
+        assert_eq!(config.cwd, Path::new("/"));
+        assert_eq!(config.module, MODULE);
+        assert_eq!(config.search(), SEARCH);
+        assert_eq!(config.env["HOME"], "/root");
+        assert_eq!((config.stdin, config.uid), (None, 0));
+    }
+
+    #[test]
+    fn what_is_said_stays() {
+        let config = read(
+            r#"{"argv": ["a", "b"], "env": {"PATH": "/x", "LANG": "C"}, "cwd": "/tmp",
+                "stdin": "/in", "module": "/m.ko", "uid": 1000}"#,
+        )
+        .unwrap();
+        assert_eq!(config.search(), "/x");
+        assert_eq!(config.env["LANG"], "C");
+        assert_eq!(config.stdin.as_deref(), Some(Path::new("/in")));
+        assert_eq!((config.module.as_str(), config.uid), ("/m.ko", 1000));
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let unknown = read(r#"{"argv": ["a"], "arg": 1}"#)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            unknown.contains("run.json") && unknown.contains("arg"),
+            "{unknown}"
+        );
+        assert!(matches!(
+            Config::read(Path::new("/nowhere/run.json")),
+            Err(Error::ConfigRead { .. })
+        ));
+    }
+}

@@ -1,0 +1,138 @@
+//! What can go wrong before the program runs, as `gil run` will say it.
+
+use nix::errno::Errno;
+use std::path::PathBuf;
+
+/// Why the program could not be run, or its end not be reported.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file system could not be mounted.
+    #[error("cannot mount {kind} on {target} in the guest ({errno}): use a kernel that has it")]
+    Mount {
+        /// The file system.
+        kind: &'static str,
+        /// Where.
+        target: &'static str,
+        /// Why.
+        errno: Errno,
+    },
+    /// The description of the run is not there.
+    #[error("cannot read {path} in the guest ({error}): build the image with `gil run`")]
+    ConfigRead {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The description of the run is not understood.
+    #[error(
+        "{path} in the guest is not understood ({error}): use init and `gil run` of one release"
+    )]
+    ConfigParse {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: serde_json::Error,
+    },
+    /// There is no driver.
+    #[error("the driver {path} cannot be read in the guest ({error}): put it into the image")]
+    ModuleRead {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The kernel does not take the driver.
+    #[error(
+        "the guest's kernel refuses the driver {path} ({errno}): build it for this very kernel"
+    )]
+    ModuleLoad {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        errno: Errno,
+    },
+    /// The host interface cannot be spoken to.
+    #[error(transparent)]
+    Device(#[from] gil_guest::Error),
+    /// The run names no program.
+    #[error("no program to run: name one after `gil run`")]
+    NoProgram,
+    /// A string for the kernel has a zero byte in it.
+    #[error("{0:?} has a zero byte in it, which no program can be given: leave it out")]
+    Zero(String),
+    /// The program is nowhere.
+    #[error(
+        "{program} is not in the guest (looked for in {search}): add its package with --pkg or its file with --file"
+    )]
+    NotFound {
+        /// As it was named.
+        program: String,
+        /// The folders, or the path itself.
+        search: String,
+    },
+    /// The program may not be executed.
+    #[error("{path} cannot be executed in the guest ({errno}): make it an executable file")]
+    NotExecutable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        errno: Errno,
+    },
+    /// The program is of a kind that the kernel does not execute.
+    #[error("{path} is not a program for this guest: it is {found}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        found: String,
+    },
+    /// The program's interpreter is not there.
+    #[error(
+        "{path} needs {interpreter}, which is not in the guest: add the package that has it with --pkg"
+    )]
+    Interpreter {
+        /// The file.
+        path: PathBuf,
+        /// What it names.
+        interpreter: String,
+    },
+    /// The working folder is not there.
+    #[error("the working folder {0} is not in the guest: name one that is")]
+    Folder(PathBuf),
+    /// The standard input is not there.
+    #[error("the standard input {path} cannot be opened in the guest ({error})")]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The end of the program would go unnoticed.
+    #[error("the guest cannot watch for the program's end ({0}): give it more memory")]
+    Children(std::io::Error),
+    /// A system call failed that does not fail.
+    #[error("the guest cannot {what} ({errno}): give it more memory")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// Why.
+        errno: Errno,
+    },
+}
+
+impl Error {
+    /// An error of a system call that should not fail.
+    pub fn system(what: &'static str) -> impl FnOnce(Errno) -> Self {
+        move |errno| Self::System { what, errno }
+    }
+
+    /// The exit code of `gil run`, as `env` has it.
+    pub const fn code(&self) -> u8 {
+        match self {
+            Self::NotFound { .. } => 127,
+            Self::NotExecutable { .. } | Self::Format { .. } | Self::Interpreter { .. } => 126,
+            _ => 125,
+        }
+    }
+}

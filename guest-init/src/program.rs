@@ -1,0 +1,229 @@
+//! The program's process. It is forked first and executes when its start was
+//! reported, so that the host knows its number before its first call.
+
+use crate::config::Config;
+use crate::{Error, explain, system};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::{ForkResult, Gid, Pid, Uid};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Everything that the child needs, made before the fork.
+#[derive(Debug)]
+pub struct Program {
+    name: String,
+    search: String,
+    candidates: Vec<CString>,
+    argv: Vec<CString>,
+    env: Vec<CString>,
+    cwd: PathBuf,
+    stdin: OwnedFd,
+    uid: u32,
+}
+
+fn c_string(text: impl Into<String>) -> Result<CString, Error> {
+    let text = text.into();
+    CString::new(text.as_bytes()).map_err(|_| Error::Zero(text))
+}
+
+/// Where `execvp` would look for `name`.
+fn candidates(name: &str, search: &str) -> Vec<String> {
+    if name.contains('/') {
+        return vec![name.into()];
+    }
+    let folder = |folder: &str| match folder {
+        "" => name.into(),
+        folder => format!("{folder}/{name}"),
+    };
+    search.split(':').map(folder).collect()
+}
+
+impl Program {
+    /// What `config` asks for.
+    ///
+    /// # Errors
+    /// What can be found without trying.
+    pub fn new(config: &Config) -> Result<Self, Error> {
+        let name = config.argv.first().filter(|name| !name.is_empty());
+        let name = name.ok_or(Error::NoProgram)?.clone();
+        if !config.cwd.is_dir() {
+            return Err(Error::Folder(config.cwd.clone()));
+        }
+        let search = config.search().to_owned();
+        let pairs = config
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        Ok(Self {
+            candidates: candidates(&name, &search)
+                .into_iter()
+                .map(c_string)
+                .collect::<Result<_, _>>()?,
+            argv: config.argv.iter().map(c_string).collect::<Result<_, _>>()?,
+            env: pairs.map(c_string).collect::<Result<_, _>>()?,
+            cwd: config.cwd.clone(),
+            stdin: open_input(config.stdin.as_deref())?,
+            uid: config.uid,
+            name,
+            search,
+        })
+    }
+
+    /// Forks the process, which then waits.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn fork(&self) -> Result<Waiting, Error> {
+        let pipe = || nix::unistd::pipe2(OFlag::O_CLOEXEC).map_err(Error::system("make a pipe"));
+        let (out, err, gate, verdict) = (pipe()?, pipe()?, pipe()?, pipe()?);
+        // SAFETY: init has one thread, so the child may do whatever it could.
+        match unsafe { nix::unistd::fork() }.map_err(Error::system("fork"))? {
+            ForkResult::Child => {
+                drop(gate.1);
+                self.become_program(gate.0, verdict.1, &out.1, &err.1)
+            }
+            ForkResult::Parent { child } => Ok(Waiting {
+                pid: child,
+                gate: gate.1,
+                verdict: verdict.0,
+                out: out.0,
+                err: err.0,
+            }),
+        }
+    }
+
+    /// The child: waits for the gate, then executes the program, or says why
+    /// not.
+    fn become_program(&self, gate: OwnedFd, verdict: OwnedFd, out: &OwnedFd, err: &OwnedFd) -> ! {
+        // An end of file is the go-ahead too: init is gone, and so is all.
+        let _ = File::from(gate).read(&mut [0]);
+        let errno = match self.settle(out, err) {
+            Ok(()) => self.execute(),
+            Err(errno) => errno,
+        };
+        let _ = File::from(verdict).write_all(&(errno as i32).to_le_bytes());
+        // SAFETY: ends the child without init's own exit handlers.
+        unsafe { libc::_exit(127) }
+    }
+
+    /// Streams, signals, folder and user, as a program expects them.
+    fn settle(&self, out: &OwnedFd, err: &OwnedFd) -> Result<(), Errno> {
+        for (from, to) in [(&self.stdin, 0), (out, 1), (err, 2)] {
+            // SAFETY: both are descriptors of this child, which executes next.
+            Errno::result(unsafe { libc::dup2(from.as_raw_fd(), to) })?;
+        }
+        SigSet::all().thread_unblock()?;
+        let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+        // SAFETY: the default action runs no code of ours.
+        unsafe { sigaction(Signal::SIGPIPE, &default) }?;
+        nix::unistd::setsid()?;
+        nix::unistd::chdir(&self.cwd)?;
+        if self.uid != 0 {
+            nix::unistd::setgroups(&[])?;
+            nix::unistd::setgid(Gid::from_raw(self.uid))?;
+            nix::unistd::setuid(Uid::from_raw(self.uid))?;
+        }
+        Ok(())
+    }
+
+    /// As `execvp`: tries one candidate after the other. Returns why none ran.
+    fn execute(&self) -> Errno {
+        let mut denied = None;
+        for path in &self.candidates {
+            let Err(errno) = nix::unistd::execve(path, &self.argv, &self.env);
+            match errno {
+                Errno::EACCES => denied = Some(errno),
+                Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::ENAMETOOLONG => {}
+                errno => return errno,
+            }
+        }
+        denied.unwrap_or(Errno::ENOENT)
+    }
+
+    /// The sentence for a failed execution.
+    fn explain(&self, errno: Errno) -> Error {
+        let path = |candidate: &CString| self.cwd.join(candidate.to_string_lossy().as_ref());
+        match self.candidates.iter().map(path).find(|path| path.exists()) {
+            Some(path) => explain::why_not(&path, errno),
+            None => Error::NotFound {
+                program: self.name.clone(),
+                search: self.search.clone(),
+            },
+        }
+    }
+}
+
+fn open_input(path: Option<&Path>) -> Result<OwnedFd, Error> {
+    match path {
+        None => system::empty_input().map_err(Error::system("open /dev/null")),
+        Some(path) => match File::open(path) {
+            Ok(file) => Ok(file.into()),
+            Err(error) => Err(Error::Input {
+                path: path.into(),
+                error,
+            }),
+        },
+    }
+}
+
+/// The forked process before it executes the program.
+#[derive(Debug)]
+pub struct Waiting {
+    pid: Pid,
+    gate: OwnedFd,
+    verdict: OwnedFd,
+    out: OwnedFd,
+    err: OwnedFd,
+}
+
+/// The program's process.
+#[derive(Debug)]
+pub struct Running {
+    /// Its number.
+    pub pid: Pid,
+    /// What it writes to its standard output.
+    pub out: OwnedFd,
+    /// What it writes to its standard error.
+    pub err: OwnedFd,
+}
+
+impl Waiting {
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw().unsigned_abs()
+    }
+
+    /// Lets it execute the program.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn execute(self, program: &Program) -> Result<Running, Error> {
+        drop(self.gate);
+        let mut verdict = [0; 4];
+        match File::from(self.verdict).read_exact(&mut verdict) {
+            // Closed by the execution itself.
+            Err(_) => Ok(Running {
+                pid: self.pid,
+                out: self.out,
+                err: self.err,
+            }),
+            Ok(()) => Err(program.explain(Errno::from_raw(i32::from_le_bytes(verdict)))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_are_those_of_execvp() {
+        assert_eq!(candidates("a/b", "/x:/y"), ["a/b"]);
+        assert_eq!(candidates("a", "/x::/y"), ["/x/a", "a", "/y/a"]);
+    }
+}

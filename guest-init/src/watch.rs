@@ -1,0 +1,167 @@
+//! The program's output and its end.
+
+use crate::Error;
+use crate::host::{CHUNK, Host};
+use crate::program::Running;
+use gil_wire::control::{Exited, Stream};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, read};
+use signal_hook::SigId;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// Notices children that end: a pipe that gets a byte then.
+#[derive(Debug)]
+pub struct Watch {
+    ended: UnixStream,
+    handler: SigId,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.handler);
+    }
+}
+
+/// One of the program's streams.
+struct Pipe {
+    stream: Stream,
+    end: OwnedFd,
+    open: bool,
+}
+
+impl Pipe {
+    fn new(stream: Stream, end: OwnedFd) -> Result<Self, Error> {
+        fcntl(&end, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
+            .map_err(Error::system("set up a pipe"))?;
+        Ok(Self {
+            stream,
+            end,
+            open: true,
+        })
+    }
+
+    /// Passes on what is there now.
+    fn drain(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        let mut chunk = [0; CHUNK];
+        while self.open {
+            match read(&self.end, &mut chunk) {
+                Ok(0) => self.open = false,
+                Ok(len) => host.console(self.stream, &chunk[..len])?,
+                Err(Errno::EAGAIN) => break,
+                Err(Errno::EINTR) => {}
+                Err(errno) => {
+                    return Err(Error::System {
+                        what: "read a pipe",
+                        errno,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Watch {
+    /// Begins to watch. Children made before are not noticed.
+    ///
+    /// # Errors
+    /// [`Error::Children`].
+    pub fn new() -> Result<Self, Error> {
+        let (ended, write) = UnixStream::pair().map_err(Error::Children)?;
+        ended.set_nonblocking(true).map_err(Error::Children)?;
+        let handler = signal_hook::low_level::pipe::register(libc::SIGCHLD, write)
+            .map_err(Error::Children)?;
+        Ok(Self { ended, handler })
+    }
+
+    /// Passes on what the program and its children write, until the program
+    /// ends and nothing is left.
+    ///
+    /// # Errors
+    /// [`Error::Device`] or [`Error::System`].
+    pub fn follow(&self, running: Running, host: &mut dyn Host) -> Result<Exited, Error> {
+        let mut pipes = [
+            Pipe::new(Stream::Out, running.out)?,
+            Pipe::new(Stream::Err, running.err)?,
+        ];
+        loop {
+            self.sleep(&pipes)?;
+            // Looked at before the pipes: what the program wrote is in them by
+            // the time that it has ended.
+            let ended = self.reap(running.pid);
+            if ended.is_some() {
+                end_the_others();
+            }
+            for pipe in &mut pipes {
+                pipe.drain(host)?;
+            }
+            if let Some(ended) = ended {
+                return Ok(ended);
+            }
+        }
+    }
+
+    fn sleep(&self, pipes: &[Pipe]) -> Result<(), Error> {
+        let readable = |end| PollFd::new(end, PollFlags::POLLIN);
+        let mut ends = vec![readable(self.ended.as_fd())];
+        ends.extend(
+            pipes
+                .iter()
+                .filter(|pipe| pipe.open)
+                .map(|pipe| readable(pipe.end.as_fd())),
+        );
+        match poll(&mut ends, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(Error::System {
+                what: "poll",
+                errno,
+            }),
+        }
+    }
+
+    /// Takes in every child that ended, orphans included; says how `program`
+    /// did, if it is among them.
+    fn reap(&self, program: Pid) -> Option<Exited> {
+        while matches!((&self.ended).read(&mut [0; 64]), Ok(1..)) {}
+        let mut ended = None;
+        loop {
+            match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+                Ok(status) if status.pid() == Some(program) => ended = end_of(status).or(ended),
+                Ok(WaitStatus::StillAlive) | Err(_) => return ended,
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+fn end_of(status: WaitStatus) -> Option<Exited> {
+    match status {
+        WaitStatus::Exited(_, code) => Some(Exited {
+            code: Some(code),
+            signal: None,
+        }),
+        WaitStatus::Signaled(_, signal, _) => Some(Exited {
+            code: None,
+            signal: Some(signal as i32),
+        }),
+        _ => None,
+    }
+}
+
+/// The run is over when the program is: what it left behind would write for
+/// ever. As init, this reaches every process but this one.
+fn end_the_others() {
+    if std::process::id() == 1 {
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    }
+}
+
+#[cfg(test)]
+#[path = "watch_tests.rs"]
+mod tests;
