@@ -112,6 +112,11 @@ pub enum InfoType<K> {
     Sizes,
     /// One or more objects.
     Handles(K),
+    /// The extension string of such an object: crosses as bytes, and the guest
+    /// shows what works across the bridge.
+    Extensions(K),
+    /// The same as an array of `cl_name_version`.
+    ExtensionVersions(K),
     /// It does not: the guest answers from what it knows.
     Local,
 }
