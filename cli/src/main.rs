@@ -1,3 +1,79 @@
-//! gil, the command: run programs in a simulated ARM system with a real GPU in the loop.
+//! gil, the command: run programs in a simulated ARM system with a real GPU in
+//! the loop.
 
-fn main() {}
+mod agent;
+mod apt;
+mod archive;
+mod args;
+mod assets;
+mod cache;
+mod doctor;
+mod image;
+mod kernel;
+mod module;
+mod monitor;
+mod outcome;
+mod packages;
+mod ping;
+mod process;
+mod program;
+mod progress;
+mod qemu;
+mod report;
+mod run;
+mod signals;
+mod supervise;
+mod tool;
+mod tree;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    match cli.command {
+        Command::Run(args) => ExitCode::from(run::run(&args).code),
+        Command::Board(args) => board(&args),
+        Command::Ping(args) => exit_with(ping::run(&args)),
+        Command::Report(args) => exit_with(report::print(&args)),
+        Command::Doctor => match doctor::run() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
+    }
+}
+
+fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_env("GIL_LOG"))
+        .with_writer(std::io::stderr)
+        .init();
+    exit_with(gil_board::cli::run(args))
+}
+
+fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gil: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A command line that is not understood: 2 as usual, but for `gil run` 125 as
+/// `env` has it, where 2 would be the program's own.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // Nobody may be reading.
+    let _ = error.print();
+    let is_run = std::env::args_os().nth(1).is_some_and(|arg| arg == "run");
+    match (error.use_stderr(), is_run) {
+        (false, _) => ExitCode::SUCCESS,
+        (true, true) => ExitCode::from(125),
+        (true, false) => ExitCode::from(2),
+    }
+}

@@ -1,0 +1,237 @@
+//! The board a run uses: an agent started for it alone, or one that runs
+//! already.
+
+use crate::process::Owned;
+use gil_host::client::{BoardConfig, Client, ClientError};
+use gil_wire::address::{Address, AddressError};
+use gil_wire::message::{DeviceInfo, Reply, Request};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// The board as the user names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Board {
+    /// Started for this run.
+    Own,
+    /// Started for this run, answering from a recording.
+    Replay(PathBuf),
+    /// One that runs already.
+    At(Address),
+}
+
+impl FromStr for Board {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        match text.strip_prefix("replay:") {
+            Some("") => Err(AddressError::Path(text.into())),
+            Some(file) => Ok(Self::Replay(file.into())),
+            None => text.parse().map(Self::At),
+        }
+    }
+}
+
+/// Why there is no board.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The agent process cannot be started.
+    #[error("the board agent cannot be started: {0}")]
+    Start(#[from] io::Error),
+    /// It ended before it listened.
+    #[error("{0}")]
+    Ended(String),
+    /// It does not get ready.
+    #[error("the board agent is not ready after {} s: try `gil board --listen tcp://127.0.0.1:0` by hand", .0.as_secs())]
+    Slow(Duration),
+    /// The agent at an address does not answer as it should.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The recording is not there.
+    #[error("there is no recording {} : make one with --record", .0.display())]
+    NoRecording(PathBuf),
+    /// It answered something else.
+    #[error(
+        "the board answered with something else than was asked: use the same gil release on both"
+    )]
+    Confused,
+    /// An address the simulator's options cannot carry.
+    #[error(
+        "the board's path {0} has a comma, which QEMU's options cannot carry: use a path without"
+    )]
+    Comma(String),
+}
+
+/// How long an agent may take to look for its devices.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+
+/// A board that answers.
+pub struct Agent {
+    /// Where it listens, for the plugin.
+    pub address: String,
+    _process: Option<Owned>,
+}
+
+/// Starts or asks the board.
+///
+/// # Errors
+/// [`AgentError`] says why there is none.
+pub fn ready(board: &Board, folder: &Path) -> Result<Agent, AgentError> {
+    match board {
+        Board::Own => start(folder, None),
+        Board::Replay(file) if !file.is_file() => Err(AgentError::NoRecording(file.clone())),
+        Board::Replay(file) => start(folder, Some(&fs::canonicalize(file)?)),
+        Board::At(address) => reach(address),
+    }
+}
+
+fn reach(address: &Address) -> Result<Agent, AgentError> {
+    Connection::open(address)?.round_trip()?;
+    let address = match address {
+        // The simulator's working folder need not be ours.
+        Address::Unix(path) => Address::Unix(fs::canonicalize(path)?),
+        Address::Tcp { .. } => address.clone(),
+    };
+    let address = address.to_string();
+    match address.contains(',') {
+        true => Err(AgentError::Comma(address)),
+        false => Ok(Agent {
+            address,
+            _process: None,
+        }),
+    }
+}
+
+/// Starts an agent that listens in `folder`.
+fn start(folder: &Path, replay: Option<&Path>) -> Result<Agent, AgentError> {
+    let log = folder.join("board.log");
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(["board", "--exit-with-stdin", "--listen"])
+        .arg(format!("unix:{}", folder.join("board").display()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(File::create(&log)?);
+    if let Some(file) = replay {
+        command.arg("--replay").arg(file);
+    }
+    let mut process = Owned::start(&mut command)?;
+    let address = first_line(&mut process)?
+        .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))
+        .ok_or_else(|| AgentError::Ended(last_words(&log)))?;
+    Ok(Agent {
+        address,
+        _process: Some(process),
+    })
+}
+
+fn first_line(process: &mut Owned) -> Result<Option<String>, AgentError> {
+    let Some(stdout) = process.child().stdout.take() else {
+        return Ok(None);
+    };
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = sender.send(BufReader::new(stdout).lines().next());
+    });
+    match receiver.recv_timeout(READY_WITHIN) {
+        Ok(line) => Ok(line.transpose()?),
+        Err(_) => Err(AgentError::Slow(READY_WITHIN)),
+    }
+}
+
+/// The agent's own sentence about why it ended.
+fn last_words(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    match line {
+        Some(line) => line.trim_start_matches("gil: ").to_owned(),
+        None => "the board agent ended without a word: try `gil board --listen tcp://127.0.0.1:0` by hand".into(),
+    }
+}
+
+/// A connection to an agent that runs no calls.
+pub struct Connection {
+    client: Client,
+}
+
+impl Connection {
+    /// Connects, and compares versions.
+    ///
+    /// # Errors
+    /// [`ClientError`] names the address.
+    pub fn open(address: &Address) -> Result<Self, AgentError> {
+        let config = BoardConfig {
+            address: Some(address.clone()),
+            timeout: Some(Duration::from_secs(30)),
+            ..BoardConfig::default()
+        };
+        let client = Client::connect(&config)?;
+        Ok(Self { client })
+    }
+
+    /// Wall time of one round trip that runs nothing.
+    ///
+    /// # Errors
+    /// [`AgentError`] if it is not answered.
+    pub fn round_trip(&mut self) -> Result<Duration, AgentError> {
+        let nonce = 0x6769_6c21;
+        let start = Instant::now();
+        self.ask(&Request::Ping { nonce }, |reply| match reply {
+            Reply::Pong { nonce: theirs } if theirs == nonce => Ok(()),
+            _ => Err(AgentError::Confused),
+        })?;
+        Ok(start.elapsed())
+    }
+
+    /// What the board has.
+    ///
+    /// # Errors
+    /// [`AgentError`] if it is not answered.
+    pub fn devices(&mut self) -> Result<Vec<DeviceInfo>, AgentError> {
+        self.ask(&Request::Devices, |reply| match reply {
+            Reply::Devices { devices } => Ok(devices),
+            _ => Err(AgentError::Confused),
+        })
+    }
+
+    /// Sends a request and reads its reply, which has no payload.
+    ///
+    /// # Errors
+    /// [`AgentError`] if it is not answered, or refused.
+    pub fn ask<T>(
+        &mut self,
+        request: &Request<'_>,
+        read: impl FnOnce(Reply<'_>) -> Result<T, AgentError>,
+    ) -> Result<T, AgentError> {
+        self.client.begin();
+        self.client.send_message(request)?;
+        let (header, payload) = self.client.reply()?;
+        if payload != 0 {
+            return Err(AgentError::Confused);
+        }
+        match postcard::from_bytes(&header) {
+            Ok(Reply::Refused { reason }) => Err(ClientError::Refused(reason).into()),
+            Ok(reply) => read(reply),
+            Err(_) => Err(AgentError::Confused),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_are_named_in_three_ways() {
+        let parse = |text: &str| text.parse::<Board>();
+        assert_eq!(parse("replay:a:b").unwrap(), Board::Replay("a:b".into()));
+        assert!(matches!(parse("unix:/x").unwrap(), Board::At(_)));
+        assert!(matches!(parse("tcp://h:1").unwrap(), Board::At(_)));
+        assert!(parse("replay:").is_err());
+        assert!(parse("h:1").is_err());
+    }
+}

@@ -1,0 +1,455 @@
+//! Debian packages for the guest (and, for the kernel's build scripts, for this
+//! machine), fetched by apt with a state of our own: its own architecture,
+//! lists, cache and an empty package database. The machine's apt is only asked
+//! where its Debian archive is.
+
+use crate::cache::{At, Cache, CacheError};
+use crate::tool::{self, ToolError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+/// Why packages could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum AptError {
+    /// There is no such package.
+    #[error(
+        "there is no package {name} for {arch} in Debian {release}: check its name with `apt-cache search`"
+    )]
+    NoPackage {
+        /// As it was asked for.
+        name: String,
+        /// Debian's name of the architecture.
+        arch: String,
+        /// Debian's code name.
+        release: String,
+    },
+    /// The packages do not fit together.
+    #[error("the packages {names} cannot be installed together: {detail}")]
+    Conflict {
+        /// As they were asked for.
+        names: String,
+        /// apt's words.
+        detail: String,
+    },
+    /// The archive is not reached.
+    #[error(
+        "packages could not be downloaded: check the network and run the same command again, it goes on where it stopped ({detail})"
+    )]
+    Network {
+        /// apt's words.
+        detail: String,
+    },
+    /// The machine's apt has no Debian archive.
+    #[error(
+        "the apt sources of this machine name no Debian archive for {release}: gil takes the guest's packages from there, so it needs Debian, or Debian's archive among the sources"
+    )]
+    NoArchive {
+        /// The machine's code name.
+        release: String,
+    },
+    /// The machine does not say which Debian it is.
+    #[error(
+        "/etc/os-release names no Debian release (VERSION_CODENAME): gil takes the guest's packages from the machine's own Debian archive"
+    )]
+    NoRelease,
+    /// A package's metadata is not as expected.
+    #[error(
+        "the package {package} depends on no package named {wanted}: report this, Debian changed its kernel packages"
+    )]
+    NoDependency {
+        /// The package.
+        package: String,
+        /// How the dependency's name begins.
+        wanted: String,
+    },
+    /// A tool failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// A file of the cache.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+/// A package file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Deb {
+    /// Its file name, `NAME_VERSION_ARCH.deb`.
+    pub file: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl Deb {
+    /// `NAME:ARCH=VERSION`, as apt takes it. None if the file name is none of apt's.
+    fn exact(&self) -> Option<String> {
+        let mut fields = self.file.strip_suffix(".deb")?.splitn(3, '_');
+        let (name, version, arch) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(format!("{name}:{arch}={}", version.replace("%3a", ":")))
+    }
+}
+
+/// apt for one architecture, in the cache.
+pub struct Apt {
+    root: PathBuf,
+    arch: String,
+    release: String,
+}
+
+/// Lists older than this are fetched again before a package is called missing.
+const LISTS_FRESH: Duration = Duration::from_secs(12 * 3600);
+
+impl Apt {
+    /// apt for `arch`, of the machine's own Debian release. Asks nothing yet.
+    ///
+    /// # Errors
+    /// [`AptError::NoRelease`] on a machine that is no Debian.
+    pub fn open(cache: &Cache, arch: &str) -> Result<Self, AptError> {
+        let release = debian_release().ok_or(AptError::NoRelease)?;
+        let root = cache.root().join("apt").join(format!("{release}-{arch}"));
+        Ok(Self {
+            root,
+            arch: arch.into(),
+            release,
+        })
+    }
+
+    /// Debian's code name.
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// `packages` and all they depend on.
+    ///
+    /// # Errors
+    /// [`AptError`], with the package's name if it does not exist.
+    pub fn resolve(&self, packages: &[String]) -> Result<Vec<Deb>, AptError> {
+        self.uris(&["install", "--yes", "--no-install-recommends"], packages)
+    }
+
+    /// `packages` alone.
+    ///
+    /// # Errors
+    /// As [`Apt::resolve`].
+    pub fn alone(&self, packages: &[String]) -> Result<Vec<Deb>, AptError> {
+        self.uris(&["download"], packages)
+    }
+
+    /// The direct dependency of `package` whose name begins with `prefix`.
+    ///
+    /// # Errors
+    /// [`AptError::NoDependency`] if it has none.
+    pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, AptError> {
+        let text = self.fresh(|| self.call("apt-cache", &["depends"], &[package.into()]))?;
+        text.lines()
+            .filter_map(|line| line.trim().strip_prefix("Depends: "))
+            .find(|name| name.starts_with(prefix))
+            .map(str::to_owned)
+            .ok_or_else(|| AptError::NoDependency {
+                package: package.into(),
+                wanted: prefix.into(),
+            })
+    }
+
+    /// Downloads what is not there yet; returns the files' paths.
+    ///
+    /// # Errors
+    /// [`AptError::Network`], or a full disk.
+    pub fn fetch(&self, debs: &[Deb]) -> Result<Vec<PathBuf>, AptError> {
+        let folder = self.root.join("debs");
+        fs::create_dir_all(&folder).at(&folder)?;
+        let missing: Vec<String> = debs
+            .iter()
+            .filter(|deb| !is_whole(&folder.join(&deb.file), deb.size))
+            .filter_map(Deb::exact)
+            .collect();
+        if !missing.is_empty() {
+            self.fresh(|| self.call("apt-get", &["download"], &missing))?;
+        }
+        Ok(debs.iter().map(|deb| folder.join(&deb.file)).collect())
+    }
+
+    fn uris(&self, verb: &[&str], packages: &[String]) -> Result<Vec<Deb>, AptError> {
+        let mut arguments = verb.to_vec();
+        arguments.push("--print-uris");
+        let text = self.fresh(|| self.call("apt-get", &arguments, packages))?;
+        let mut debs: Vec<Deb> = text.lines().filter_map(parse_uri).collect();
+        debs.sort();
+        Ok(debs)
+    }
+
+    /// Runs `ask`; fetches lists before if there are none, and between two
+    /// tries if they are old.
+    fn fresh(&self, ask: impl Fn() -> Result<String, AptError>) -> Result<String, AptError> {
+        let stamp = self.root.join("updated");
+        let age = fs::metadata(&stamp)
+            .and_then(|m| m.modified())
+            .map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
+        let Ok(age) = age else {
+            self.update(&stamp)?;
+            return ask();
+        };
+        match ask() {
+            Err(AptError::NoPackage { .. } | AptError::Network { .. }) if age > LISTS_FRESH => {
+                self.update(&stamp)?;
+                ask()
+            }
+            answer => answer,
+        }
+    }
+
+    fn update(&self, stamp: &Path) -> Result<(), AptError> {
+        self.configure()?;
+        self.call("apt-get", &["update", "--error-on=any"], &[])?;
+        fs::write(stamp, "").at(stamp)?;
+        Ok(())
+    }
+
+    fn call(&self, tool: &str, verb: &[&str], packages: &[String]) -> Result<String, AptError> {
+        let folder = self.root.join("debs");
+        let mut command = Command::new(tool);
+        command
+            .env("APT_CONFIG", self.root.join("apt.conf"))
+            .env("LC_ALL", "C")
+            .current_dir(&folder)
+            .args(verb)
+            .arg("--")
+            .args(packages);
+        tool::run(&mut command, "fetching packages", &folder)
+            .map(|out| String::from_utf8_lossy(&out).into_owned())
+            .map_err(|error| self.explain(error, packages))
+    }
+
+    fn explain(&self, error: ToolError, packages: &[String]) -> AptError {
+        let detail = error.detail();
+        if let Some(name) = missing_package(detail) {
+            return AptError::NoPackage {
+                name: name.into(),
+                arch: self.arch.clone(),
+                release: self.release.clone(),
+            };
+        }
+        if detail.contains("unmet dependencies") || detail.contains("Unable to correct problems") {
+            return AptError::Conflict {
+                names: packages.join(" "),
+                detail: detail.into(),
+            };
+        }
+        if detail.contains("Failed to fetch") || detail.contains("Unable to fetch") {
+            return AptError::Network {
+                detail: detail.into(),
+            };
+        }
+        error.into()
+    }
+
+    /// Writes apt's configuration and sources, taken from the machine's.
+    fn configure(&self) -> Result<(), AptError> {
+        for folder in ["debs", "state/lists/partial", "cache/archives/partial"] {
+            let folder = self.root.join(folder);
+            fs::create_dir_all(&folder).at(&folder)?;
+        }
+        let files = [
+            ("status", String::new()),
+            ("sources.list", self.sources()?),
+            ("apt.conf", self.settings()?),
+        ];
+        for (name, text) in files {
+            let path = self.root.join(name);
+            fs::write(&path, text).at(&path)?;
+        }
+        Ok(())
+    }
+
+    /// One line for each part of the machine's own Debian archive.
+    ///
+    /// # Errors
+    /// [`AptError::NoArchive`] if it has none.
+    pub fn sources(&self) -> Result<String, AptError> {
+        let format = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)";
+        let mut command = Command::new("apt-get");
+        command.args(["indextargets", "--format", format]);
+        let text = tool::run(&mut command, "looking for the Debian archive", &self.root)?;
+        let lines: BTreeSet<String> = String::from_utf8_lossy(&text)
+            .lines()
+            .filter_map(|line| source_line(line, &self.release))
+            .collect();
+        if lines.is_empty() {
+            return Err(AptError::NoArchive {
+                release: self.release.clone(),
+            });
+        }
+        Ok(lines.into_iter().collect())
+    }
+
+    /// How the machine reaches its archive (proxies, retries), and our places.
+    fn settings(&self) -> Result<String, AptError> {
+        let dump = tool::run(
+            Command::new("apt-config").arg("dump"),
+            "reading apt's settings",
+            &self.root,
+        )?;
+        let dump = String::from_utf8_lossy(&dump).into_owned();
+        let inherited = dump.lines().filter(|line| {
+            line.starts_with("Acquire::") && !line.starts_with("Acquire::IndexTargets")
+        });
+        let (root, arch) = (self.root.display(), &self.arch);
+        let ours = format!(
+            r#"APT::Architecture "{arch}";
+APT::Architectures:: "{arch}";
+APT::Install-Recommends "0";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+Acquire::Retries "3";
+Dir::Etc::main "/dev/null";
+Dir::Etc::parts "/dev/null";
+Dir::Etc::sourcelist "{root}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State "{root}/state";
+Dir::State::status "{root}/status";
+Dir::Cache "{root}/cache";
+"#
+        );
+        Ok(inherited
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+            + &ours)
+    }
+}
+
+fn is_whole(path: &Path, size: u64) -> bool {
+    fs::metadata(path).is_ok_and(|m| m.len() == size)
+}
+
+/// The package that apt says it does not have.
+fn missing_package(detail: &str) -> Option<&str> {
+    let after = detail.split("Unable to locate package ").nth(1);
+    if let Some(rest) = after {
+        return rest.split_whitespace().next();
+    }
+    let before = detail.split("' has no installation candidate").next()?;
+    (before.len() < detail.len()).then(|| before.rsplit('\'').next())?
+}
+
+/// `'URI' FILE SIZE HASH`
+fn parse_uri(line: &str) -> Option<Deb> {
+    let mut fields = line.strip_prefix('\'')?.split_whitespace().skip(1);
+    Some(Deb {
+        file: fields
+            .next()
+            .filter(|f| f.ends_with(".deb") && !f.contains('/'))?
+            .into(),
+        size: fields.next()?.parse().ok()?,
+    })
+}
+
+/// A line for `sources.list` from one index of the machine's, if it is of
+/// Debian's own archive for `release`.
+fn source_line(target: &str, release: &str) -> Option<String> {
+    let fields: Vec<&str> = target.split('|').collect();
+    let &["Packages", uri, suite, "main", entry] = &fields[..] else {
+        return None;
+    };
+    let part = suite.strip_prefix(release)?;
+    if !matches!(part, "" | "-updates" | "-security") {
+        return None;
+    }
+    let options = signed_by(entry).map_or(String::new(), |key| format!("[signed-by={key}] "));
+    Some(format!("deb {options}{uri} {suite} main\n"))
+}
+
+/// The key file that the machine's own entry (`FILE:NUMBER`) names, else
+/// Debian's.
+fn signed_by(entry: &str) -> Option<String> {
+    let file = entry.rsplit_once(':').map_or(entry, |(file, _)| file);
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let named = text.lines().find_map(key_of_line);
+    let debians = "/usr/share/keyrings/debian-archive-keyring.gpg";
+    named.or_else(|| Path::new(debians).exists().then(|| debians.into()))
+}
+
+fn key_of_line(line: &str) -> Option<String> {
+    let lower = line.to_ascii_lowercase();
+    let at = lower.find("signed-by")?;
+    let value = line[at + "signed-by".len()..].trim_start_matches([':', '=', ' ']);
+    let value = value.split([' ', ']', ',']).next()?;
+    (value.starts_with('/') && !line.trim_start().starts_with('#')).then(|| value.into())
+}
+
+fn debian_release() -> Option<String> {
+    let text = fs::read_to_string("/etc/os-release").ok()?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix("VERSION_CODENAME="))?;
+    Some(value.trim_matches('"').to_owned()).filter(|v| !v.is_empty())
+}
+
+/// Debian's name of this machine's architecture.
+///
+/// # Errors
+/// [`ToolError`] if there is no dpkg.
+pub fn host_architecture() -> Result<String, ToolError> {
+    let mut command = Command::new("dpkg");
+    command.arg("--print-architecture");
+    let out = tool::run(&mut command, "asking for the architecture", Path::new("/"))?;
+    Ok(String::from_utf8_lossy(&out).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apts_answers_are_read() {
+        let deb = parse_uri(
+            "'http://archive/pool/b/busybox-static_1.35_arm64.deb' busybox-static_1%3a1.35-4+b1_arm64.deb 822236 SHA256:00",
+        )
+        .unwrap();
+        assert_eq!(deb.exact().unwrap(), "busybox-static:arm64=1:1.35-4+b1");
+        assert_eq!(deb.size, 822236);
+        assert_eq!(parse_uri("Reading package lists..."), None);
+        assert_eq!(parse_uri("'x' ../../escape.deb 1 y"), None);
+    }
+
+    #[test]
+    fn missing_packages_are_named() {
+        let located = "E: Unable to locate package clinfoo";
+        assert_eq!(missing_package(located), Some("clinfoo"));
+        let candidate = "E: Package 'gone' has no installation candidate";
+        assert_eq!(missing_package(candidate), Some("gone"));
+        assert_eq!(missing_package("E: other"), None);
+    }
+
+    #[test]
+    fn only_debians_own_suites_are_taken() {
+        let line = |suite: &str, part: &str| {
+            source_line(
+                &format!("Packages|http://a/|{suite}|{part}|/none:1"),
+                "bookworm",
+            )
+        };
+        assert!(
+            line("bookworm", "main")
+                .unwrap()
+                .ends_with("http://a/ bookworm main\n")
+        );
+        assert!(line("bookworm-security", "main").is_some());
+        assert!(line("bookworm-backports", "main").is_none());
+        assert!(line("bookworm", "contrib").is_none());
+        assert!(line("nodistro", "main").is_none());
+    }
+
+    #[test]
+    fn keys_are_found_in_both_formats() {
+        let deb822 = "Signed-By: /usr/share/keyrings/a.gpg";
+        assert_eq!(key_of_line(deb822).unwrap(), "/usr/share/keyrings/a.gpg");
+        let one_line = "deb [arch=amd64 signed-by=/k/b.gpg] http://a bookworm main";
+        assert_eq!(key_of_line(one_line).unwrap(), "/k/b.gpg");
+        assert_eq!(key_of_line("# Signed-By: /c.gpg"), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! Parts of the guest's initramfs: cpio archives in the format the kernel
+//! unpacks. Parts are concatenated; where two have the same file, the later
+//! one counts.
+
+use crate::cache::{At, CacheError};
+use cpio::newc::{Builder, ModeFileType, trailer};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Debian merged these top-level folders into `/usr`; packages of older
+/// releases still carry files under the old names.
+pub const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
+
+/// What the guest never reads.
+const LEFT_OUT: [&str; 6] = [
+    "usr/share/doc",
+    "usr/share/man",
+    "usr/share/info",
+    "usr/share/locale",
+    "usr/share/lintian",
+    "usr/share/bug",
+];
+
+/// Writes one archive.
+pub struct Archive {
+    path: PathBuf,
+    out: BufWriter<File>,
+    folders: BTreeSet<String>,
+    next_inode: u32,
+}
+
+/// The guest's name for a path of a package: relative, under `/usr` where
+/// Debian merged.
+pub fn guest_path(path: &str) -> String {
+    let path = path.trim_start_matches("./").trim_matches('/');
+    let top = path.split('/').next().unwrap_or_default();
+    if MERGED.contains(&top) {
+        format!("usr/{path}")
+    } else {
+        path.to_owned()
+    }
+}
+
+impl Archive {
+    /// Begins an archive at `path`.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn create(path: &Path) -> Result<Self, CacheError> {
+        Ok(Self {
+            path: path.into(),
+            out: BufWriter::with_capacity(1 << 20, File::create(path).at(path)?),
+            folders: BTreeSet::new(),
+            next_inode: 1,
+        })
+    }
+
+    /// A folder, with those above it.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn folder(&mut self, name: &str, mode: u32) -> Result<(), CacheError> {
+        if name.is_empty() || self.folders.contains(name) {
+            return Ok(());
+        }
+        self.parents(name)?;
+        self.folders.insert(name.into());
+        let entry = self.entry(name, mode, ModeFileType::Directory);
+        self.write(entry, &[])
+    }
+
+    /// A file with these bytes.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn file(&mut self, name: &str, mode: u32, bytes: &[u8]) -> Result<(), CacheError> {
+        self.parents(name)?;
+        let entry = self.entry(name, mode, ModeFileType::Regular);
+        self.write(entry, bytes)
+    }
+
+    /// A copy of the file at `source`, through links.
+    ///
+    /// # Errors
+    /// [`CacheError`] if one cannot be read or the other written.
+    pub fn copy(&mut self, name: &str, mode: u32, source: &Path) -> Result<(), CacheError> {
+        self.file(name, mode, &fs::read(source).at(source)?)
+    }
+
+    /// A symbolic link.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn link(&mut self, name: &str, target: &[u8]) -> Result<(), CacheError> {
+        self.parents(name)?;
+        let entry = self.entry(name, 0o777, ModeFileType::Symlink);
+        self.write(entry, target)
+    }
+
+    /// All of the unpacked packages in `root`, but documentation; `seen` is
+    /// told each file and link.
+    ///
+    /// # Errors
+    /// [`CacheError`] if something cannot be read or written.
+    pub fn tree(
+        &mut self,
+        root: &Path,
+        seen: &mut dyn FnMut(&str, &fs::Metadata, Option<&Path>),
+    ) -> Result<(), CacheError> {
+        let mut pending = vec![root.to_path_buf()];
+        while let Some(folder) = pending.pop() {
+            let mut entries: Vec<_> = fs::read_dir(&folder)
+                .and_then(Iterator::collect)
+                .at(&folder)?;
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                self.tree_entry(root, &entry.path(), &mut pending, seen)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tree_entry(
+        &mut self,
+        root: &Path,
+        path: &Path,
+        pending: &mut Vec<PathBuf>,
+        seen: &mut dyn FnMut(&str, &fs::Metadata, Option<&Path>),
+    ) -> Result<(), CacheError> {
+        let inside = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+        let name = guest_path(&inside);
+        let meta = fs::symlink_metadata(path).at(path)?;
+        let mode = meta.permissions().mode() & 0o7777;
+        if LEFT_OUT.contains(&name.as_str()) {
+            return Ok(());
+        }
+        if meta.is_dir() {
+            if !MERGED.contains(&inside.as_ref()) {
+                self.folder(&name, mode)?;
+            }
+            pending.push(path.into());
+        } else if meta.is_symlink() {
+            let target = fs::read_link(path).at(path)?;
+            seen(&name, &meta, Some(&target));
+            self.link(&name, target.as_os_str().as_bytes())?;
+        } else if meta.is_file() {
+            seen(&name, &meta, None);
+            self.copy(&name, mode, path)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the archive.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn finish(self) -> Result<(), CacheError> {
+        let path = self.path;
+        let mut out = trailer(self.out).at(&path)?;
+        out.flush().at(&path)
+    }
+
+    fn parents(&mut self, name: &str) -> Result<(), CacheError> {
+        match name.rsplit_once('/') {
+            Some((parent, _)) if !parent.is_empty() => self.folder(parent, 0o755),
+            _ => Ok(()),
+        }
+    }
+
+    fn entry(&mut self, name: &str, mode: u32, kind: ModeFileType) -> Builder {
+        let inode = self.next_inode;
+        self.next_inode += 1;
+        Builder::new(name)
+            .ino(inode)
+            .mode(mode)
+            .nlink(1)
+            .set_mode_file_type(kind)
+    }
+
+    fn write(&mut self, entry: Builder, bytes: &[u8]) -> Result<(), CacheError> {
+        let len = u32::try_from(bytes.len())
+            .map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))
+            .at(&self.path)?;
+        let mut writer = entry.write(&mut self.out, len);
+        writer.write_all(bytes).at(&self.path)?;
+        writer.finish().at(&self.path)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cpio::newc::Reader;
+
+    fn entries(path: &Path) -> Vec<(String, u32, Vec<u8>)> {
+        let mut file = File::open(path).unwrap();
+        let mut found = Vec::new();
+        loop {
+            let reader = Reader::new(file).unwrap();
+            if reader.entry().is_trailer() {
+                return found;
+            }
+            let (name, mode) = (reader.entry().name().to_owned(), reader.entry().mode());
+            let mut bytes = Vec::new();
+            file = reader.to_writer(&mut bytes).unwrap();
+            found.push((name, mode, bytes));
+        }
+    }
+
+    #[test]
+    fn packages_land_where_debian_merged_them() {
+        let work = tempfile::tempdir().unwrap();
+        let root = work.path().join("root");
+        fs::create_dir_all(root.join("lib/arch")).unwrap();
+        fs::create_dir_all(root.join("usr/share/doc/x")).unwrap();
+        fs::write(root.join("usr/share/doc/x/copyright"), "long").unwrap();
+        fs::write(root.join("lib/arch/libx.so.1.2"), "elf").unwrap();
+        std::os::unix::fs::symlink("libx.so.1.2", root.join("lib/arch/libx.so.1")).unwrap();
+
+        let path = work.path().join("a.cpio");
+        let mut archive = Archive::create(&path).unwrap();
+        let mut seen = Vec::new();
+        archive
+            .tree(&root, &mut |name, _, _| seen.push(name.to_owned()))
+            .unwrap();
+        archive.finish().unwrap();
+
+        let found = entries(&path);
+        let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "usr",
+                "usr/share",
+                "usr/lib",
+                "usr/lib/arch",
+                "usr/lib/arch/libx.so.1",
+                "usr/lib/arch/libx.so.1.2"
+            ]
+        );
+        assert_eq!(found[4].1 & 0o170000, 0o120000);
+        assert_eq!(found[4].2, b"libx.so.1.2");
+        assert_eq!(found[5].2, b"elf");
+        assert_eq!(seen, ["usr/lib/arch/libx.so.1", "usr/lib/arch/libx.so.1.2"]);
+    }
+
+    #[test]
+    fn folders_come_once_and_before_their_files() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("a.cpio");
+        let mut archive = Archive::create(&path).unwrap();
+        archive.file("etc/gil/run.json", 0o644, b"{}").unwrap();
+        archive.file("etc/gil/other", 0o644, b"").unwrap();
+        archive.finish().unwrap();
+        let names: Vec<_> = entries(&path).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(
+            names,
+            ["etc", "etc/gil", "etc/gil/run.json", "etc/gil/other"]
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! The command line.
+
+use crate::agent::Board;
+use crate::image::Copied;
+use crate::module::Detect;
+use clap::{Args, Parser, Subcommand};
+use gil_wire::address::Address;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Run programs in a simulated ARM Linux system, with a real GPU in the loop.
+#[derive(Debug, Parser)]
+#[command(name = "gil", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program in the guest; its GPU work runs on the board.
+    Run(Box<RunArgs>),
+    /// Be a board: run forwarded GPU calls on this machine's devices.
+    Board(gil_board::cli::BoardArgs),
+    /// Show a board's devices and how long it takes to reach it.
+    Ping(PingArgs),
+    /// Show what is missing here, and the command that mends it.
+    Doctor,
+    /// Print a report that `gil run --json` wrote.
+    Report(ReportArgs),
+}
+
+/// Arguments of `gil run`.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// Add a Debian arm64 package, with what it depends on, to the guest.
+    #[arg(long = "pkg", value_name = "PACKAGE")]
+    pub packages: Vec<String>,
+    /// Copy a file or folder into the guest.
+    #[arg(long = "file", value_name = "SRC:DST")]
+    pub files: Vec<Copied>,
+    /// Use this board: tcp://HOST:PORT, unix:PATH, or replay:FILE to answer
+    /// from a recording. Without it an agent is started on this machine and
+    /// ended after.
+    #[arg(long, value_name = "BOARD")]
+    pub board: Option<Board>,
+    /// Record every request, answer and timing.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// How the simulator notices a GPU request.
+    #[arg(long, value_enum, default_value = "marker")]
+    pub detect: Detect,
+    /// Write the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show no progress: only the program's output and the report.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// The guest's memory.
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
+    pub memory: u64,
+    /// The guest's CPU, as QEMU names it.
+    #[arg(long, default_value = "cortex-a57", value_parser = cpu)]
+    pub cpu: String,
+    /// Give the program this file as standard input.
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Set a variable in the program's environment.
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Start the program in this folder of the guest.
+    #[arg(long, value_name = "FOLDER", default_value = "/root")]
+    pub cwd: String,
+    /// End the run after this many seconds of wall time, with exit code 124.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+    /// Call the board lost if one call takes longer, in seconds of wall time.
+    #[arg(long, value_name = "SECONDS")]
+    pub board_timeout: Option<u64>,
+    /// Keep the run's files here: kernel, initramfs, QEMU's command line, logs.
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
+    /// Show what the guest's kernel wrote.
+    #[arg(long)]
+    pub console: bool,
+    /// The program: a name of the guest's packages, or a path of a local arm64
+    /// program.
+    pub program: String,
+    /// Its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
+}
+
+/// Arguments of `gil ping`.
+#[derive(Clone, Debug, Args)]
+pub struct PingArgs {
+    /// Where the agent listens: tcp://HOST:PORT or unix:PATH.
+    pub address: Address,
+    /// How many round trips to time.
+    #[arg(long, short, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub count: u32,
+}
+
+/// Arguments of `gil report`.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// What `gil run --json` wrote.
+    pub file: PathBuf,
+}
+
+/// Least memory that Debian's kernel boots in, with its image unpacked.
+const LEAST_MEMORY: u64 = 256 << 20;
+/// What QEMU's `virt` machine has room for.
+const MOST_MEMORY: u64 = 255 << 30;
+
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "K" => 10,
+        "" | "M" => 20,
+        "G" => 30,
+        _ => return Err("write a number and K, M or G, such as 2G".into()),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "write a number and K, M or G, such as 2G")?;
+    let bytes = number.saturating_mul(1 << shift) & !0xfff;
+    match bytes {
+        LEAST_MEMORY..=MOST_MEMORY => Ok(bytes),
+        _ => Err("the guest takes 256M to 255G".into()),
+    }
+}
+
+fn cpu(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
+        true => Ok(text.into()),
+        false => Err("see `qemu-system-aarch64 -M virt -cpu help`".into()),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("write NAME=VALUE".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "write a number of seconds")?;
+    match Duration::try_from_secs_f64(number) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("write a number of seconds above 0".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_arguments_are_its_own() {
+        let cli = Cli::try_parse_from(["gil", "run", "--pkg", "clinfo", "clinfo", "--list", "-q"])
+            .unwrap();
+        let Command::Run(run) = cli.command else {
+            panic!("not run");
+        };
+        assert_eq!(run.program, "clinfo");
+        assert_eq!(run.args, ["--list", "-q"]);
+        assert!(!run.quiet);
+    }
+
+    #[test]
+    fn sizes_and_seconds_are_bounded() {
+        assert_eq!(size("1G"), Ok(1 << 30));
+        assert_eq!(size("512"), Ok(512 << 20));
+        for wrong in ["", "1", "1T", "x", "-1G", "99999999999999G"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "-1", "nan", "inf", "1e300"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+        assert!(cpu("cortex-a57,pmu=off").is_ok());
+        assert!(cpu("-x y").is_err());
+    }
+}

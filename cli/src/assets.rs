@@ -1,0 +1,182 @@
+//! gil's own files that a run needs. In order:
+//!
+//! 1. `GIL_HOME`, if set: a folder laid out as in 2.
+//! 2. `../lib/gil` beside the folder of the `gil` binary (an installed gil):
+//!    `libgil_qemu.so`, `gil-init`, `libgil_opencl.so`, `driver/`.
+//! 3. The checkout that this binary was built from: cargo builds what changed,
+//!    into the target folder that the binary lies in.
+
+use crate::tool::{self, ToolError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where gil's own files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assets {
+    /// The plugin that QEMU loads.
+    pub plugin: PathBuf,
+    /// The guest's init.
+    pub init: PathBuf,
+    /// The guest's OpenCL library.
+    pub opencl: PathBuf,
+    /// Folder of the driver's sources.
+    pub driver: PathBuf,
+}
+
+/// Why they are not all there.
+#[derive(Debug, thiserror::Error)]
+pub enum AssetError {
+    /// Neither an installation nor a checkout.
+    #[error(
+        "gil's own files are not found: set GIL_HOME to the folder that has libgil_qemu.so, or build gil in its checkout"
+    )]
+    NoHome,
+    /// One is missing.
+    #[error("{} is missing: {mend}", path.display())]
+    Missing {
+        /// Which.
+        path: PathBuf,
+        /// What to do.
+        mend: &'static str,
+    },
+    /// cargo failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+}
+
+/// Target of the guest's programs.
+pub const GUEST_TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// Finds gil's files; in a checkout, builds them first.
+///
+/// # Errors
+/// [`AssetError`] names what is missing or does not build.
+pub fn ensure() -> Result<Assets, AssetError> {
+    let executable = std::env::current_exe().unwrap_or_default();
+    if let Some(home) = home(&executable) {
+        return installed(&home).checked("install gil again, or unset GIL_HOME");
+    }
+    let checkout = checkout().ok_or(AssetError::NoHome)?;
+    let profile = executable.parent().unwrap_or(&checkout);
+    build(&checkout, profile)?;
+    built(&checkout, profile).checked("run `cargo build --release` in gil's checkout")
+}
+
+/// As [`ensure`], but builds nothing and checks nothing.
+pub fn expected() -> Option<Assets> {
+    let executable = std::env::current_exe().ok()?;
+    if let Some(home) = home(&executable) {
+        return Some(installed(&home));
+    }
+    Some(built(&checkout()?, executable.parent()?))
+}
+
+/// The checkout this binary was built from, if it is still there.
+pub fn checkout() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    root.join("synthetic-driver").is_dir().then(|| root.into())
+}
+
+fn home(executable: &Path) -> Option<PathBuf> {
+    if let Some(home) = std::env::var_os("GIL_HOME").filter(|v| !v.is_empty()) {
+        return Some(home.into());
+    }
+    let home = executable.parent()?.parent()?.join("lib/gil");
+    home.is_dir().then_some(home)
+}
+
+fn installed(home: &Path) -> Assets {
+    Assets {
+        plugin: home.join("libgil_qemu.so"),
+        init: home.join("gil-init"),
+        opencl: home.join("libgil_opencl.so"),
+        driver: home.join("driver"),
+    }
+}
+
+/// In a checkout: the host's files beside the binary, the guest's under the
+/// same target folder.
+fn built(checkout: &Path, profile: &Path) -> Assets {
+    let guest = target_folder(profile).join(GUEST_TARGET).join("guest");
+    Assets {
+        plugin: profile.join("libgil_qemu.so"),
+        init: guest.join("gil-init"),
+        opencl: guest.join("libgil_opencl.so"),
+        driver: checkout.join("synthetic-driver"),
+    }
+}
+
+fn target_folder(profile: &Path) -> &Path {
+    profile.parent().unwrap_or(profile)
+}
+
+fn build(checkout: &Path, profile: &Path) -> Result<(), ToolError> {
+    let mut guest = cargo(checkout, profile);
+    guest
+        .args(["--profile", "guest", "--target", GUEST_TARGET])
+        .args(["--package", "gil-init", "--package", "gil-opencl"]);
+    tool::run(&mut guest, "building the guest's programs", profile)?;
+    let mut host = cargo(checkout, profile);
+    host.args([
+        "--package",
+        "gil-qemu-plugin",
+        "--profile",
+        cargo_profile(profile),
+    ]);
+    tool::run(&mut host, "building the QEMU plugin", profile)?;
+    Ok(())
+}
+
+/// The profile whose files lie in this folder.
+fn cargo_profile(folder: &Path) -> &str {
+    match folder.file_name().and_then(|name| name.to_str()) {
+        None | Some("debug") => "dev",
+        Some(name) => name,
+    }
+}
+
+fn cargo(checkout: &Path, profile: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command
+        .args(["build", "--quiet"])
+        .current_dir(checkout)
+        .env("CARGO_TARGET_DIR", target_folder(profile));
+    command
+}
+
+impl Assets {
+    fn checked(self, mend: &'static str) -> Result<Self, AssetError> {
+        let paths = [&self.plugin, &self.init, &self.opencl, &self.driver];
+        let missing = paths.into_iter().find(|path| !path.exists()).cloned();
+        match missing {
+            Some(path) => Err(AssetError::Missing { path, mend }),
+            None => Ok(self),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let error = installed(home.path()).checked("do this").unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("libgil_qemu.so is missing: do this"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_guests_files_lie_in_the_same_target_folder() {
+        let assets = built(Path::new("/c"), Path::new("/t/debug"));
+        assert_eq!(assets.plugin, Path::new("/t/debug/libgil_qemu.so"));
+        assert_eq!(
+            assets.init,
+            Path::new("/t/aarch64-unknown-linux-gnu/guest/gil-init")
+        );
+    }
+}

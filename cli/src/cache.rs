@@ -1,0 +1,201 @@
+//! gil's cache folder: what was downloaded and built, named by its content or
+//! version. A folder that is there is complete: it is made beside its place
+//! and moved in. One lock keeps two `gil` from making the same thing.
+
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What can go wrong with files of gil's own.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// Neither `GIL_CACHE` nor `XDG_CACHE_HOME` nor `HOME` is set.
+    #[error("no place for gil's cache is known: set GIL_CACHE to a folder")]
+    NoPlace,
+    /// The disk is full.
+    #[error(
+        "the disk that holds {} is full: make room there, or point GIL_CACHE (cache) or TMPDIR (running) to another disk",
+        path.display()
+    )]
+    Full {
+        /// What was being written.
+        path: PathBuf,
+    },
+    /// A file or folder cannot be read or written.
+    #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Adds the path to an I/O error; a full disk becomes [`CacheError::Full`].
+pub trait At<T> {
+    /// See the trait.
+    ///
+    /// # Errors
+    /// The error it was called on, with `path`.
+    fn at(self, path: &Path) -> Result<T, CacheError>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, path: &Path) -> Result<T, CacheError> {
+        self.map_err(|source| match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => CacheError::Full { path: path.into() },
+            _ => CacheError::File {
+                path: path.into(),
+                source,
+            },
+        })
+    }
+}
+
+/// The cache folder.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// Held while something is added to the cache.
+pub struct CacheLock(#[allow(dead_code, reason = "held for its lock")] Flock<File>);
+
+impl Cache {
+    /// Opens `GIL_CACHE`, else `gil` in the user's cache folder.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the folder is not known or cannot be made.
+    pub fn open() -> Result<Self, CacheError> {
+        let root = place().ok_or(CacheError::NoPlace)?;
+        fs::create_dir_all(&root).at(&root)?;
+        let root = fs::canonicalize(&root).at(&root)?;
+        Ok(Self { root })
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Waits until no other `gil` adds to the cache.
+    ///
+    /// # Errors
+    /// [`CacheError::File`] if the lock file cannot be used.
+    pub fn lock(&self) -> Result<CacheLock, CacheError> {
+        let path = self.root.join("lock");
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .at(&path)?;
+        Flock::lock(file, FlockArg::LockExclusive)
+            .map(CacheLock)
+            .map_err(|(_, errno)| io::Error::from(errno))
+            .at(&path)
+    }
+
+    /// Makes the folder `name` by `fill`, all or nothing. The caller holds the
+    /// lock.
+    ///
+    /// # Errors
+    /// Those of `fill`, and [`CacheError`].
+    pub fn publish<E: From<CacheError>>(
+        &self,
+        _lock: &CacheLock,
+        name: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let target = self.root.join(name);
+        let parent = target.parent().unwrap_or(&self.root);
+        fs::create_dir_all(parent).at(parent)?;
+        discard_unfinished(parent);
+        let unfinished = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempdir_in(parent)
+            .at(parent)?;
+        fill(unfinished.path())?;
+        fs::rename(unfinished.path(), &target).at(&target)?;
+        // Moved: there is nothing left for the guard to remove.
+        let _ = unfinished.keep();
+        Ok(target)
+    }
+}
+
+const UNFINISHED: &str = ".unfinished-";
+
+/// Removes what a killed `gil` left. The lock is held, so nobody works on it.
+fn discard_unfinished(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn place() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
+    set("GIL_CACHE")
+        .map(PathBuf::from)
+        .or_else(|| set("XDG_CACHE_HOME").map(|base| PathBuf::from(base).join("gil")))
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache/gil")))
+}
+
+/// A short name for `content`, for use in file names. Another compiler may
+/// give another name; then the thing is made again.
+pub fn key(content: &impl Hash) -> String {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(root: &Path) -> Cache {
+        Cache { root: root.into() }
+    }
+
+    #[test]
+    fn a_failed_fill_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = cache(root.path());
+        let lock = cache.lock().unwrap();
+        let failed = cache.publish(&lock, Path::new("a/b"), |dir| {
+            fs::write(dir.join("half"), "x").at(dir)?;
+            Err(CacheError::NoPlace)
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_dir(root.path().join("a")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn publishing_removes_what_a_killed_run_left() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = cache(root.path());
+        let lock = cache.lock().unwrap();
+        fs::create_dir_all(root.path().join("a/.unfinished-old")).unwrap();
+        let made = cache
+            .publish(&lock, Path::new("a/b"), |dir| {
+                fs::write(dir.join("whole"), "x").at(dir)
+            })
+            .unwrap();
+        assert_eq!(fs::read(made.join("whole")).unwrap(), b"x");
+        assert!(!root.path().join("a/.unfinished-old").exists());
+    }
+
+    #[test]
+    fn a_full_disk_is_named_with_its_path() {
+        let error = Err::<(), _>(io::Error::from_raw_os_error(libc::ENOSPC))
+            .at(Path::new("/some/where"))
+            .unwrap_err();
+        assert!(error.to_string().contains("/some/where is full"), "{error}");
+    }
+}

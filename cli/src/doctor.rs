@@ -1,0 +1,194 @@
+//! `gil doctor`: what a run needs, whether it is here, and what mends it.
+
+use crate::agent::{self, Board};
+use crate::apt;
+use crate::assets;
+use crate::cache::Cache;
+use crate::qemu;
+use gil_wire::address::Address;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// One requirement, looked at.
+struct Finding {
+    name: &'static str,
+    /// What is there, or what is wrong.
+    state: Result<String, String>,
+    /// The command that mends it.
+    mend: &'static str,
+}
+
+const SETUP: &str = "./scripts/setup";
+const BUILD: &str = "cargo build --release";
+
+/// Prints every requirement; whether all are met.
+pub fn run() -> bool {
+    let findings = look();
+    let mut text = String::new();
+    for finding in &findings {
+        let _ = match &finding.state {
+            Ok(what) => writeln!(text, "ok       {}: {what}", finding.name),
+            Err(why) => writeln!(
+                text,
+                "missing  {}: {why}\n         mend it: {}",
+                finding.name, finding.mend
+            ),
+        };
+    }
+    // A closed pipe is the reader's wish.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    findings.iter().all(|finding| finding.state.is_ok())
+}
+
+fn look() -> Vec<Finding> {
+    let tool = |name, program, args: &[&str]| Finding {
+        name,
+        state: version(program, args),
+        mend: SETUP,
+    };
+    let mut findings = vec![
+        Finding {
+            name: "QEMU",
+            state: qemu::check()
+                .map(|v| format!("{v}, with plugins"))
+                .map_err(one_line),
+            mend: SETUP,
+        },
+        tool("cross compiler", "aarch64-linux-gnu-gcc", &["--version"]),
+        tool("make", "make", &["--version"]),
+        tool("package fetcher", "apt-get", &["--version"]),
+        tool("package unpacker", "dpkg-deb", &["--version"]),
+        cache(),
+        archive(),
+    ];
+    findings.extend(own_files());
+    findings.push(devices());
+    findings
+}
+
+fn one_line(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// The first line that a program says about itself.
+fn version(program: &str, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{program} cannot be run ({error})"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    match (output.status.success(), text.lines().next()) {
+        (true, Some(line)) => Ok(line.to_owned()),
+        _ => Err(format!("{program} does not say its version")),
+    }
+}
+
+fn cache() -> Finding {
+    let state = Cache::open().map_err(one_line).and_then(|cache| {
+        tempfile::tempfile_in(cache.root()).map_err(|error| format!("not writable ({error})"))?;
+        let is_filled = cache.root().join("kernel").is_dir();
+        let filled = if is_filled { "" } else { ", still empty" };
+        Ok(format!("{}{filled}", cache.root().display()))
+    });
+    Finding {
+        name: "cache",
+        state,
+        mend: "set GIL_CACHE to a folder that you may write to",
+    }
+}
+
+fn archive() -> Finding {
+    let state = Cache::open().map_err(one_line).and_then(|cache| {
+        let apt = apt::Apt::open(&cache, "arm64").map_err(one_line)?;
+        apt.sources().map_err(one_line)?;
+        Ok(format!(
+            "{} among this machine's apt sources",
+            apt.release()
+        ))
+    });
+    Finding {
+        name: "Debian archive",
+        state,
+        mend: "add Debian's archive to this machine's apt sources",
+    }
+}
+
+/// The plugin and the guest's parts; in a checkout also what builds them.
+fn own_files() -> Vec<Finding> {
+    let Some(assets) = assets::expected() else {
+        return vec![Finding {
+            name: "gil's files",
+            state: Err("neither installed nor in a checkout".into()),
+            mend: "set GIL_HOME to the folder that has libgil_qemu.so",
+        }];
+    };
+    let mut findings = vec![file("QEMU plugin", &assets.plugin, BUILD)];
+    if assets::checkout().is_some() {
+        findings.push(Finding {
+            name: "cargo",
+            state: version("cargo", &["--version"]),
+            mend: "install Rust with rustup",
+        });
+        findings.push(guest_target());
+    } else {
+        findings.push(file("guest's init", &assets.init, "install gil again"));
+        findings.push(file(
+            "guest's OpenCL library",
+            &assets.opencl,
+            "install gil again",
+        ));
+    }
+    findings.push(file(
+        "driver's sources",
+        &assets.driver,
+        "install gil again",
+    ));
+    findings
+}
+
+fn file(name: &'static str, path: &Path, mend: &'static str) -> Finding {
+    let state = match path.exists() {
+        true => Ok(path.display().to_string()),
+        false => Err(format!("{} is not there", path.display())),
+    };
+    Finding { name, state, mend }
+}
+
+/// rustc knows where a target's libraries are, whoever installed them.
+fn guest_target() -> Finding {
+    let args = ["--print", "target-libdir", "--target", assets::GUEST_TARGET];
+    let state = version("rustc", &args).and_then(|folder| match Path::new(&folder).is_dir() {
+        true => Ok(assets::GUEST_TARGET.to_owned()),
+        false => Err(format!("{} is not installed", assets::GUEST_TARGET)),
+    });
+    Finding {
+        name: "Rust for the guest",
+        state,
+        mend: "rustup target add aarch64-unknown-linux-gnu",
+    }
+}
+
+/// Starts an agent and asks it.
+fn devices() -> Finding {
+    Finding {
+        name: "OpenCL devices",
+        state: ask_devices(),
+        mend: SETUP,
+    }
+}
+
+fn ask_devices() -> Result<String, String> {
+    let folder = tempfile::tempdir().map_err(one_line)?;
+    let agent = agent::ready(&Board::Own, folder.path()).map_err(one_line)?;
+    let address: Address = agent.address.parse().map_err(one_line)?;
+    let mut connection = agent::Connection::open(&address).map_err(one_line)?;
+    let devices = connection.devices().map_err(one_line)?;
+    let names: Vec<_> = devices.into_iter().map(|device| device.name).collect();
+    match names.is_empty() {
+        true => Err("no OpenCL device on this machine (only --board ADDR can be used)".into()),
+        false => Ok(names.join(", ")),
+    }
+}

@@ -1,0 +1,245 @@
+//! The guest's initramfs: the base every guest has, the packages asked for, and
+//! what is this run's own.
+
+use crate::archive::{Archive, MERGED};
+use crate::assets::Assets;
+use crate::cache::{At, CacheError};
+use crate::packages::PackageSet;
+use crate::program::Program;
+use crate::tree::{PROGRAM_FOLDERS, Tree};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A file to copy into the guest, `SRC:DST`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Here.
+    pub source: PathBuf,
+    /// There: absolute.
+    pub target: String,
+}
+
+/// A text that is not `SRC:DST`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not SRC:DST: give a local path, a colon, and an absolute path in the guest")]
+pub struct CopiedError(String);
+
+impl FromStr for Copied {
+    type Err = CopiedError;
+
+    fn from_str(text: &str) -> Result<Self, CopiedError> {
+        let wrong = || CopiedError(text.into());
+        let (source, target) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let parts: Vec<_> = target.split('/').filter(|p| !p.is_empty()).collect();
+        let is_path = target.starts_with('/') && !target.ends_with('/') && !parts.contains(&"..");
+        if source.is_empty() || !is_path || parts.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self {
+            source: source.into(),
+            target: format!("/{}", parts.join("/")),
+        })
+    }
+}
+
+/// What the guest's init reads.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunFile {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Its environment.
+    pub env: BTreeMap<String, String>,
+    /// Its working folder.
+    pub cwd: String,
+    /// The file it reads as standard input.
+    pub stdin: Option<String>,
+    /// The driver.
+    pub module: String,
+    /// Its user.
+    pub uid: u32,
+}
+
+/// Where the guest finds what is gil's.
+const GIL_FOLDER: &str = "usr/lib/gil";
+/// Where the driver lies.
+pub const MODULE: &str = "/usr/lib/gil/gil.ko";
+/// Where `--stdin` lies.
+pub const STDIN: &str = "/etc/gil/stdin";
+const LOADER: &str = "usr/lib/aarch64-linux-gnu/libOpenCL.so.1";
+
+/// What this run adds to its packages.
+pub struct Contents<'a> {
+    /// gil's own files.
+    pub assets: &'a Assets,
+    /// The driver, built.
+    pub module: &'a Path,
+    /// All of the guest's packages.
+    pub tree: &'a Tree,
+    /// The program.
+    pub program: &'a Program,
+    /// More files.
+    pub files: &'a [Copied],
+    /// Standard input.
+    pub stdin: Option<&'a Path>,
+    /// For the guest's init.
+    pub run: &'a RunFile,
+}
+
+/// Writes the initramfs at `path`.
+///
+/// # Errors
+/// [`CacheError`] if something cannot be read or written.
+pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<(), CacheError> {
+    let own = path.with_extension("run");
+    let skeleton = path.with_extension("skeleton");
+    write_skeleton(&skeleton)?;
+    write_run(&own, contents)?;
+    let parts = std::iter::once(&skeleton)
+        .chain(sets.iter().map(|set| &set.image))
+        .chain([&own]);
+    let mut out = File::create(path).at(path)?;
+    for part in parts {
+        let mut file = File::open(part).at(part)?;
+        let len = io::copy(&mut file, &mut out).at(path)?;
+        // Each archive begins at a multiple of four.
+        let padding = [0; 4];
+        let short = (4 - len % 4) % 4;
+        io::Write::write_all(&mut out, &padding[..short as usize]).at(path)?;
+    }
+    for part in [&skeleton, &own] {
+        fs::remove_file(part).at(part)?;
+    }
+    Ok(())
+}
+
+/// The folders and files that every Linux program expects; first, so that
+/// packages find `/lib` and its like as the links Debian has.
+fn write_skeleton(path: &Path) -> Result<(), CacheError> {
+    let mut archive = Archive::create(path)?;
+    for folder in MERGED {
+        archive.folder(&format!("usr/{folder}"), 0o755)?;
+        archive.link(folder, format!("usr/{folder}").as_bytes())?;
+    }
+    for folder in ["dev", "proc", "sys", "run", "etc", "var/tmp", "home", "mnt"] {
+        archive.folder(folder, 0o755)?;
+    }
+    archive.folder("tmp", 0o1777)?;
+    archive.folder("root", 0o700)?;
+    for (name, text) in ACCOUNTS {
+        archive.file(name, 0o644, text.as_bytes())?;
+    }
+    for applet in include_str!("applets.txt").split_whitespace() {
+        archive.link(&format!("usr/bin/{applet}"), b"busybox")?;
+    }
+    archive.finish()
+}
+
+const ACCOUNTS: [(&str, &str); 4] = [
+    (
+        "etc/passwd",
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    ),
+    ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+    ("etc/hosts", "127.0.0.1 localhost gil\n"),
+    (
+        "etc/nsswitch.conf",
+        "passwd: files\ngroup: files\nhosts: files\n",
+    ),
+];
+
+fn write_run(path: &Path, contents: &Contents) -> Result<(), CacheError> {
+    let mut archive = Archive::create(path)?;
+    archive.copy("init", 0o755, &contents.assets.init)?;
+    archive.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
+    write_opencl(&mut archive, contents)?;
+    if let Program::Local(local) = contents.program {
+        archive.file(&local.guest_path(), 0o755, &local.bytes)?;
+    }
+    for file in contents.files {
+        write_copied(&mut archive, file)?;
+    }
+    if let Some(stdin) = contents.stdin {
+        archive.copy(STDIN.trim_start_matches('/'), 0o644, stdin)?;
+    }
+    let run = serde_json::to_vec(contents.run)
+        .map_err(io::Error::from)
+        .at(path)?;
+    archive.file("etc/gil/run.json", 0o644, &run)?;
+    archive.finish()
+}
+
+/// As an ICD vendor library for the stock loader; in place of the loader where
+/// no package has one.
+fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheError> {
+    let library = format!("{GIL_FOLDER}/libgil_opencl.so");
+    archive.copy(&library, 0o644, &contents.assets.opencl)?;
+    let icd = format!("/{library}\n");
+    archive.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())?;
+    if contents.tree.has_library("libOpenCL.so.1") {
+        return Ok(());
+    }
+    archive.link(LOADER, format!("/{library}").as_bytes())
+}
+
+fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {
+    use std::os::unix::fs::PermissionsExt;
+    let meta = fs::metadata(&file.source).at(&file.source)?;
+    let name = crate::archive::guest_path(&file.target);
+    if meta.is_dir() {
+        return write_folder(archive, &name, &file.source);
+    }
+    archive.copy(&name, meta.permissions().mode() & 0o7777, &file.source)
+}
+
+/// A folder with all in it.
+fn write_folder(archive: &mut Archive, name: &str, source: &Path) -> Result<(), CacheError> {
+    archive.folder(name, 0o755)?;
+    for entry in fs::read_dir(source).at(source)? {
+        let entry = entry.at(source)?;
+        let file = Copied {
+            source: entry.path(),
+            target: format!("/{name}/{}", entry.file_name().to_string_lossy()),
+        };
+        write_copied(archive, &file)?;
+    }
+    Ok(())
+}
+
+/// The environment a program starts with; `added` replaces what is usual.
+pub fn environment(added: &[(String, String)]) -> BTreeMap<String, String> {
+    let path: Vec<String> = PROGRAM_FOLDERS.iter().map(|f| format!("/{f}")).collect();
+    let usual = [
+        ("PATH", path.join(":")),
+        ("HOME", "/root".into()),
+        ("LANG", "C.UTF-8".into()),
+        ("TERM", "dumb".into()),
+    ];
+    let usual = usual.map(|(name, value)| (name.to_owned(), value));
+    usual.into_iter().chain(added.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_name_a_place_in_the_guest() {
+        let copied: Copied = "a:b/c.bin:/data//c.bin".parse().unwrap();
+        assert_eq!(copied.source, Path::new("a:b/c.bin"));
+        assert_eq!(copied.target, "/data/c.bin");
+        for wrong in ["a", "a:b", ":/x", "a:/", "a:/x/", "a:/../etc/passwd"] {
+            assert!(wrong.parse::<Copied>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn added_variables_replace_the_usual_ones() {
+        let env = environment(&[("HOME".into(), "/x".into())]);
+        assert_eq!(env["HOME"], "/x");
+        assert!(env["PATH"].contains("/usr/bin"));
+    }
+}

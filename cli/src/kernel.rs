@@ -1,0 +1,145 @@
+//! Debian's stock arm64 kernel, and what it takes to build a module for it.
+
+use crate::apt::{self, Apt, AptError};
+use crate::cache::{At, Cache, CacheError};
+use crate::packages;
+use crate::progress::Progress;
+use crate::tool;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A kernel in the cache.
+pub struct Kernel {
+    /// Its release, as `uname -r` in the guest prints it.
+    pub release: String,
+    /// The bootable image.
+    pub image: PathBuf,
+    /// What kbuild takes as `KDIR`.
+    pub build: PathBuf,
+}
+
+/// The kernel that Debian's `linux-image-arm64` names, from the cache or the
+/// archive.
+///
+/// # Errors
+/// [`AptError`] if it is not in the cache and cannot be had.
+pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
+    let apt = Apt::open(cache, "arm64")?;
+    let folder = Path::new("kernel").join(apt.release());
+    let place = cache.root().join(&folder);
+    if !place.exists() {
+        progress.say("waiting for another gil that fills the cache");
+        let lock = cache.lock()?;
+        if !place.exists() {
+            progress.say("fetching Debian's arm64 kernel");
+            let sources = fetch(cache, &apt)?;
+            cache.publish(&lock, &folder, |at| build(at, &place, &sources, progress))?;
+        }
+    }
+    open(&place)
+}
+
+/// Package files of one kernel.
+struct Sources {
+    release: String,
+    image: PathBuf,
+    headers: Vec<PathBuf>,
+}
+
+fn fetch(cache: &Cache, apt: &Apt) -> Result<Sources, AptError> {
+    let image = apt.dependency("linux-image-arm64", "linux-image-")?;
+    let release = image.trim_start_matches("linux-image-").to_owned();
+    let headers = format!("linux-headers-{release}");
+    let common = apt.dependency(&headers, "linux-headers-")?;
+    let kbuild = apt.dependency(&headers, "linux-kbuild-")?;
+    let image = one(apt, image)?;
+    let host = Apt::open(cache, &apt::host_architecture()?)?;
+    let headers = vec![one(apt, headers)?, one(apt, common)?, one(&host, kbuild)?];
+    Ok(Sources {
+        release,
+        image,
+        headers,
+    })
+}
+
+fn one(apt: &Apt, package: String) -> Result<PathBuf, AptError> {
+    let debs = apt.alone(std::slice::from_ref(&package))?;
+    let file = apt.fetch(&debs)?.into_iter().next();
+    file.ok_or_else(|| AptError::NoPackage {
+        name: package,
+        arch: "arm64".into(),
+        release: apt.release().into(),
+    })
+}
+
+/// `at` is where it is made, `place` where it will be: the headers' makefiles
+/// name each other by absolute paths.
+fn build(at: &Path, place: &Path, sources: &Sources, progress: &Progress) -> Result<(), AptError> {
+    progress.say("unpacking Debian's arm64 kernel");
+    let boot = at.join("boot");
+    packages::unpack(std::slice::from_ref(&sources.image), &boot, progress)?;
+    let image = boot
+        .join("boot")
+        .join(format!("vmlinuz-{}", sources.release));
+    fs::rename(&image, at.join("vmlinuz")).at(&image)?;
+    fs::remove_dir_all(&boot).at(&boot)?;
+    let headers = at.join("headers");
+    packages::unpack(&sources.headers, &headers, progress)?;
+    let build = headers.join(build_folder(&sources.release));
+    relocate(&build, &place.join("headers"))?;
+    fs::write(at.join("release"), &sources.release).at(at)?;
+    Ok(())
+}
+
+fn build_folder(release: &str) -> String {
+    format!("usr/src/linux-headers-{release}")
+}
+
+/// Points the makefiles of the unpacked headers at where they are.
+fn relocate(build: &Path, root: &Path) -> Result<(), CacheError> {
+    let to = format!("{}/usr/src/", root.display());
+    for name in ["Makefile", ".kernelvariables"] {
+        let path = build.join(name);
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
+        fs::write(&path, text.replace("/usr/src/", &to)).at(&path)?;
+    }
+    Ok(())
+}
+
+fn open(place: &Path) -> Result<Kernel, AptError> {
+    let path = place.join("release");
+    let release = fs::read_to_string(&path).at(&path)?;
+    Ok(Kernel {
+        image: place.join("vmlinuz"),
+        build: place.join("headers").join(build_folder(&release)),
+        release,
+    })
+}
+
+/// How kbuild is called for a module in `source`.
+pub fn kbuild(kernel: &Kernel, source: &Path) -> Command {
+    let mut command = Command::new("make");
+    command
+        .arg("-C")
+        .arg(source)
+        .arg(format!("KDIR={}", kernel.build.display()))
+        .args(["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]);
+    // As they would be without an outer make or cargo.
+    for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// The cross compiler's version: another one makes another module.
+///
+/// # Errors
+/// [`tool::ToolError`] if there is none.
+pub fn compiler() -> Result<Vec<u8>, tool::ToolError> {
+    let mut command = Command::new("aarch64-linux-gnu-gcc");
+    command.arg("-dumpfullversion");
+    tool::run(&mut command, "asking for its version", Path::new("/"))
+}

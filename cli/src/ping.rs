@@ -1,0 +1,138 @@
+//! `gil ping`: what a board has, and how far away it is.
+
+use crate::agent::{AgentError, Connection};
+use crate::args::PingArgs;
+use gil_wire::generated::opencl::{CL_GET_PLATFORM_IDS, ClGetPlatformIDsArgs};
+use gil_wire::message::{CallStatus, Reply, Request};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+/// Prints the devices, the round trip and the null call of the agent there.
+///
+/// # Errors
+/// [`AgentError`] if it does not answer.
+pub fn run(args: &PingArgs) -> Result<(), AgentError> {
+    let mut connection = Connection::open(&args.address)?;
+    let mut text = String::new();
+    for device in connection.devices()? {
+        let (api, platform, version) = (device.api, device.platform, device.version);
+        let _ = writeln!(text, "{api}: {} ({platform}, {version})", device.name);
+    }
+    if text.is_empty() {
+        text = "the board has no device\n".into();
+    }
+    let round_trips = Spread::of(args.count, || connection.round_trip())?;
+    let _ = writeln!(text, "round trip: {round_trips}");
+    let mut calls = NullCalls::open(connection)?;
+    let null_calls = Spread::of(args.count, || calls.call())?;
+    let _ = writeln!(text, "forwarded null call: {null_calls}");
+    // A closed pipe is the reader's wish.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// A session in which the cheapest call of all is made: how many platforms.
+struct NullCalls {
+    connection: Connection,
+    args: Vec<u8>,
+    seq: u64,
+}
+
+impl NullCalls {
+    fn open(mut connection: Connection) -> Result<Self, AgentError> {
+        let open = Request::Open {
+            process: std::process::id(),
+            pointer_bits: 64,
+        };
+        connection.ask(&open, |reply| match reply {
+            Reply::Opened => Ok(()),
+            _ => Err(AgentError::Confused),
+        })?;
+        let args = ClGetPlatformIDsArgs {
+            num_entries: 0,
+            platforms: false,
+            num_platforms: true,
+        };
+        let args = postcard::to_stdvec(&args).map_err(|_| AgentError::Confused)?;
+        Ok(Self {
+            connection,
+            args,
+            seq: 0,
+        })
+    }
+
+    fn call(&mut self) -> Result<Duration, AgentError> {
+        self.seq += 1;
+        let seq = self.seq;
+        let request = Request::Call {
+            seq,
+            op: CL_GET_PLATFORM_IDS,
+            thread: 1,
+            answer: true,
+            args: &self.args,
+            regions: Vec::new(),
+        };
+        let start = Instant::now();
+        self.connection.ask(&request, |reply| match reply {
+            Reply::Done {
+                seq: theirs,
+                status: CallStatus::Ran,
+                ..
+            } if theirs == seq => Ok(()),
+            _ => Err(AgentError::Confused),
+        })?;
+        Ok(start.elapsed())
+    }
+}
+
+/// How times are spread.
+struct Spread {
+    count: usize,
+    least: Duration,
+    median: Duration,
+    worst: Duration,
+}
+
+impl Spread {
+    fn of<E>(count: u32, mut once: impl FnMut() -> Result<Duration, E>) -> Result<Self, E> {
+        let mut times = (0..count).map(|_| once()).collect::<Result<Vec<_>, E>>()?;
+        times.sort();
+        let at = |index: usize| times.get(index).copied().unwrap_or_default();
+        Ok(Self {
+            count: times.len(),
+            least: at(0),
+            median: at(times.len() / 2),
+            worst: at(times.len().saturating_sub(1)),
+        })
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        write!(
+            f,
+            "median {:.1} us, least {:.1} us, worst {:.1} us of {}",
+            us(self.median),
+            us(self.least),
+            us(self.worst),
+            self.count
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_sorted() {
+        let mut times = [5, 1, 3].map(Duration::from_micros).into_iter();
+        let spread = Spread::of(3, || times.next().ok_or(())).ok().unwrap();
+        assert_eq!(
+            spread.to_string(),
+            "median 3.0 us, least 1.0 us, worst 5.0 us of 3"
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Child processes that never outlive `gil`, and ways to end them.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// Has the kernel end the child if `gil` is gone, however it went.
+pub fn dies_with_us(command: &mut Command) -> &mut Command {
+    let parent = nix::unistd::getpid();
+    let tie = move || {
+        nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+        // The parent may have gone before the line above.
+        if nix::unistd::getppid() != parent {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec, `tie` makes system calls only: it takes
+    // no lock and allocates nothing.
+    unsafe { command.pre_exec(tie) }
+}
+
+/// A child that is ended when it goes out of scope.
+#[derive(Debug)]
+pub struct Owned {
+    child: Child,
+    ended: Option<ExitStatus>,
+}
+
+impl Owned {
+    /// Starts `command` in a process group of its own, so that Ctrl-C reaches
+    /// `gil` alone.
+    ///
+    /// # Errors
+    /// Those of starting a process.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let child = dies_with_us(command).process_group(0).spawn()?;
+        Ok(Self { child, ended: None })
+    }
+
+    /// The child, for its pipes.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// How it ended, if it did.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().ok().flatten();
+        }
+        self.ended
+    }
+
+    /// Waits for its end.
+    pub fn ends_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while self.ended().is_none() {
+            if Instant::now() >= until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
+    /// Ends it: asks, then insists.
+    pub fn end(&mut self) {
+        self.signal(Signal::SIGTERM);
+        if !self.ends_within(Duration::from_secs(2)) {
+            self.signal(Signal::SIGKILL);
+            self.ended = self.child.wait().ok();
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        // Not waited for yet, so the number is still its own.
+        if self.ended().is_none() {
+            let _ = kill(Pid::from_raw(self.child.id().cast_signed()), signal);
+        }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            self.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stubborn_child_is_ended() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' TERM; while :; do sleep 1; done"]);
+        let mut child = Owned::start(&mut command).unwrap();
+        assert!(!child.ends_within(Duration::from_millis(50)));
+        child.end();
+        assert!(child.ended().is_some());
+    }
+}

@@ -1,0 +1,43 @@
+//! What gil is doing, on a terminal; silent elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// A line that says what is being done.
+#[derive(Clone)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// Shown if standard error is a terminal and `quiet` is not asked for.
+    pub fn new(quiet: bool) -> Self {
+        let shown = !quiet && std::io::stderr().is_terminal();
+        Self {
+            bar: shown.then(spinner),
+        }
+    }
+
+    /// Shows what is being done now.
+    pub fn say(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    /// Takes the line off the terminal: the program's output comes now.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.disable_steady_tick();
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style)
+}

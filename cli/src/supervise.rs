@@ -1,0 +1,245 @@
+//! Watches a running simulation: passes the program's output on, and ends
+//! everything whatever happens.
+
+use crate::monitor::{Connection, Message};
+use crate::outcome::{Exit, Origin};
+use crate::process::Owned;
+use crate::progress::Progress;
+use gil_wire::control::Stream;
+use gil_wire::monitor::Event;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How often QEMU is looked at while it is silent.
+const SLICE: Duration = Duration::from_millis(20);
+/// How long QEMU may take to end after the program did.
+const SHUTDOWN: Duration = Duration::from_secs(20);
+
+/// A simulation to watch.
+pub struct Simulation<'a> {
+    /// QEMU.
+    pub qemu: Owned,
+    /// What the plugin tells, and signals.
+    pub messages: Receiver<Message>,
+    /// The plugin's connection.
+    pub connection: Connection,
+    /// When it started.
+    pub started: Instant,
+    /// Wall time it may take.
+    pub timeout: Option<Duration>,
+    /// Shown until the program runs.
+    pub progress: &'a Progress,
+    /// What the guest's kernel writes, what QEMU writes.
+    pub logs: [&'a Path; 2],
+}
+
+/// What became of it.
+pub struct Ended {
+    /// How it ended.
+    pub exit: Exit,
+    /// The plugin's report.
+    pub report: Option<String>,
+    /// Wall time, from QEMU's start to its end.
+    pub wall: Duration,
+    /// Wall time from QEMU's start to the first call to the board.
+    pub first_call: Option<Duration>,
+}
+
+impl Ended {
+    /// Nothing was simulated.
+    pub fn before_it_began(exit: Exit) -> Self {
+        Self {
+            exit,
+            report: None,
+            wall: Duration::ZERO,
+            first_call: None,
+        }
+    }
+}
+
+/// Passes output and events on until the simulation is over.
+pub fn watch(mut simulation: Simulation<'_>) -> Ended {
+    let mut state = State::default();
+    let exit = loop {
+        if let Some(exit) = step(&mut simulation, &mut state) {
+            break exit;
+        }
+    };
+    finish(&mut simulation, &mut state);
+    simulation.progress.clear();
+    Ended {
+        exit,
+        report: state.report,
+        wall: simulation.started.elapsed(),
+        first_call: state
+            .first_call
+            .map(|at| at.duration_since(simulation.started)),
+    }
+}
+
+#[derive(Default)]
+struct State {
+    exit: Option<Exit>,
+    exited_at: Option<Instant>,
+    first_call: Option<Instant>,
+    report: Option<String>,
+    closed: bool,
+}
+
+/// One message, or one look at the clock and at QEMU. The exit, if it is over.
+fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
+    match simulation.messages.recv_timeout(SLICE) {
+        Ok(message) => return handle(message, simulation, state),
+        Err(RecvTimeoutError::Disconnected) => state.closed = true,
+        Err(RecvTimeoutError::Timeout) => {}
+    }
+    if simulation.qemu.ended().is_some() {
+        return Some(drain(simulation, state));
+    }
+    if state.exited_at.is_some_and(|at| at.elapsed() > SHUTDOWN) {
+        return state.exit.take();
+    }
+    simulation
+        .timeout
+        .filter(|&timeout| simulation.started.elapsed() > timeout && state.exit.is_none())
+        .map(|timeout| {
+            let text = format!(
+                "the run took longer than the {} s of --timeout",
+                timeout.as_secs_f64()
+            );
+            Exit::because(124, Origin::Timeout, text)
+        })
+}
+
+fn handle(message: Message, simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
+    match message {
+        Message::Event(event) => event_arrived(*event, simulation.progress, state),
+        Message::Signal(number) => Some(Exit::user(number)),
+        Message::Garbled(why) => Some(Exit::bridge(format!(
+            "the QEMU plugin sends what this gil does not understand ({why}): use both of the same gil release"
+        ))),
+        Message::Closed => {
+            state.closed = true;
+            None
+        }
+    }
+}
+
+fn event_arrived(event: Event, progress: &Progress, state: &mut State) -> Option<Exit> {
+    match event {
+        Event::Ready { .. } => progress.say("booting the guest"),
+        Event::Driver { .. } => progress.say("starting the program"),
+        Event::Started { .. } => progress.clear(),
+        Event::FirstCall { .. } => state.first_call = Some(Instant::now()),
+        Event::Console { stream, bytes } => return pass_on(stream, &bytes, progress),
+        Event::Exited { code, signal, .. } => state.ends(Exit::program(code, signal)),
+        Event::Failed { code, reason } => {
+            let origin = if code == 125 {
+                Origin::Bridge
+            } else {
+                Origin::Start
+            };
+            state.ends(Exit::because(code, origin, reason));
+        }
+        Event::Warning { text } => warn(&text, progress),
+        Event::Fatal { text } => return Some(Exit::bridge(text)),
+        Event::Report { json } => state.report = Some(json),
+    }
+    None
+}
+
+impl State {
+    fn ends(&mut self, exit: Exit) {
+        self.exited_at = Some(Instant::now());
+        self.exit.get_or_insert(exit);
+    }
+}
+
+fn warn(text: &str, progress: &Progress) {
+    progress.clear();
+    let _ = writeln!(io::stderr(), "gil: {text}");
+}
+
+fn pass_on(stream: Stream, bytes: &[u8], progress: &Progress) -> Option<Exit> {
+    progress.clear();
+    let written = match stream {
+        Stream::Out => write_all(io::stdout().lock(), bytes),
+        Stream::Err => write_all(io::stderr().lock(), bytes),
+    };
+    let error = written.err()?;
+    Some(match error.kind() {
+        // As if the program itself had met the closed pipe.
+        io::ErrorKind::BrokenPipe => Exit {
+            code: 128 + 13,
+            origin: Origin::Output,
+            signal: None,
+            reason: None,
+        },
+        _ => Exit::bridge(format!("the program's output cannot be passed on: {error}")),
+    })
+}
+
+fn write_all(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// QEMU is gone: what it said last may still be on its way and counts; then
+/// how it went.
+fn drain(simulation: &mut Simulation<'_>, state: &mut State) -> Exit {
+    let until = Instant::now() + Duration::from_secs(2);
+    while !state.closed && simulation.connection.was_made() && Instant::now() < until {
+        if let Ok(message) = simulation.messages.recv_timeout(SLICE)
+            && let Some(exit) = handle(message, simulation, state)
+        {
+            return exit;
+        }
+    }
+    match state.exit.take() {
+        Some(exit) => exit,
+        None => Exit::bridge(post_mortem(simulation)),
+    }
+}
+
+/// Nobody said how the program ended: what was written last tells why.
+fn post_mortem(simulation: &mut Simulation<'_>) -> String {
+    let status = simulation.qemu.ended();
+    let how = status.map_or("ended".to_owned(), |status| format!("ended with {status}"));
+    let last: Vec<String> = simulation
+        .logs
+        .iter()
+        .filter_map(|log| last_lines(log))
+        .collect();
+    match last.is_empty() {
+        true => format!("the simulation stopped before the program ended (QEMU {how})"),
+        false => format!(
+            "the simulation stopped before the program ended (QEMU {how}); written last:\n{}",
+            last.join("\n")
+        ),
+    }
+}
+
+fn last_lines(log: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&fs::read(log).ok()?).into_owned();
+    let lines: Vec<_> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let last = &lines[lines.len().saturating_sub(12)..];
+    (!last.is_empty()).then(|| last.iter().map(|line| format!("  {line}\n")).collect())
+}
+
+/// Ends QEMU if it still runs; closing the connection first lets go of a vCPU
+/// that waits for the board.
+fn finish(simulation: &mut Simulation<'_>, state: &mut State) {
+    let cancelled = state.exit.is_none() && simulation.qemu.ended().is_none();
+    simulation.connection.close();
+    if cancelled {
+        simulation.qemu.ends_within(Duration::from_millis(300));
+    }
+    simulation.qemu.end();
+}

@@ -1,0 +1,170 @@
+//! What files the guest will have: enough to find programs and libraries
+//! before it boots.
+
+use crate::archive::MERGED;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A file of the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// A regular file, and whether it may be executed.
+    File {
+        /// Any of its execute bits is set.
+        executable: bool,
+    },
+    /// A symbolic link.
+    Link {
+        /// As it is written in the link.
+        target: String,
+    },
+}
+
+/// The guest's files by path, relative to its root.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tree {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// Links followed before a path is taken for a loop.
+const LINKS_MAX: u32 = 40;
+/// Where the guest looks for programs.
+pub const PROGRAM_FOLDERS: [&str; 6] = [
+    "usr/local/sbin",
+    "usr/local/bin",
+    "usr/sbin",
+    "usr/bin",
+    "usr/games",
+    "usr/local/games",
+];
+/// Where its dynamic linker looks for libraries.
+pub const LIBRARY_FOLDERS: [&str; 2] = ["usr/lib/aarch64-linux-gnu", "usr/lib"];
+
+impl Tree {
+    /// Adds a file; a later one replaces an earlier one.
+    pub fn insert(&mut self, path: &str, entry: Entry) {
+        self.entries.insert(path.into(), entry);
+    }
+
+    /// Adds all of `other`.
+    pub fn extend(&mut self, other: Tree) {
+        self.entries.extend(other.entries);
+    }
+
+    /// Whether a program of this name is found as a shell would; its path.
+    pub fn program(&self, name: &str) -> Option<String> {
+        PROGRAM_FOLDERS
+            .iter()
+            .map(|folder| format!("{folder}/{name}"))
+            .find(|path| self.is_executable(path))
+    }
+
+    /// Whether the dynamic linker finds a library of this name.
+    pub fn has_library(&self, name: &str) -> bool {
+        LIBRARY_FOLDERS
+            .iter()
+            .any(|folder| self.file(&format!("{folder}/{name}")).is_some())
+    }
+
+    /// Whether the path leads to a file that may be executed.
+    pub fn is_executable(&self, path: &str) -> bool {
+        matches!(self.file(path), Some(Entry::File { executable: true }))
+    }
+
+    /// The file that a path (absolute or from the root) leads to.
+    pub fn file(&self, path: &str) -> Option<&Entry> {
+        let mut path = normal(path);
+        for _ in 0..LINKS_MAX {
+            let (at, target, rest) = self.first_link(&path)?;
+            let Some(target) = target else {
+                return self.entries.get(at);
+            };
+            let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
+            path = match target.strip_prefix('/') {
+                Some(absolute) => normal(&format!("{absolute}/{rest}")),
+                None => normal(&format!("{folder}/{target}/{rest}")),
+            };
+        }
+        None
+    }
+
+    /// The first prefix of `path` that is a link, with its target and what
+    /// follows; or the whole path, if it is a file.
+    fn first_link<'a>(&'a self, path: &'a str) -> Option<(&'a str, Option<&'a str>, &'a str)> {
+        let ends = path
+            .match_indices('/')
+            .map(|(at, _)| at)
+            .chain([path.len()]);
+        for end in ends {
+            if let Some(Entry::Link { target }) = self.entries.get(&path[..end]) {
+                return Some((&path[..end], Some(target), &path[end..]));
+            }
+        }
+        self.entries.contains_key(path).then_some((path, None, ""))
+    }
+}
+
+/// Without `.`, `..` and empty parts, and under `/usr` where Debian merged.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    if parts.first().is_some_and(|top| MERGED.contains(top)) {
+        parts.insert(0, "usr");
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str], links: &[(&str, &str)]) -> Tree {
+        let mut tree = Tree::default();
+        for file in files {
+            tree.insert(file, Entry::File { executable: true });
+        }
+        for (path, target) in links {
+            tree.insert(
+                path,
+                Entry::Link {
+                    target: (*target).into(),
+                },
+            );
+        }
+        tree
+    }
+
+    #[test]
+    fn programs_and_libraries_are_found_through_links() {
+        let tree = tree(
+            &[
+                "usr/bin/busybox",
+                "usr/lib/aarch64-linux-gnu/libc.so.6",
+                "opt/x/real",
+            ],
+            &[
+                ("usr/bin/ls", "busybox"),
+                ("usr/bin/abs", "/bin/busybox"),
+                ("opt/y", "x"),
+                ("usr/bin/far", "../../opt/y/real"),
+                ("usr/bin/loop", "loop"),
+                ("usr/bin/dangling", "nowhere"),
+            ],
+        );
+        assert_eq!(tree.program("ls").as_deref(), Some("usr/bin/ls"));
+        assert!(tree.program("abs").is_some());
+        assert!(tree.program("far").is_some());
+        assert!(tree.program("loop").is_none());
+        assert!(tree.program("dangling").is_none());
+        assert!(tree.has_library("libc.so.6"));
+        assert!(tree.is_executable("/bin/ls"));
+        assert!(tree.file("/lib/aarch64-linux-gnu/libc.so.6").is_some());
+    }
+}
