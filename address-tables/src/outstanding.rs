@@ -33,6 +33,11 @@ impl Outstanding {
         self.by_seq.insert(seq, regions);
     }
 
+    /// A submission's out regions.
+    pub fn get(&self, seq: u64) -> Option<&[Extents]> {
+        self.by_seq.get(&seq).map(Vec::as_slice)
+    }
+
     /// Forgets a submission's; returns them.
     pub fn remove(&mut self, seq: u64) -> Option<Vec<Extents>> {
         self.by_seq.remove(&seq)

@@ -1,1 +1,40 @@
-//! gil's host interface: detection, guest memory, sessions, board client, trace; with a C ABI for simulators.
+//! gil's host interface: what a simulator's adapter needs to bring a guest's
+//! GPU work to a board.
+//!
+//! An adapter makes a [`Host`] from a [`Config`], says where guest RAM is
+//! ([`memory`]), and calls [`Host::doorbell`] on the vCPU's own thread whenever
+//! the guest's driver rings ([`detect`]): simulated time stands still until it
+//! returns. C and C++ adapters use `include/gil_host.h` ([`ffi`]).
+//!
+//! | module | what |
+//! |---|---|
+//! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
+//! | [`mailbox`], [`layout`] | the driver's structures in guest RAM, checked |
+//! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
+//! | [`client`], [`vectored`] | the connection to the board |
+//! | [`held`], [`executed`] | output not due yet; sequence numbers |
+//! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
+//! | [`events`], [`control`] | the program's output, warnings, progress |
+//! | [`detect`] | how doorbells are found |
+
+pub mod client;
+pub mod config;
+pub mod control;
+pub mod detect;
+pub mod events;
+pub mod executed;
+pub mod ffi;
+pub mod held;
+pub mod host;
+pub mod layout;
+pub mod mailbox;
+pub mod memory;
+pub mod prediction;
+pub mod recorder;
+pub mod report;
+pub mod session;
+pub mod stats;
+pub mod vectored;
+
+pub use config::Config;
+pub use host::Host;

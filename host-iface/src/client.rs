@@ -1,0 +1,379 @@
+//! The connection to the board agent: one a session.
+//!
+//! Nothing here waits longer than a slice without looking whether the user
+//! quit, and a call may be given a bound in wall time. Region bytes go from
+//! and to guest RAM in place.
+
+use crate::vectored::{Receiving, SendSpan, Sending, Span};
+use gil_wire::address::Address;
+use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
+use gil_wire::hello::{HELLO_LEN, Hello, HelloError};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::io::{self, ErrorKind};
+use std::net::ToSocketAddrs;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest wait without a look at the cancel flag.
+const SLICE: Duration = Duration::from_millis(100);
+/// Longest wait for a connection and its handshake.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Bytes read at a time while a reply's header is incomplete.
+const CHUNK: usize = 16 << 10;
+
+/// A flag that ends every wait: set when the user quits.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Ends every wait, now and later.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the user quit.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Why a session has no board, or no longer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// None was configured.
+    #[error("no board was given: start the simulator with board=ADDR")]
+    NoBoard,
+    /// Nobody answers at the address.
+    #[error("cannot connect to the board at {address}: {error}: is gil-board running there?")]
+    Connect {
+        /// The board's address.
+        address: Address,
+        /// Why.
+        error: io::Error,
+    },
+    /// The peer is not this release's agent.
+    #[error("the board at {address} was refused: {error}")]
+    Hello {
+        /// The board's address.
+        address: Address,
+        /// Why.
+        error: HelloError,
+    },
+    /// The agent refused.
+    #[error("the board refused: {0}")]
+    Refused(String),
+    /// The connection ended.
+    #[error("the board closed the connection: look at gil-board's own output")]
+    Closed,
+    /// The connection failed.
+    #[error("the connection to the board failed: {0}")]
+    Io(io::Error),
+    /// Bytes that are no frame.
+    #[error("the board sent what is no reply: {0}")]
+    Frame(#[from] FrameError),
+    /// A reply that does not fit the call.
+    #[error("the board sent {found}, where {expected} was due")]
+    Unexpected {
+        /// What came.
+        found: String,
+        /// What was due.
+        expected: &'static str,
+    },
+    /// It took too long.
+    #[error("no answer within {} s: give a longer board-timeout=SECONDS if the work takes that long", .0.as_secs_f64())]
+    Timeout(Duration),
+    /// The user quit.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// How boards are reached.
+#[derive(Clone, Debug, Default)]
+pub struct BoardConfig {
+    /// Where.
+    pub address: Option<Address>,
+    /// Longest wall time of one call.
+    pub timeout: Option<Duration>,
+    /// Ends every wait.
+    pub cancel: Cancel,
+}
+
+/// A connection whose handshake is done.
+#[derive(Debug)]
+pub struct Client {
+    socket: Socket,
+    cancel: Cancel,
+    timeout: Option<Duration>,
+    limit: Option<(Instant, Duration)>,
+    inbox: Vec<u8>,
+    taken: usize,
+    waited: Duration,
+}
+
+impl Client {
+    /// Connects, and compares versions.
+    ///
+    /// # Errors
+    /// [`ClientError`] names the address and what is wrong there.
+    pub fn connect(config: &BoardConfig) -> Result<Self, ClientError> {
+        let address = config.address.as_ref().ok_or(ClientError::NoBoard)?;
+        let failed = |error| ClientError::Connect {
+            address: address.clone(),
+            error,
+        };
+        let targets = targets(address).map_err(failed)?;
+        let mut last = ClientError::Closed;
+        for target in targets {
+            match Self::connect_to(config, &target) {
+                Ok(mut client) => return client.hello(address).map(|()| client),
+                Err(ClientError::Io(error)) => last = failed(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    fn connect_to(config: &BoardConfig, target: &SockAddr) -> Result<Self, ClientError> {
+        let socket = Socket::new(target.domain(), Type::STREAM, None).map_err(ClientError::Io)?;
+        socket.set_nonblocking(true).map_err(ClientError::Io)?;
+        let timeout = config.timeout.unwrap_or(CONNECT).min(CONNECT);
+        let mut client = Self {
+            socket,
+            cancel: config.cancel.clone(),
+            timeout: Some(timeout),
+            limit: None,
+            inbox: Vec::new(),
+            taken: 0,
+            waited: Duration::ZERO,
+        };
+        client.begin();
+        client.finish_connect(target)?;
+        if target.domain() != Domain::UNIX {
+            let done = client.socket.set_tcp_nodelay(true);
+            done.map_err(ClientError::Io)?;
+        }
+        client.timeout = config.timeout;
+        Ok(client)
+    }
+
+    fn finish_connect(&mut self, target: &SockAddr) -> Result<(), ClientError> {
+        loop {
+            match self.socket.connect(target) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => break,
+                // A Unix socket whose backlog is full.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.check_limits()?;
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(error) => return Err(ClientError::Io(error)),
+            }
+        }
+        self.wait(PollFlags::POLLOUT)?;
+        match self.socket.take_error().map_err(ClientError::Io)? {
+            Some(error) => Err(ClientError::Io(error)),
+            None => Ok(()),
+        }
+    }
+
+    fn hello(&mut self, address: &Address) -> Result<(), ClientError> {
+        let refused = |error| ClientError::Hello {
+            address: address.clone(),
+            error,
+        };
+        let ours = Hello::ours();
+        self.send([Span::source(&ours.encode())])?;
+        let bytes: [u8; HELLO_LEN] = self.inbox(HELLO_LEN)?.try_into().expect("as asked");
+        self.taken += HELLO_LEN;
+        let theirs = Hello::decode(&bytes).map_err(refused)?;
+        ours.accept(&theirs).map_err(refused)
+    }
+
+    /// A call begins: its bound in wall time counts from now.
+    pub fn begin(&mut self) {
+        self.limit = self.timeout.map(|limit| (Instant::now() + limit, limit));
+    }
+
+    /// Time spent waiting for the board to begin an answer, since the last
+    /// time this was asked.
+    pub fn take_waited(&mut self) -> Duration {
+        std::mem::take(&mut self.waited)
+    }
+
+    /// Sends all of it.
+    ///
+    /// # Errors
+    /// [`ClientError`]; some of it may have been sent.
+    pub fn send<'a>(
+        &mut self,
+        spans: impl IntoIterator<Item = SendSpan<'a>>,
+    ) -> Result<(), ClientError> {
+        let mut sending = Sending::new(spans);
+        while sending.left() > 0 {
+            match sending.step(self.socket.as_fd()) {
+                Ok(()) => {}
+                Err(error) => self.unblock(error, PollFlags::POLLOUT)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame without payload.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn send_message(&mut self, message: &impl serde::Serialize) -> Result<(), ClientError> {
+        let mut bytes = Vec::new();
+        frame::begin(message, 0, &mut bytes)?;
+        self.send([Span::source(&bytes)])
+    }
+
+    /// Sends a last message if the socket takes it at once. Never waits.
+    pub fn send_last(&mut self, message: &impl serde::Serialize) {
+        let mut bytes = Vec::new();
+        if frame::begin(message, 0, &mut bytes).is_ok() {
+            let _ = Sending::new([Span::source(&bytes)]).step(self.socket.as_fd());
+        }
+    }
+
+    /// The header of the next reply, and the bytes of payload behind it.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn reply(&mut self) -> Result<(Vec<u8>, u64), ClientError> {
+        let start = Instant::now();
+        let first = self.inbox(1).map(|_| ());
+        self.waited += start.elapsed();
+        first?;
+        let prefix = self.inbox(PREFIX_LEN)?.try_into().expect("as asked");
+        let prefix = Prefix::decode(prefix)?;
+        self.taken += PREFIX_LEN;
+        let len = prefix.header_len as usize;
+        let header = self.inbox(len)?.to_vec();
+        self.taken += len;
+        Ok((header, prefix.payload_len))
+    }
+
+    /// Fills the spans from the reply's payload.
+    ///
+    /// # Errors
+    /// [`ClientError`]; some of it may have been filled.
+    pub fn payload<'a>(
+        &mut self,
+        spans: impl IntoIterator<Item = Span<'a>>,
+    ) -> Result<(), ClientError> {
+        let mut rest = Vec::new();
+        for mut span in spans {
+            let ready = &self.inbox[self.taken..];
+            self.taken += span.fill_from(ready);
+            rest.push(span);
+        }
+        let mut receiving = Receiving::new(rest);
+        while receiving.left() > 0 {
+            match receiving.step(self.socket.as_fd()) {
+                Ok(()) => {}
+                Err(error) => self.unblock(error, PollFlags::POLLIN)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next `len` bytes that came, not taken yet.
+    fn inbox(&mut self, len: usize) -> Result<&[u8], ClientError> {
+        if self.taken == self.inbox.len() {
+            self.inbox.clear();
+            self.taken = 0;
+        }
+        while self.inbox.len() - self.taken < len {
+            let filled = self.inbox.len();
+            self.inbox.resize(filled + CHUNK, 0);
+            let mut receiving = Receiving::new([Span::target(&mut self.inbox[filled..])]);
+            let outcome = receiving.step(self.socket.as_fd());
+            let left = receiving.left() as usize;
+            self.inbox.truncate(filled + CHUNK - left);
+            if let Err(error) = outcome {
+                self.unblock(error, PollFlags::POLLIN)?;
+            }
+        }
+        Ok(&self.inbox[self.taken..self.taken + len])
+    }
+
+    /// Waits if that is what the error asks for.
+    fn unblock(&mut self, error: io::Error, events: PollFlags) -> Result<(), ClientError> {
+        match error.kind() {
+            ErrorKind::WouldBlock => self.wait(events),
+            ErrorKind::Interrupted => self.check_limits(),
+            ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                Err(self.farewell(events))
+            }
+            _ => Err(ClientError::Io(error)),
+        }
+    }
+
+    /// The connection ended; while sending, the agent may have said why.
+    fn farewell(&mut self, events: PollFlags) -> ClientError {
+        use gil_wire::message::Reply;
+        if events == PollFlags::POLLOUT
+            && let Ok((header, _)) = self.reply()
+            && let Ok(Reply::Refused { reason }) = postcard::from_bytes(&header)
+        {
+            return ClientError::Refused(reason);
+        }
+        ClientError::Closed
+    }
+
+    /// Waits until the socket is ready, in slices.
+    fn wait(&mut self, events: PollFlags) -> Result<(), ClientError> {
+        loop {
+            self.check_limits()?;
+            let mut fds = [PollFd::new(self.socket.as_fd(), events)];
+            let slice = PollTimeout::try_from(self.slice()).unwrap_or(PollTimeout::ZERO);
+            match nix::poll::poll(&mut fds, slice) {
+                Ok(0) | Err(Errno::EINTR) => {}
+                Ok(_) => return Ok(()),
+                Err(errno) => return Err(ClientError::Io(errno.into())),
+            }
+        }
+    }
+
+    fn slice(&self) -> Duration {
+        let left = self.limit.map_or(SLICE, |(end, _)| {
+            end.saturating_duration_since(Instant::now())
+        });
+        left.clamp(Duration::from_millis(1), SLICE)
+    }
+
+    fn check_limits(&self) -> Result<(), ClientError> {
+        if self.cancel.is_set() {
+            return Err(ClientError::Cancelled);
+        }
+        match self.limit {
+            Some((end, limit)) if Instant::now() >= end => Err(ClientError::Timeout(limit)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The socket addresses behind an address.
+fn targets(address: &Address) -> io::Result<Vec<SockAddr>> {
+    match address {
+        Address::Unix(path) => Ok(vec![SockAddr::unix(path)?]),
+        Address::Tcp { host, port } => {
+            let found: Vec<_> = (host.as_str(), *port)
+                .to_socket_addrs()?
+                .map(SockAddr::from)
+                .collect();
+            match found.is_empty() {
+                true => Err(io::Error::new(
+                    ErrorKind::NotFound,
+                    "the name has no address",
+                )),
+                false => Ok(found),
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What a simulator is told about gil: a list of `key=value`.
+
+use gil_wire::address::{Address, AddressError};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The keys, as a user writes them.
+pub const KEYS: &str =
+    "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count";
+
+/// How the host interface is set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `board=ADDR`: the board agent. Without it every call answers that the
+    /// board is lost.
+    pub board: Option<Address>,
+    /// `monitor=PATH`: the Unix socket on which `gil run` listens.
+    pub monitor: Option<PathBuf>,
+    /// `ram=PATH`: the file behind guest RAM. Without it, the process's own
+    /// memory-backend-memfd.
+    pub ram: Option<PathBuf>,
+    /// `ram-base=ADDRESS`: guest physical address of the file's first byte.
+    pub ram_base: u64,
+    /// `detect=marker|symbol`.
+    pub detect: Detect,
+    /// `module=PATH`: the driver's module file, for `detect=symbol`.
+    pub module: Option<PathBuf>,
+    /// `trace=FILE`: where every request, answer and timing is recorded.
+    pub trace: Option<PathBuf>,
+    /// `report=FILE`: where the report is written as JSON.
+    pub report: Option<PathBuf>,
+    /// `board-timeout=SECONDS`: how long one call may take in wall time.
+    pub board_timeout: Option<Duration>,
+    /// `count=on`: count guest instructions, for the report's prediction.
+    pub count: bool,
+}
+
+/// How doorbells are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detect {
+    /// By the marker instruction.
+    #[default]
+    Marker,
+    /// By the module's symbol, without a marker.
+    Symbol,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            board: None,
+            monitor: None,
+            ram: None,
+            ram_base: 0x4000_0000,
+            detect: Detect::Marker,
+            module: None,
+            trace: None,
+            report: None,
+            board_timeout: None,
+            count: false,
+        }
+    }
+}
+
+/// A list that is no configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// No `=`.
+    #[error("\"{0}\" is no key=value: the keys are {KEYS}")]
+    Shape(String),
+    /// A key that is not known.
+    #[error("\"{0}\" is no key that gil knows: the keys are {KEYS}")]
+    Key(String),
+    /// The board's address.
+    #[error("board={0}")]
+    Board(#[from] AddressError),
+    /// A value of another kind.
+    #[error("{key}={value} is not {wanted}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What is wanted.
+        wanted: &'static str,
+    },
+    /// Symbol detection without a module.
+    #[error("detect=symbol needs module=PATH, the gil.ko that the guest loads")]
+    NoModule,
+}
+
+impl FromStr for Config {
+    type Err = ConfigError;
+
+    /// Parses `key=value,key=value`. Values cannot hold a comma.
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        Self::from_args(text.split(',').filter(|arg| !arg.is_empty()))
+    }
+}
+
+impl Config {
+    /// Parses arguments of the form `key=value`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the argument that is wrong.
+    pub fn from_args<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for arg in args {
+            let (key, value) = arg
+                .split_once('=')
+                .ok_or_else(|| ConfigError::Shape(arg.into()))?;
+            config.set(key, value)?;
+        }
+        if config.detect == Detect::Symbol && config.module.is_none() {
+            return Err(ConfigError::NoModule);
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        match key {
+            "board" => self.board = Some(value.parse()?),
+            "monitor" => self.monitor = Some(path("monitor", value)?),
+            "ram" => self.ram = Some(path("ram", value)?),
+            "ram-base" => self.ram_base = address("ram-base", value)?,
+            "detect" => self.detect = detect(value)?,
+            "module" => self.module = Some(path("module", value)?),
+            "trace" => self.trace = Some(path("trace", value)?),
+            "report" => self.report = Some(path("report", value)?),
+            "board-timeout" => self.board_timeout = Some(seconds(value)?),
+            "count" => self.count = switch("count", value)?,
+            _ => return Err(ConfigError::Key(key.into())),
+        }
+        Ok(())
+    }
+}
+
+fn wrong(key: &'static str, value: &str, wanted: &'static str) -> ConfigError {
+    ConfigError::Value {
+        key,
+        value: value.into(),
+        wanted,
+    }
+}
+
+fn path(key: &'static str, value: &str) -> Result<PathBuf, ConfigError> {
+    if value.is_empty() || value.contains('\0') {
+        return Err(wrong(key, value, "a path"));
+    }
+    Ok(value.into())
+}
+
+fn address(key: &'static str, value: &str) -> Result<u64, ConfigError> {
+    let parsed = match value.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    parsed.map_err(|_| wrong(key, value, "an address such as 0x40000000"))
+}
+
+fn detect(value: &str) -> Result<Detect, ConfigError> {
+    match value {
+        "marker" => Ok(Detect::Marker),
+        "symbol" => Ok(Detect::Symbol),
+        _ => Err(wrong("detect", value, "marker or symbol")),
+    }
+}
+
+fn seconds(value: &str) -> Result<Duration, ConfigError> {
+    value
+        .parse()
+        .ok()
+        .filter(|&seconds: &f64| seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| wrong("board-timeout", value, "a number of seconds above 0"))
+}
+
+fn switch(key: &'static str, value: &str) -> Result<bool, ConfigError> {
+    match value {
+        "on" | "yes" | "true" => Ok(true),
+        "off" | "no" | "false" => Ok(false),
+        _ => Err(wrong(key, value, "on or off")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_key_is_read() {
+        let text = "board=tcp://127.0.0.1:5,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
+                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on";
+        let expected = Config {
+            board: Some("tcp://127.0.0.1:5".parse().unwrap()),
+            monitor: Some("/m".into()),
+            ram: Some("/r".into()),
+            ram_base: 0x8000_0000,
+            detect: Detect::Symbol,
+            module: Some("/gil.ko".into()),
+            trace: Some("/t".into()),
+            report: Some("/j".into()),
+            board_timeout: Some(Duration::from_millis(2500)),
+            count: true,
+        };
+        assert_eq!(text.parse(), Ok(expected));
+        assert_eq!("".parse(), Ok(Config::default()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let error = |text: &str| text.parse::<Config>().unwrap_err();
+        assert_eq!(error("board"), ConfigError::Shape("board".into()));
+        assert_eq!(error("bord=x"), ConfigError::Key("bord".into()));
+        assert!(matches!(error("board=x"), ConfigError::Board(_)));
+        assert_eq!(error("detect=symbol"), ConfigError::NoModule);
+        for text in [
+            "ram-base=x",
+            "board-timeout=-1",
+            "count=2",
+            "detect=x",
+            "ram=",
+        ] {
+            let message = error(text).to_string();
+            assert!(message.starts_with(text), "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_parses_or_fails(text: String) {
+            let _ = text.parse::<Config>();
+        }
+    }
+}

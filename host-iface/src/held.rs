@@ -1,0 +1,235 @@
+//! Output that the board has made, or will make, and the guest may not see
+//! before its operation's simulated end.
+
+use gil_address_tables::{Extents, Outstanding};
+use std::collections::BTreeMap;
+
+/// One submission's held output.
+#[derive(Debug, Default)]
+struct Output {
+    /// Bytes of each region, once the board sent them.
+    bytes: Vec<Vec<u8>>,
+    /// When the operation ends, once that is known.
+    end_ns: Option<u64>,
+}
+
+/// A session's held outputs.
+#[derive(Debug, Default)]
+pub struct Held {
+    outstanding: Outstanding,
+    outputs: BTreeMap<u64, Output>,
+    len: u64,
+}
+
+/// Output whose time has come.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The submission.
+    pub seq: u64,
+    /// Its simulated end.
+    pub end_ns: u64,
+    /// Where each region lies, and the bytes for its beginning.
+    pub regions: Vec<(Extents, Vec<u8>)>,
+}
+
+/// Input that overlaps with output not made yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresolved;
+
+impl Held {
+    /// Holds a submission's out regions; their bytes come later.
+    pub fn insert(&mut self, seq: u64, regions: Vec<Extents>) {
+        self.len += regions.iter().map(Extents::len).sum::<u64>();
+        self.outstanding.insert(seq, regions);
+        self.outputs.insert(seq, Output::default());
+    }
+
+    /// Guest bytes held in all: what the board may make, not what it made.
+    pub fn guest_bytes(&self) -> u64 {
+        self.len
+    }
+
+    /// Bytes of each region that a submission has held; none if it has none.
+    pub fn lens(&self, seq: u64) -> Vec<u64> {
+        let regions = self.outstanding.get(seq).unwrap_or_default();
+        regions.iter().map(Extents::len).collect()
+    }
+
+    /// The board sent the beginning of a submission's region.
+    pub fn fill(&mut self, seq: u64, region: usize, bytes: Vec<u8>) {
+        if let Some(output) = self.outputs.get_mut(&seq) {
+            let len = output.bytes.len().max(region + 1);
+            output.bytes.resize(len, Vec::new());
+            output.bytes[region] = bytes;
+        }
+    }
+
+    /// Forgets a submission.
+    pub fn forget(&mut self, seq: u64) {
+        self.remove(seq, 0);
+    }
+
+    /// A submission's end became known.
+    pub fn resolve(&mut self, seq: u64, end_ns: u64) {
+        if let Some(output) = self.outputs.get_mut(&seq) {
+            output.end_ns = Some(end_ns);
+        }
+    }
+
+    /// Whether anything becomes due by `at_ns`.
+    pub fn is_due_by(&self, at_ns: u64) -> bool {
+        let mut ends = self.outputs.values().filter_map(|output| output.end_ns);
+        ends.any(|end_ns| end_ns <= at_ns)
+    }
+
+    /// Takes what is due by `at_ns`, in the order of ends, then of numbers.
+    pub fn take_due(&mut self, at_ns: u64) -> Vec<Due> {
+        self.take(at_ns, |_| true)
+    }
+
+    /// Takes what is due by `at_ns` and shares bytes with one of `regions`.
+    pub fn take_overlapping(&mut self, at_ns: u64, regions: &[&Extents]) -> Vec<Due> {
+        let shared = regions.iter().flat_map(|r| self.outstanding.overlapping(r));
+        let seqs: Vec<u64> = shared.map(|overlap| overlap.seq).collect();
+        self.take(at_ns, |seq| seqs.contains(&seq))
+    }
+
+    fn take(&mut self, at_ns: u64, which: impl Fn(u64) -> bool) -> Vec<Due> {
+        let due = |(&seq, output): (&u64, &Output)| {
+            let end_ns = output.end_ns.filter(|&end_ns| end_ns <= at_ns)?;
+            which(seq).then_some((end_ns, seq))
+        };
+        let mut order: Vec<_> = self.outputs.iter().filter_map(due).collect();
+        order.sort_unstable();
+        let taken = order.into_iter();
+        taken
+            .map(|(end_ns, seq)| self.remove(seq, end_ns))
+            .collect()
+    }
+
+    fn remove(&mut self, seq: u64, end_ns: u64) -> Due {
+        let output = self.outputs.remove(&seq).unwrap_or_default();
+        let extents = self.outstanding.remove(seq).unwrap_or_default();
+        self.len -= extents.iter().map(Extents::len).sum::<u64>();
+        let regions = extents.into_iter().zip(output.bytes).collect();
+        Due {
+            seq,
+            end_ns,
+            regions,
+        }
+    }
+
+    /// Forgets what will never be made; returns the submissions.
+    pub fn abandon(&mut self) -> Vec<u64> {
+        let open = self.outputs.iter().filter(|(_, o)| o.end_ns.is_none());
+        let seqs: Vec<u64> = open.map(|(&seq, _)| seq).collect();
+        for &seq in &seqs {
+            self.remove(seq, 0);
+        }
+        seqs
+    }
+
+    /// Whether held output shares bytes with `region`.
+    ///
+    /// # Errors
+    /// [`Unresolved`] if any of that output has no end yet.
+    pub fn overlaps(&self, region: &Extents) -> Result<bool, Unresolved> {
+        if self.outputs.is_empty() {
+            return Ok(false);
+        }
+        let overlaps = self.outstanding.overlapping(region);
+        let open = |seq| self.outputs.get(&seq).is_none_or(|o| o.end_ns.is_none());
+        match overlaps.iter().any(|overlap| open(overlap.seq)) {
+            true => Err(Unresolved),
+            false => Ok(!overlaps.is_empty()),
+        }
+    }
+
+    /// Puts held bytes over those just read from `region`, in the order in
+    /// which they will be delivered.
+    pub fn overlay(&self, region: &Extents, bytes: &mut [u8]) {
+        let mut overlaps = self.outstanding.overlapping(region);
+        let end = |seq: u64| self.outputs.get(&seq).and_then(|output| output.end_ns);
+        overlaps.sort_by_key(|overlap| (end(overlap.seq), overlap.seq));
+        for overlap in overlaps {
+            let output = self.outputs.get(&overlap.seq);
+            let Some(made) = output.and_then(|output| output.bytes.get(overlap.region)) else {
+                continue;
+            };
+            let from = overlap.from as usize..made.len().min((overlap.from + overlap.len) as usize);
+            if let Some(made) = made.get(from) {
+                let at = overlap.at as usize;
+                bytes[at..at + made.len()].copy_from_slice(made);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_address_tables::Extent;
+
+    fn region(gpa: u64, len: u64) -> Extents {
+        Extents::new([Extent { gpa, len }], len).unwrap()
+    }
+
+    /// Submission, address, length, bytes, end.
+    type One = (u64, u64, u64, &'static [u8], Option<u64>);
+
+    fn held(list: &[One]) -> Held {
+        let mut held = Held::default();
+        for &(seq, gpa, len, bytes, end_ns) in list {
+            held.insert(seq, vec![region(gpa, len)]);
+            held.fill(seq, 0, bytes.to_vec());
+            if let Some(end_ns) = end_ns {
+                held.resolve(seq, end_ns);
+            }
+        }
+        held
+    }
+
+    #[test]
+    fn due_in_order_of_end_then_number() {
+        let mut held = held(&[
+            (1, 0, 4, b"late", Some(30)),
+            (2, 8, 4, b"two!", Some(20)),
+            (3, 16, 4, b"thre", Some(20)),
+            (4, 24, 4, b"", None),
+        ]);
+        assert!(!held.is_due_by(19));
+        assert!(held.is_due_by(20));
+        let order = |due: Vec<Due>| due.iter().map(|d| (d.end_ns, d.seq)).collect::<Vec<_>>();
+        assert_eq!(order(held.take_due(29)), [(20, 2), (20, 3)]);
+        assert_eq!(order(held.take_due(u64::MAX)), [(30, 1)]);
+        assert_eq!(held.guest_bytes(), 4);
+        assert_eq!(held.abandon(), [4]);
+        assert_eq!(held.guest_bytes(), 0);
+    }
+
+    #[test]
+    fn overlay_is_what_the_guest_will_see() {
+        let held = held(&[
+            (1, 0, 6, b"111111", Some(50)),
+            (2, 4, 4, b"2222", Some(40)),
+            (3, 100, 4, b"", None),
+        ]);
+        let mut bytes = *b"..........";
+        assert_eq!(held.overlaps(&region(0, 10)), Ok(true));
+        held.overlay(&region(0, 10), &mut bytes);
+        assert_eq!(&bytes, b"11111122..");
+        assert_eq!(held.overlaps(&region(8, 8)), Ok(false));
+        assert_eq!(held.overlaps(&region(99, 2)), Err(Unresolved));
+    }
+
+    #[test]
+    fn a_short_output_leaves_the_rest_alone() {
+        let held = held(&[(1, 0, 8, b"abc", Some(1))]);
+        let mut bytes = *b"........";
+        held.overlay(&region(0, 8), &mut bytes);
+        assert_eq!(&bytes, b"abc.....");
+        let mut tail = *b"..";
+        held.overlay(&region(6, 2), &mut tail);
+        assert_eq!(&tail, b"..");
+    }
+}

@@ -1,0 +1,340 @@
+//! The host interface: serves doorbells.
+
+use crate::client::{BoardConfig, Cancel};
+use crate::config::Config;
+use crate::control;
+use crate::events::{Events, Monitor, MonitorError, Sink};
+use crate::layout::{Status, kind};
+use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
+use crate::memory::GuestMemory;
+use crate::prediction::Prediction;
+use crate::recorder::{Recorder, RecorderError};
+use crate::report::Report;
+use crate::session::{Context, Session};
+use crate::stats::Stats;
+use gil_wire::envelope;
+use gil_wire::monitor::Event;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Most sessions at a time: more processes than use a GPU at once, and a bound
+/// for a guest that opens without end.
+const MAX_SESSIONS: usize = 4096;
+
+/// The host interface in a simulator's process. Doorbells may ring on any
+/// thread; one is served at a time.
+pub struct Host {
+    cancel: Cancel,
+    state: Mutex<State>,
+}
+
+struct State {
+    memory: Option<Box<dyn GuestMemory>>,
+    board: BoardConfig,
+    sessions: HashMap<u64, Session>,
+    events: Events,
+    stats: Stats,
+    trace: Option<Recorder>,
+    prediction: Prediction,
+    counts_instructions: bool,
+    seen_driver: bool,
+    report_path: Option<PathBuf>,
+    report: Option<Report>,
+}
+
+/// The host interface cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The monitor.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    /// The recording.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+}
+
+impl Host {
+    /// Sets up what `config` says, for a simulator of that name. Events go to
+    /// the monitor, or to `sink` where there is none.
+    ///
+    /// # Errors
+    /// [`HostError`] if the monitor or the recording cannot be opened.
+    pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
+        let cancel = Cancel::default();
+        let sink = match &config.monitor {
+            Some(path) => Box::new(Monitor::connect(path, cancel.clone())?),
+            None => sink,
+        };
+        let trace = config.trace.as_deref().map(Recorder::create).transpose()?;
+        let mut stats = Stats::new(simulator);
+        stats.report.board.address = config.board.as_ref().map(ToString::to_string);
+        let mut events = Events::new(sink);
+        let simulator = simulator.into();
+        events.tell(Event::Ready { simulator });
+        let state = State {
+            memory: None,
+            board: BoardConfig {
+                address: config.board.clone(),
+                timeout: config.board_timeout,
+                cancel: cancel.clone(),
+            },
+            sessions: HashMap::new(),
+            events,
+            stats,
+            trace,
+            prediction: Prediction::default(),
+            counts_instructions: false,
+            seen_driver: false,
+            report_path: config.report.clone(),
+            report: None,
+        };
+        let state = Mutex::new(state);
+        Ok(Self { cancel, state })
+    }
+
+    /// Guest RAM, before the first doorbell.
+    pub fn set_memory(&self, memory: Box<dyn GuestMemory>) {
+        self.state().memory = Some(memory);
+    }
+
+    /// Whether guest RAM is known.
+    pub fn has_memory(&self) -> bool {
+        self.state().memory.is_some()
+    }
+
+    /// Serves a doorbell that names the mailbox at `gpa`. `instructions` is
+    /// how many the guest executed so far, if the simulator counts them.
+    pub fn doorbell(&self, gpa: u64, instructions: Option<u64>) {
+        self.state().doorbell(gpa, instructions);
+    }
+
+    /// The guest's CPU idles, having executed so many instructions.
+    pub fn idle(&self, instructions: u64) {
+        self.state().prediction.idle(instructions);
+    }
+
+    /// The flag that ends every wait.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    /// Something the user should read.
+    pub fn warn(&self, text: String) {
+        self.state().events.warn(text);
+    }
+
+    /// Something that ends the run.
+    pub fn fatal(&self, text: String) {
+        self.state().events.tell(Event::Fatal { text });
+    }
+
+    /// Ends the run: closes every session and the recording, writes and tells
+    /// the report, and returns it. A second call only returns it.
+    pub fn finish(&self) -> Report {
+        self.state().finish()
+    }
+
+    /// What a panic left behind is served on: doorbells must be answered.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn doorbell(&mut self, gpa: u64, instructions: Option<u64>) {
+        self.stats.enter();
+        if let Some(instructions) = instructions {
+            self.counts_instructions = true;
+            self.prediction.doorbell(instructions);
+        }
+        let Some(memory) = self.memory.take() else {
+            let text = "a doorbell rang before the simulator said where its RAM is";
+            return self.events.warn(text.into());
+        };
+        let waited = self.serve(&*memory, gpa, instructions);
+        self.memory = Some(memory);
+        self.stats.leave(waited);
+    }
+
+    /// Serves a doorbell; the time spent waiting for the board.
+    fn serve(&mut self, memory: &dyn GuestMemory, gpa: u64, instructions: Option<u64>) -> Duration {
+        let header = match mailbox::header(memory, gpa) {
+            Ok(header) => header,
+            Err(error) => {
+                self.refuse(memory, gpa, &error);
+                return Duration::ZERO;
+            }
+        };
+        if !std::mem::replace(&mut self.seen_driver, true) {
+            let now_ns = header.now_ns;
+            self.events.tell(Event::Driver { now_ns });
+        }
+        let (answer, waited) = match self.dispatch(memory, gpa, &header, instructions) {
+            Ok(answered) => answered,
+            Err(error) => {
+                self.refuse(memory, gpa, &error);
+                return Duration::ZERO;
+            }
+        };
+        let (now_ns, deadline_ns) = (header.now_ns, answer.deadline_ns);
+        self.prediction.answered(now_ns, deadline_ns, answer.wait);
+        if let Err(error) = mailbox::answer(memory, gpa, &header, &answer) {
+            self.events.warn(error.to_string());
+        }
+        waited
+    }
+
+    fn refuse(&mut self, memory: &dyn GuestMemory, gpa: u64, error: &MailboxError) {
+        self.events.warn(error.to_string());
+        if error.is_answerable() {
+            let answer = Answer::status(Status::BadMailbox);
+            // Where the mailbox was read it can be written.
+            let _ = mailbox::answer(memory, gpa, &Header::default(), &answer);
+        }
+    }
+
+    fn dispatch(
+        &mut self,
+        memory: &dyn GuestMemory,
+        gpa: u64,
+        header: &Header,
+        instructions: Option<u64>,
+    ) -> Result<(Answer, Duration), MailboxError> {
+        if header.kind == kind::OPEN {
+            return self.open(header).map(|answer| (answer, Duration::ZERO));
+        }
+        if !self.sessions.contains_key(&header.session) {
+            return Err(unknown_session(header));
+        }
+        let submission = match header.kind {
+            kind::SUBMIT => Some(mailbox::submission(memory, gpa, header)?),
+            _ => None,
+        };
+        if let Some(submission) = &submission
+            && let Some(answer) = self.control(header, submission, instructions)
+        {
+            return Ok((answer, Duration::ZERO));
+        }
+        Ok(self.with_session(memory, header, submission.as_ref()))
+    }
+
+    fn open(&mut self, header: &Header) -> Result<Answer, MailboxError> {
+        let is_new = !self.sessions.contains_key(&header.session);
+        if !is_new || self.sessions.len() >= MAX_SESSIONS {
+            return Err(unknown_session(header));
+        }
+        self.sessions.insert(header.session, Session::new(header));
+        Ok(Answer::status(Status::Ok))
+    }
+
+    /// Answers a submission to the host interface itself; `None` if it is for
+    /// the board.
+    fn control(
+        &mut self,
+        header: &Header,
+        submission: &Submission,
+        instructions: Option<u64>,
+    ) -> Option<Answer> {
+        let envelopes = envelope::parse(&submission.request).ok()?;
+        if envelopes.iter().any(|envelope| envelope.op.api() != 0) {
+            return None;
+        }
+        let session = self.sessions.get_mut(&header.session)?;
+        if !session.begin_control(header.seq) {
+            return Some(Answer::status(Status::Duplicate));
+        }
+        let mut status = Status::Ok;
+        for envelope in &envelopes {
+            if control::is_started(envelope)
+                && let Some(instructions) = instructions
+            {
+                self.prediction.start(instructions);
+            }
+            let done = control::execute(envelope, header, &mut self.stats, &mut self.events);
+            if let Err(error) = done {
+                self.events.warn(error.to_string());
+                status = Status::BadRequest;
+            }
+        }
+        Some(Answer::status(status))
+    }
+
+    fn with_session(
+        &mut self,
+        memory: &dyn GuestMemory,
+        header: &Header,
+        submission: Option<&Submission>,
+    ) -> (Answer, Duration) {
+        let mut context = Context {
+            memory,
+            board: &self.board,
+            stats: &mut self.stats,
+            trace: &mut self.trace,
+            events: &mut self.events,
+            waited: Duration::ZERO,
+        };
+        let mut answer = Answer::status(Status::Ok);
+        match (self.sessions.remove(&header.session), submission) {
+            (Some(mut session), Some(submission)) => {
+                answer = session.submit(&mut context, header, submission);
+                self.sessions.insert(header.session, session);
+            }
+            (Some(mut session), None) if header.kind == kind::COLLECT => {
+                answer = session.collect(&mut context, header);
+                self.sessions.insert(header.session, session);
+            }
+            (Some(session), None) => session.close(&mut context),
+            (None, _) => answer = Answer::status(Status::BadMailbox),
+        }
+        (answer, context.waited)
+    }
+
+    fn finish(&mut self) -> Report {
+        if let Some(report) = &self.report {
+            return report.clone();
+        }
+        self.close_sessions();
+        let mut report = self.stats.finish();
+        report.guest = self.counts_instructions.then(|| self.prediction.guest());
+        self.trace = None;
+        let json = serde_json::to_string_pretty(&report).unwrap_or_default();
+        if let Some(path) = &self.report_path
+            && let Err(error) = std::fs::write(path, &json)
+        {
+            let path = path.display();
+            self.events
+                .warn(format!("cannot write the report {path}: {error}"));
+        }
+        self.events.tell(Event::Report { json });
+        self.report = Some(report.clone());
+        report
+    }
+
+    fn close_sessions(&mut self) {
+        let mut sessions: Vec<_> = self.sessions.drain().collect();
+        sessions.sort_by_key(|(number, _)| *number);
+        // Closing only sends and records: no guest RAM is touched.
+        let Some(memory) = self.memory.take() else {
+            return;
+        };
+        for (_, session) in sessions {
+            session.close(&mut Context {
+                memory: &*memory,
+                board: &self.board,
+                stats: &mut self.stats,
+                trace: &mut self.trace,
+                events: &mut self.events,
+                waited: Duration::ZERO,
+            });
+        }
+    }
+}
+
+fn unknown_session(header: &Header) -> MailboxError {
+    MailboxError::Field {
+        field: "session",
+        value: header.session,
+    }
+}

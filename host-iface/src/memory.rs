@@ -1,0 +1,129 @@
+//! Guest RAM as the host interface reaches it.
+//!
+//! Two ways: [`Mapped`], a file that the simulator shares (no copy: sockets
+//! read and write guest RAM in place), and [`Callbacks`], functions of the
+//! simulator (gem5 with caches, where a mapped file misses dirty lines).
+//! Every address is checked against the simulator's table of RAM ranges first.
+
+mod callbacks;
+mod mapped;
+pub(crate) mod own;
+
+pub use callbacks::{Callbacks, ReadGuest, WriteGuest};
+pub use mapped::Mapped;
+
+use crate::vectored::Span;
+use gil_address_tables::{Extents, RamError, RamMap};
+use std::path::PathBuf;
+
+/// Guest physical memory.
+pub trait GuestMemory: Send + Sync {
+    /// The ranges that are RAM.
+    fn ram(&self) -> &RamMap;
+
+    /// Copies from guest RAM.
+    ///
+    /// # Errors
+    /// [`MemoryError`] if any of it is not RAM; `out` may have changed.
+    fn read(&self, gpa: u64, out: &mut [u8]) -> Result<(), MemoryError>;
+
+    /// Copies to guest RAM.
+    ///
+    /// # Errors
+    /// [`MemoryError`] if any of it is not RAM; then nothing was written.
+    fn write(&self, gpa: u64, bytes: &[u8]) -> Result<(), MemoryError>;
+
+    /// Where the first `len` bytes of a region lie in this process, if they
+    /// do.
+    ///
+    /// # Errors
+    /// [`MemoryError`] if any of it is not RAM.
+    fn spans(&self, extents: &Extents, len: u64) -> Result<Option<Vec<Span<'_>>>, MemoryError>;
+
+    /// Bytes of all RAM.
+    fn size(&self) -> u64 {
+        let lens = self.ram().ranges().iter().map(|range| range.len);
+        lens.fold(0, u64::saturating_add)
+    }
+}
+
+/// Guest memory that cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// Not RAM.
+    #[error(transparent)]
+    Ram(#[from] RamError),
+    /// The simulator's function refused.
+    #[error("the simulator could not access guest physical memory {gpa:#x} (+{len:#x})")]
+    Refused {
+        /// The address.
+        gpa: u64,
+        /// Bytes.
+        len: u64,
+    },
+    /// The file behind guest RAM.
+    #[error("guest RAM file {}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The ranges run past the file's end.
+    #[error(
+        "guest RAM file {} has {len:#x} bytes, the RAM table needs {needed:#x}: is it the simulator's RAM?",
+        path.display()
+    )]
+    Short {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes.
+        len: u64,
+        /// End of the last range.
+        needed: u64,
+    },
+    /// No memory backend among the process's files.
+    #[error(
+        "this process has no shared guest RAM: start QEMU with -object memory-backend-memfd,id=ram,size=SIZE,share=on -machine memory-backend=ram, or give ram=PATH"
+    )]
+    NoMemfd,
+    /// Several.
+    #[error("this process has {0} memory backends: give ram=PATH to say which is guest RAM")]
+    ManyMemfds(usize),
+}
+
+/// Copies the first bytes of a region out of guest RAM.
+///
+/// # Errors
+/// As [`GuestMemory::read`].
+pub fn read_region(memory: &dyn GuestMemory, extents: &Extents) -> Result<Vec<u8>, MemoryError> {
+    let mut bytes = vec![0; extents.len() as usize];
+    let mut at = 0;
+    for extent in extents.iter() {
+        let next = at + extent.len as usize;
+        memory.read(extent.gpa, &mut bytes[at..next])?;
+        at = next;
+    }
+    Ok(bytes)
+}
+
+/// Copies `bytes` to the beginning of a region in guest RAM.
+///
+/// # Errors
+/// As [`GuestMemory::write`]; earlier extents may have been written.
+pub fn write_region(
+    memory: &dyn GuestMemory,
+    extents: &Extents,
+    mut bytes: &[u8],
+) -> Result<(), MemoryError> {
+    for extent in extents.iter() {
+        let len = bytes.len().min(extent.len as usize);
+        let (now, rest) = bytes.split_at(len);
+        memory.write(extent.gpa, now)?;
+        bytes = rest;
+        if bytes.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}

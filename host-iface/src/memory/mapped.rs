@@ -1,0 +1,187 @@
+//! A file that the simulator shares as its RAM, mapped here.
+//!
+//! Other threads of the simulator, and its devices, change these bytes at any
+//! time: no Rust reference to them is ever made. They are copied through raw
+//! pointers, or handed to the operating system.
+
+use super::{GuestMemory, MemoryError, own};
+use crate::vectored::Span;
+use gil_address_tables::{Extents, Piece, RamMap, RamRange};
+use memmap2::{MmapOptions, MmapRaw};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Guest RAM in a mapped file.
+#[derive(Debug)]
+pub struct Mapped {
+    map: MmapRaw,
+    ram: RamMap,
+}
+
+impl Mapped {
+    /// Maps `path`, whose bytes lie in guest RAM as `ranges` say. Without
+    /// ranges the whole file is RAM from `base` on.
+    ///
+    /// # Errors
+    /// [`MemoryError`] names the file.
+    pub fn open(path: &Path, base: u64, ranges: Vec<RamRange>) -> Result<Self, MemoryError> {
+        let failed = |error| MemoryError::File {
+            path: PathBuf::from(path),
+            error,
+        };
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.map_err(failed)?;
+        let len = file.metadata().map_err(failed)?.len();
+        let ram = RamMap::new(match ranges.is_empty() {
+            true => vec![RamRange {
+                gpa: base,
+                len,
+                offset: 0,
+            }],
+            false => ranges,
+        })?;
+        let needed = ram.ranges().iter().map(|r| r.offset + r.len).max();
+        let needed = needed.unwrap_or(0);
+        if needed > len {
+            let path = path.into();
+            return Err(MemoryError::Short { path, len, needed });
+        }
+        let map = MmapOptions::new().len(len as usize).map_raw(&file);
+        Ok(Self {
+            map: map.map_err(failed)?,
+            ram,
+        })
+    }
+
+    /// Maps this process's own memory-backend-memfd (QEMU).
+    ///
+    /// # Errors
+    /// [`MemoryError::NoMemfd`], [`MemoryError::ManyMemfds`], or what
+    /// [`Mapped::open`] finds.
+    pub fn own_memfd(base: u64) -> Result<Self, MemoryError> {
+        Self::open(&own::memory_backend()?, base, Vec::new())
+    }
+
+    /// The address of a piece that the RAM table gave.
+    fn address(&self, piece: Piece) -> *mut u8 {
+        debug_assert!(piece.offset + piece.len <= self.map.len() as u64);
+        self.map.as_mut_ptr().wrapping_add(piece.offset as usize)
+    }
+}
+
+impl GuestMemory for Mapped {
+    fn ram(&self) -> &RamMap {
+        &self.ram
+    }
+
+    fn read(&self, gpa: u64, out: &mut [u8]) -> Result<(), MemoryError> {
+        let mut rest = out;
+        for piece in self.ram.translate(gpa, rest.len() as u64)? {
+            let (now, later) = rest.split_at_mut(piece.len as usize);
+            // SAFETY: the table's pieces lie within the mapping (checked in
+            // `open`), which lives as long as `self`; `now` is as long as the
+            // piece and no part of the mapping.
+            unsafe {
+                std::ptr::copy_nonoverlapping(self.address(piece), now.as_mut_ptr(), now.len())
+            };
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn write(&self, gpa: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let mut rest = bytes;
+        for piece in self.ram.translate(gpa, rest.len() as u64)? {
+            let (now, later) = rest.split_at(piece.len as usize);
+            // SAFETY: as in `read`, the other way round.
+            unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), self.address(piece), now.len()) };
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn spans(&self, extents: &Extents, len: u64) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
+        let mut pieces = Vec::new();
+        let mut left = len;
+        for extent in extents.iter() {
+            let now = left.min(extent.len);
+            self.ram.translate_into(extent.gpa, now, &mut pieces)?;
+            left -= now;
+        }
+        let span = |piece: Piece| {
+            // SAFETY: the piece lies within the mapping, which lives as long
+            // as `self`, and is memory that nobody holds a reference to.
+            unsafe { Span::from_raw(self.address(piece), piece.len as usize) }
+        };
+        Ok(Some(pieces.into_iter().map(span).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_address_tables::Extent;
+    use std::io::Write;
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn reads_and_writes_the_file_across_ranges() {
+        let file = file(&[0; 8192]);
+        let range = |gpa, offset| RamRange {
+            gpa,
+            len: 4096,
+            offset,
+        };
+        let ranges = vec![range(0x1000, 4096), range(0x2000, 0)];
+        let memory = Mapped::open(file.path(), 0, ranges).unwrap();
+        memory.write(0x1ffc, b"abcdefgh").unwrap();
+        let bytes = std::fs::read(file.path()).unwrap();
+        assert_eq!((&bytes[8188..], &bytes[..4]), (&b"abcd"[..], &b"efgh"[..]));
+        let mut back = [0; 8];
+        memory.read(0x1ffc, &mut back).unwrap();
+        assert_eq!(&back, b"abcdefgh");
+        assert!(memory.write(0x2ffc, b"abcdefgh").is_err());
+        let bytes = std::fs::read(file.path()).unwrap();
+        assert_eq!(&bytes[4092..4096], [0; 4], "a refused write writes nothing");
+    }
+
+    #[test]
+    fn spans_stop_after_the_wanted_bytes() {
+        let file = file(&[0; 4096]);
+        let memory = Mapped::open(file.path(), 0, Vec::new()).unwrap();
+        let extent = |gpa| Extent { gpa, len: 16 };
+        let extents = Extents::new([extent(0), extent(64), extent(128)], 48).unwrap();
+        let lens = |len| {
+            let spans = memory.spans(&extents, len).unwrap().unwrap();
+            spans.iter().map(Span::len).collect::<Vec<_>>()
+        };
+        assert_eq!(lens(48), [16, 16, 16]);
+        assert_eq!(lens(20), [16, 4]);
+    }
+
+    #[test]
+    fn a_short_file_is_refused() {
+        let file = file(&[0; 10]);
+        let ranges = vec![RamRange {
+            gpa: 0,
+            len: 11,
+            offset: 0,
+        }];
+        let error = Mapped::open(file.path(), 0, ranges).unwrap_err();
+        assert!(matches!(
+            error,
+            MemoryError::Short {
+                len: 10,
+                needed: 11,
+                ..
+            }
+        ));
+        let error = Mapped::open(Path::new("/nowhere"), 0, vec![]).unwrap_err();
+        assert!(error.to_string().contains("/nowhere"), "{error}");
+    }
+}

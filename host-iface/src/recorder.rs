@@ -1,0 +1,91 @@
+//! Writes the recording of a run: each record with one system call, so that
+//! after a crash the file is whole up to the last call.
+
+use gil_wire::trace::{self, Record, TraceError};
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::path::{Path, PathBuf};
+
+/// A recording being written.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    file: File,
+    sessions: u64,
+}
+
+/// A recording that cannot be written. It ends with the record before.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The file.
+    #[error("cannot write the recording {}: {error}: it ends here", path.display())]
+    File {
+        /// Its name.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A record that a reader would refuse.
+    #[error("a call cannot be recorded: {0}")]
+    Record(#[from] TraceError),
+}
+
+impl Recorder {
+    /// Begins a recording; a file of that name is replaced.
+    ///
+    /// # Errors
+    /// [`RecorderError::File`].
+    pub fn create(path: &Path) -> Result<Self, RecorderError> {
+        let failed = |error| RecorderError::File {
+            path: path.into(),
+            error,
+        };
+        let mut file = File::create(path).map_err(failed)?;
+        file.write_all(&trace::header()).map_err(failed)?;
+        Ok(Self {
+            path: path.into(),
+            file,
+            sessions: 0,
+        })
+    }
+
+    /// The number of the next session.
+    pub fn next_session(&mut self) -> u64 {
+        self.sessions += 1;
+        self.sessions
+    }
+
+    /// Writes one record.
+    ///
+    /// # Errors
+    /// [`RecorderError`]; what the file holds of the record is taken back.
+    pub fn write(&mut self, record: &Record<'_>, payload: &[&[u8]]) -> Result<(), RecorderError> {
+        let head = trace::begin(record, payload)?;
+        let before = self.file.metadata().map(|data| data.len());
+        self.write_all(&head, payload).map_err(|error| {
+            if let Ok(len) = before {
+                // The disk is full: at least the file stays whole.
+                let _ = self.file.set_len(len);
+            }
+            let path = self.path.clone();
+            RecorderError::File { path, error }
+        })
+    }
+
+    /// One `writev` unless the system takes less at a time.
+    fn write_all(&mut self, head: &[u8], payload: &[&[u8]]) -> io::Result<()> {
+        let pieces = std::iter::once(&head).chain(payload);
+        let mut slices: Vec<_> = pieces.map(|piece| IoSlice::new(piece)).collect();
+        let mut rest = &mut slices[..];
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            match self.file.write_vectored(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(done) => IoSlice::advance_slices(&mut rest, done),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! The report of a run, as `gil run --json` writes it and tests read it.
+//!
+//! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
+//! monotonic clock, under [`Wall`] of this machine's.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the layout; raised when a field changes its meaning or goes.
+pub const VERSION: u32 = 1;
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`VERSION`].
+    pub version: u32,
+    /// This release of gil.
+    pub gil: String,
+    /// The simulator, such as `QEMU`.
+    pub simulator: String,
+    /// How the program ended.
+    pub program: Program,
+    /// Simulated time.
+    pub simulated: Simulated,
+    /// Wall time.
+    pub wall: Wall,
+    /// Sums.
+    pub totals: Totals,
+    /// One for each entry point called, by number.
+    pub entries: Vec<Entry>,
+    /// The board.
+    pub board: Board,
+    /// With instruction counting only.
+    pub guest: Option<Guest>,
+}
+
+/// How the program ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Whether it was executed.
+    pub started: bool,
+    /// Whether it ended; if not, the simulator did before it.
+    pub ended: bool,
+    /// Its exit code, if it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
+    /// Why it could not be run.
+    pub failure: Option<Failure>,
+}
+
+/// Why a program could not be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// 125, 126 or 127, as `env` has it.
+    pub code: u8,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// Simulated time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// From power-on to the program's start.
+    pub boot_ns: u64,
+    /// From power-on to the program's first call to the board.
+    pub boot_to_first_call_ns: Option<u64>,
+    /// From the program's start to its end.
+    pub program_ns: u64,
+    /// Device time: the sum of all operations' durations.
+    pub gpu_ns: u64,
+    /// CPU time of the API's functions on the board.
+    pub board_cpu_ns: u64,
+    /// Delays that calls were given, from their doorbells on.
+    pub wait_ns: u64,
+    /// By how much doorbells rang after their calls should have ended: the
+    /// bridge's own guest instructions, where they outlasted the call.
+    pub excess_ns: u64,
+}
+
+/// Wall time, from the program's start to its end unless it says otherwise.
+/// Simulator, bridge and board have a stopwatch each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wall {
+    /// All of it.
+    pub total_ns: u64,
+    /// From the host interface's load to the report.
+    pub since_load_ns: u64,
+    /// From the host interface's load to the program's start.
+    pub boot_ns: u64,
+    /// From the host interface's load to the first call to the board.
+    pub boot_to_first_call_ns: Option<u64>,
+    /// Between doorbells.
+    pub simulator_ns: u64,
+    /// The host interface's own work: checking, sending, receiving,
+    /// delivering.
+    pub bridge_ns: u64,
+    /// The board agent's own, from request to reply on its clock.
+    pub board_ns: u64,
+    /// What is left: the network, and scheduling.
+    pub unaccounted_ns: i64,
+}
+
+/// Sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Calls to the board's APIs, posts included.
+    pub calls: u64,
+    /// Of these, posts.
+    pub posts: u64,
+    /// Doorbells, of all kinds.
+    pub doorbells: u64,
+    /// Region bytes to the board.
+    pub bytes_to_board: u64,
+    /// Region bytes from the board.
+    pub bytes_from_board: u64,
+    /// Outputs delivered more than [`LATE_NS`] after their simulated end.
+    pub late_deliveries: u64,
+    /// The latest of all deliveries, after its simulated end.
+    pub latest_delivery_ns: u64,
+}
+
+/// How long after its simulated end a delivery counts as late.
+pub const LATE_NS: u64 = 100_000;
+
+/// One entry point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its name, or its number if this release does not know it.
+    pub name: String,
+    /// The API's number.
+    pub api: u16,
+    /// The entry point's number, as in `api/*.toml`.
+    pub op: u32,
+    /// Calls.
+    pub count: u64,
+    /// Device time of the operations it enqueued.
+    pub gpu_ns: u64,
+    /// CPU time on the board.
+    pub board_cpu_ns: u64,
+    /// Wall time of its doorbells.
+    pub wall_ns: u64,
+    /// Region bytes to the board.
+    pub bytes_to_board: u64,
+    /// Region bytes from the board.
+    pub bytes_from_board: u64,
+}
+
+/// The board.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Board {
+    /// Its address.
+    pub address: Option<String>,
+    /// Why a session lost it, if one did.
+    pub lost: Option<String>,
+}
+
+/// What instruction counting found, between the program's start and end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// Instructions that all vCPUs executed.
+    pub instructions: u64,
+    /// Of these, outside of waits for the board.
+    pub instructions_outside_waits: u64,
+    /// Sum of the waits, each from its doorbell to its deadline.
+    pub waits_ns: u64,
+    /// What simulated time must be at 1 ns an instruction: both together.
+    pub predicted_ns: u64,
+}

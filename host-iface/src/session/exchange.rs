@@ -1,0 +1,500 @@
+//! One call that the board answers: what its answer means for the timeline,
+//! for guest RAM, and for the thread that waits.
+
+use super::forward::unexpected;
+use super::observe::encode;
+use super::{Call, Context, Link, Pending, Refusal, Session};
+use crate::client::{Client, ClientError};
+use crate::layout::{Status, WaitKind, flag};
+use crate::mailbox::Answer;
+use crate::memory::write_region;
+use crate::vectored::Span;
+use gil_address_tables::Extents;
+use gil_timing::{Engine, Operation, QueueRef};
+use gil_wire::envelope::{self, Class};
+use gil_wire::frame::FrameError;
+use gil_wire::message::{CallStatus, Reply, Report};
+use gil_wire::trace;
+use std::collections::BTreeMap;
+
+/// A board's answer, checked against the call.
+struct Done {
+    status: CallStatus,
+    /// What the guest reads: the encoded envelope answer.
+    reply: Vec<u8>,
+    result: Vec<u8>,
+    cpu_ns: u64,
+    busy_ns: u64,
+    out: Vec<u64>,
+    reports: Vec<Report>,
+}
+
+/// What an answer means for simulated time.
+struct Settled {
+    /// When the thread may go on.
+    deadline_ns: u64,
+    wait: WaitKind,
+    flags: u32,
+    /// The call's own output is written at once; its operation ends then.
+    at_once: Option<u64>,
+}
+
+/// One run of bytes in an answer's payload.
+struct Slot {
+    len: u64,
+    to: Destination,
+    /// Empty if the bytes go to guest RAM in place.
+    bytes: Vec<u8>,
+    in_place: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Destination {
+    /// The call's own out region of this index, now.
+    Own(usize),
+    /// Held output: submission and region.
+    Held(u64, usize),
+}
+
+impl Session {
+    pub(super) fn call(
+        &mut self,
+        context: &mut Context<'_>,
+        main: &Call<'_>,
+        calls: &[Call<'_>],
+    ) -> Result<Answer, Refusal> {
+        let mut sent = self.forward(context, calls, Some(calls.len() - 1))?;
+        let input = sent.pop().unwrap_or_default();
+        let Link::Open(mut client) = std::mem::replace(&mut self.link, Link::Lost) else {
+            return Err(Refusal::Lost);
+        };
+        let outcome = self.receive(context, &mut client, main, &input);
+        context.waited += client.take_waited();
+        match outcome {
+            Ok(answer) => {
+                self.link = Link::Open(client);
+                Ok(answer)
+            }
+            Err(Failure::Refused) => {
+                self.link = Link::Open(client);
+                Err(Refusal::Bad(format!(
+                    "the board refused {}",
+                    main.envelope.op
+                )))
+            }
+            Err(Failure::Lost(error)) => {
+                self.held.forget(main.header.seq);
+                self.record_call(context, main, &input, None, &[]);
+                Err(self.lose(context, main.envelope.op, &error))
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        context: &mut Context<'_>,
+        client: &mut Client,
+        main: &Call<'_>,
+        input: &[Vec<u8>],
+    ) -> Result<Answer, Failure> {
+        let (header, payload_len) = client.reply()?;
+        let done = self.done(main, &header, payload_len)?;
+        let settled = self.settle(context, main, &done)?;
+        let mut slots = self.slots(context, main, &done, &settled);
+        fill(context, client, main, &mut slots)?;
+        let output: Vec<&[u8]> = slots.iter().map(|slot| &slot.bytes[..]).collect();
+        self.record_call(context, main, input, Some(done.record()), &output);
+        self.account(context, main, &done);
+        self.place(context, main, slots, &settled);
+        match done.status {
+            CallStatus::Ran => Ok(Answer {
+                reply: done.reply,
+                deadline_ns: settled.deadline_ns,
+                wait: settled.wait,
+                flags: settled.flags,
+                ..Answer::status(Status::Ok)
+            }),
+            CallStatus::Refused => Err(Failure::Refused),
+            CallStatus::Lost => {
+                let reason = "the device or its driver is gone".into();
+                Err(Failure::Lost(ClientError::Refused(reason)))
+            }
+        }
+    }
+
+    /// Decodes an answer and checks all it says against the call.
+    fn done(&self, main: &Call<'_>, header: &[u8], payload_len: u64) -> Result<Done, ClientError> {
+        let reply = postcard::from_bytes(header).map_err(FrameError::from)?;
+        let done = match reply {
+            Reply::Done {
+                seq,
+                status,
+                result,
+                cpu_ns,
+                busy_ns,
+                out,
+                reports,
+            } if seq == main.header.seq => {
+                let reply = encode(result, Vec::new(), main.header);
+                Done {
+                    status,
+                    reply: reply
+                        .map_err(|_| wrong(format!("a result of {} bytes", result.len())))?,
+                    result: result.to_vec(),
+                    cpu_ns,
+                    busy_ns,
+                    out,
+                    reports,
+                }
+            }
+            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+            other => return Err(unexpected(&other, "the call's answer")),
+        };
+        self.check(main, &done, payload_len)?;
+        Ok(done)
+    }
+
+    fn check(&self, main: &Call<'_>, done: &Done, payload_len: u64) -> Result<(), ClientError> {
+        let own: Vec<u64> = out_regions(main).map(|extents| extents.len()).collect();
+        let mut total = fits(&done.out, &own)?;
+        let mut seen = BTreeMap::new();
+        for report in &done.reports {
+            let seq = report.seq;
+            let is_own = seq == main.header.seq && main.envelope.class == Class::Enqueue;
+            let room = match is_own {
+                true => own.clone(),
+                false => self.held.lens(seq),
+            };
+            let known = is_own || self.unreported.contains_key(&seq);
+            if !known || seen.insert(seq, ()).is_some() {
+                return Err(wrong(format!("a report of operation {seq}")));
+            }
+            total = total.saturating_add(fits(&report.out, &room)?);
+        }
+        match total == payload_len {
+            true => Ok(()),
+            false => Err(wrong(format!("{payload_len} bytes of output for {total}"))),
+        }
+    }
+
+    /// Puts the call and the reports on the timeline.
+    fn settle(
+        &mut self,
+        context: &mut Context<'_>,
+        main: &Call<'_>,
+        done: &Done,
+    ) -> Result<Settled, ClientError> {
+        let ran = done.status == CallStatus::Ran;
+        let is_enqueue = main.envelope.class == Class::Enqueue;
+        let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
+        if ran && is_enqueue {
+            self.enqueue(main, returns_ns)?;
+        }
+        self.resolve(context, &done.reports)?;
+        if ran
+            && !is_enqueue
+            && let Some(event) = main.envelope.signals
+        {
+            // Set twice: the board's result says so, the timeline stays.
+            let _ = self.timeline.signal(event, returns_ns, 0);
+        }
+        if let Some(event) = main.envelope.retires {
+            self.retire(event);
+        }
+        let own = main.envelope.signals.filter(|_| is_enqueue && ran);
+        let progress = self.learn_ends(own);
+        let mut settled = match own {
+            Some(event) => self.settle_enqueue(context, main, event, returns_ns),
+            None => settled(main, returns_ns, WaitKind::Occupy, Some(returns_ns)),
+        };
+        if progress {
+            settled.flags |= flag::PROGRESS;
+        }
+        Ok(settled)
+    }
+
+    fn enqueue(&mut self, main: &Call<'_>, submit_ns: u64) -> Result<(), ClientError> {
+        let envelope = main.envelope;
+        let event = envelope.signals.unwrap_or_default();
+        let (seq, observable) = (main.header.seq, envelope.observable);
+        let operation = Operation {
+            event,
+            entry_ns: main.entry_ns,
+            submit_ns,
+            queue: envelope.queue.map(|queue| QueueRef {
+                id: queue.id,
+                in_order: queue.in_order,
+                device: queue.device,
+            }),
+            engine: engine(envelope.engine),
+            waits: envelope.waits.clone(),
+            // Until its end is known here; `learn_ends` retires it then.
+            observable: true,
+        };
+        let put = self.timeline.enqueue(operation);
+        put.map_err(|error| wrong(error.to_string()))?;
+        let awaited = envelope.blocking && !observable;
+        self.pending.insert(
+            event,
+            Pending {
+                seq,
+                observable,
+                awaited,
+            },
+        );
+        self.unreported.insert(seq, (event, envelope.op));
+        Ok(())
+    }
+
+    fn resolve(
+        &mut self,
+        context: &mut Context<'_>,
+        reports: &[Report],
+    ) -> Result<(), ClientError> {
+        for report in reports {
+            let known = self.unreported.remove(&report.seq);
+            let (event, op) = known.ok_or_else(|| wrong(format!("a report of {}", report.seq)))?;
+            let done = self
+                .timeline
+                .resolve(event, report.duration_ns, report.status);
+            done.map_err(|error| wrong(error.to_string()))?;
+            let entry = context.stats.entry(op);
+            entry.gpu_ns = entry.gpu_ns.saturating_add(report.duration_ns);
+        }
+        Ok(())
+    }
+
+    /// When an enqueue's thread may go on, and what becomes of its output.
+    fn settle_enqueue(
+        &mut self,
+        context: &Context<'_>,
+        main: &Call<'_>,
+        event: u64,
+        returns_ns: u64,
+    ) -> Settled {
+        let end_ns = self
+            .timeline
+            .interval(event)
+            .map(|interval| interval.end_ns);
+        if end_ns.is_some() {
+            self.pending.remove(&event);
+            if !main.envelope.observable {
+                self.timeline.retire(event);
+            }
+        }
+        let outs: Vec<Extents> = out_regions(main).cloned().collect();
+        let out_len: u64 = outs.iter().map(Extents::len).sum();
+        // More held output than RAM: the thread waits instead of the host.
+        let crowded = self.held.guest_bytes().saturating_add(out_len) > context.memory.size();
+        let blocking = main.envelope.blocking || crowded && !outs.is_empty();
+        let is_past = end_ns.is_some_and(|end_ns| end_ns <= main.header.now_ns);
+        match end_ns {
+            Some(end_ns) if blocking => {
+                let deadline_ns = end_ns.max(returns_ns);
+                settled(main, deadline_ns, WaitKind::Sleep, Some(end_ns))
+            }
+            Some(end_ns) if is_past || outs.is_empty() => {
+                settled(main, returns_ns, WaitKind::Occupy, Some(end_ns))
+            }
+            _ => {
+                let mut settled = settled(main, returns_ns, WaitKind::Occupy, None);
+                settled.flags |= if end_ns.is_none() { flag::PENDING } else { 0 };
+                settled.flags |= self.hold(main.header.seq, outs, end_ns);
+                settled
+            }
+        }
+    }
+
+    fn hold(&mut self, seq: u64, outs: Vec<Extents>, end_ns: Option<u64>) -> u32 {
+        if outs.is_empty() {
+            return 0;
+        }
+        self.held.insert(seq, outs);
+        if let Some(end_ns) = end_ns {
+            self.held.resolve(seq, end_ns);
+        }
+        flag::HOLD
+    }
+
+    /// Where each run of bytes in the payload goes.
+    fn slots(
+        &self,
+        context: &Context<'_>,
+        main: &Call<'_>,
+        done: &Done,
+        settled: &Settled,
+    ) -> Vec<Slot> {
+        let own_seq = main.header.seq;
+        let outs: Vec<&Extents> = out_regions(main).collect();
+        let may_be_in_place =
+            |index: usize| context.trace.is_none() && self.held.overlaps(outs[index]) == Ok(false);
+        let slot = |seq: u64, index: usize, len: u64| {
+            let to = match settled.at_once {
+                Some(_) if seq == own_seq => Destination::Own(index),
+                _ => Destination::Held(seq, index),
+            };
+            let in_place = matches!(to, Destination::Own(index) if may_be_in_place(index));
+            let bytes = Vec::new();
+            Slot {
+                len,
+                to,
+                bytes,
+                in_place,
+            }
+        };
+        let own = done.out.iter().enumerate();
+        let own = own.map(|(index, &len)| slot(own_seq, index, len));
+        let reported = done.reports.iter().flat_map(|report| {
+            let outs = report.out.iter().enumerate();
+            outs.map(|(index, &len)| slot(report.seq, index, len))
+        });
+        own.chain(reported).filter(|slot| slot.len > 0).collect()
+    }
+
+    /// Puts what was received in buffers where it belongs.
+    fn place(
+        &mut self,
+        context: &mut Context<'_>,
+        main: &Call<'_>,
+        slots: Vec<Slot>,
+        settled: &Settled,
+    ) {
+        let buffered = slots.into_iter().filter(|slot| !slot.in_place);
+        let (own, held): (Vec<Slot>, Vec<Slot>) =
+            buffered.partition(|slot| matches!(slot.to, Destination::Own(_)));
+        for slot in held {
+            if let Destination::Held(seq, index) = slot.to {
+                self.held.fill(seq, index, slot.bytes);
+            }
+        }
+        let outs: Vec<&Extents> = out_regions(main).collect();
+        if !own.is_empty() {
+            // Older output first: the newer one stays.
+            let end_ns = settled.at_once.unwrap_or(main.header.now_ns);
+            for due in self.held.take_overlapping(end_ns, &outs) {
+                self.deliver_one(context, main.header.now_ns, due);
+            }
+        }
+        for slot in own {
+            if let Destination::Own(index) = slot.to
+                && let Err(error) = write_region(context.memory, outs[index], &slot.bytes)
+            {
+                context
+                    .events
+                    .warn(format!("output was not delivered: {error}"));
+            }
+        }
+    }
+
+    fn account(&self, context: &mut Context<'_>, main: &Call<'_>, done: &Done) {
+        let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
+        let now_ns = main.header.now_ns;
+        let reported = done.reports.iter().flat_map(|report| &report.out);
+        let from_board: u64 = done.out.iter().chain(reported).sum();
+        context.stats.board_busy(done.busy_ns);
+        let entry = context.stats.entry(main.envelope.op);
+        entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(done.cpu_ns);
+        entry.bytes_from_board += from_board;
+        let simulated = &mut context.stats.report.simulated;
+        simulated.excess_ns = simulated
+            .excess_ns
+            .saturating_add(now_ns.saturating_sub(returns_ns));
+    }
+}
+
+/// Why a call has no answer for the guest.
+enum Failure {
+    /// The board refused the call; the session goes on.
+    Refused,
+    /// The session is over.
+    Lost(ClientError),
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        Self::Lost(error)
+    }
+}
+
+impl Done {
+    fn record(&self) -> trace::Done<'_> {
+        trace::Done {
+            status: self.status,
+            result: &self.result,
+            cpu_ns: self.cpu_ns,
+            busy_ns: self.busy_ns,
+            out: self.out.clone(),
+            reports: self.reports.clone(),
+        }
+    }
+}
+
+/// Receives the payload into its slots.
+fn fill(
+    context: &Context<'_>,
+    client: &mut Client,
+    main: &Call<'_>,
+    slots: &mut [Slot],
+) -> Result<(), ClientError> {
+    let outs: Vec<&Extents> = out_regions(main).collect();
+    let mut spans = Vec::new();
+    for slot in slots.iter_mut() {
+        let mapped = match slot.to {
+            Destination::Own(index) if slot.in_place => {
+                // Its addresses were checked with the mailbox.
+                context.memory.spans(outs[index], slot.len).unwrap_or(None)
+            }
+            _ => None,
+        };
+        slot.in_place = mapped.is_some();
+        match mapped {
+            Some(mapped) => spans.extend(mapped),
+            None => {
+                slot.bytes = vec![0; slot.len as usize];
+                spans.push(Span::target(&mut slot.bytes));
+            }
+        }
+    }
+    client.payload(spans)
+}
+
+fn settled(main: &Call<'_>, deadline_ns: u64, wait: WaitKind, at_once: Option<u64>) -> Settled {
+    let is_ahead = deadline_ns > main.header.now_ns;
+    Settled {
+        deadline_ns: if is_ahead { deadline_ns } else { 0 },
+        wait: if is_ahead { wait } else { WaitKind::None },
+        flags: 0,
+        at_once,
+    }
+}
+
+fn out_regions<'a>(main: &Call<'a>) -> impl Iterator<Item = &'a Extents> {
+    let outs = main.regions.iter().filter(|region| region.dir.is_out());
+    outs.map(|region| &region.extents)
+}
+
+/// The sum of `lens`, each within its room.
+fn fits(lens: &[u64], room: &[u64]) -> Result<u64, ClientError> {
+    let within = lens.iter().zip(room).all(|(len, room)| len <= room);
+    let extra = lens.iter().skip(room.len()).any(|&len| len > 0);
+    match within && !extra {
+        true => Ok(lens.iter().fold(0, |sum, &len| sum.saturating_add(len))),
+        false => Err(wrong(format!(
+            "output of {lens:?} bytes for room of {room:?}"
+        ))),
+    }
+}
+
+fn wrong(found: String) -> ClientError {
+    let expected = "an answer that fits the call";
+    ClientError::Unexpected { found, expected }
+}
+
+fn engine(engine: envelope::Engine) -> Engine {
+    match engine {
+        envelope::Engine::Compute => Engine::Compute,
+        envelope::Engine::CopyIn => Engine::CopyIn,
+        envelope::Engine::CopyOut => Engine::CopyOut,
+        envelope::Engine::None => Engine::None,
+    }
+}

@@ -1,0 +1,272 @@
+//! Sends calls to the board, their input straight out of guest RAM.
+
+use super::{Call, Context, Link, Refusal, Session};
+use crate::client::{Client, ClientError};
+use crate::memory::read_region;
+use crate::vectored::{SendSpan, Span};
+use gil_wire::Op;
+use gil_wire::control;
+use gil_wire::frame;
+use gil_wire::message::{RegionDesc, Reply, Request};
+use gil_wire::monitor::Event as Monitor;
+use gil_wire::trace::{self, Record};
+
+/// One input region's bytes.
+enum Input<'a> {
+    /// In guest RAM.
+    InPlace(Vec<Span<'a>>),
+    /// Copied: guest RAM is not mapped here, held output lies over it, or the
+    /// run is recorded.
+    Copied(Vec<u8>),
+}
+
+/// Input as it was sent, for the recording; a list of regions for each call.
+pub(super) type Sent = Vec<Vec<Vec<u8>>>;
+
+impl Session {
+    /// Sends posts and, last, the call `answered`, if there is one. What goes
+    /// wrong on the way loses the session.
+    pub(super) fn forward(
+        &mut self,
+        context: &mut Context<'_>,
+        calls: &[Call<'_>],
+        answered: Option<usize>,
+    ) -> Result<Sent, Refusal> {
+        let op = calls
+            .last()
+            .map_or(control::STARTED, |call| call.envelope.op);
+        let mut client = self.open(context, op, calls[0].header.now_ns)?;
+        let inputs = self.inputs(context, calls)?;
+        let outcome = send(&mut client, calls, &inputs, answered);
+        context.waited += client.take_waited();
+        self.link = Link::Open(client);
+        match outcome {
+            Ok(()) => Ok(self.sent(context, calls, inputs, answered)),
+            Err(error) => Err(self.lose(context, op, &error)),
+        }
+    }
+
+    /// Takes the connection out of the session, made if there is none yet.
+    fn open(
+        &mut self,
+        context: &mut Context<'_>,
+        op: Op,
+        now_ns: u64,
+    ) -> Result<Box<Client>, Refusal> {
+        match std::mem::replace(&mut self.link, Link::Lost) {
+            Link::Open(mut client) => {
+                client.begin();
+                Ok(client)
+            }
+            Link::Lost => Err(Refusal::Lost),
+            Link::Unopened => {
+                if context.stats.first_call(now_ns) {
+                    let name = op.to_string();
+                    context.events.tell(Monitor::FirstCall { now_ns, name });
+                }
+                let opened = self.connect(context);
+                opened.map_err(|error| self.lose(context, op, &error))
+            }
+        }
+    }
+
+    fn connect(&mut self, context: &mut Context<'_>) -> Result<Box<Client>, ClientError> {
+        let mut client = Box::new(Client::connect(context.board)?);
+        client.begin();
+        let (process, pointer_bits) = (self.process, self.pointer_bits);
+        client.send_message(&Request::Open {
+            process,
+            pointer_bits,
+        })?;
+        let (header, _) = client.reply()?;
+        context.waited += client.take_waited();
+        match postcard::from_bytes(&header).map_err(frame::FrameError::from)? {
+            Reply::Opened => {}
+            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+            other => return Err(unexpected(&other, "the session's opening")),
+        }
+        if let Some(recorder) = context.trace {
+            self.recorded_as = recorder.next_session();
+            let session = self.recorded_as;
+            context.record(
+                &Record::SessionOpened {
+                    session,
+                    process,
+                    pointer_bits,
+                },
+                &[],
+            );
+        }
+        Ok(client)
+    }
+
+    fn inputs<'a>(
+        &self,
+        context: &Context<'a>,
+        calls: &[Call<'_>],
+    ) -> Result<Vec<Vec<Input<'a>>>, Refusal> {
+        let one = |call: &Call<'_>| {
+            let regions = call.regions.iter().filter(|region| region.dir.is_in());
+            regions
+                .map(|region| self.input(context, &region.extents))
+                .collect()
+        };
+        calls.iter().map(one).collect()
+    }
+
+    fn input<'a>(
+        &self,
+        context: &Context<'a>,
+        extents: &gil_address_tables::Extents,
+    ) -> Result<Input<'a>, Refusal> {
+        let bad = |error: crate::memory::MemoryError| Refusal::Bad(error.to_string());
+        let overlaps = self.held.overlaps(extents);
+        let overlaps = overlaps.map_err(|_| Refusal::Unresolved)?;
+        if !overlaps && context.trace.is_none() {
+            let spans = context.memory.spans(extents, extents.len()).map_err(bad)?;
+            if let Some(spans) = spans {
+                return Ok(Input::InPlace(spans));
+            }
+        }
+        let mut bytes = read_region(context.memory, extents).map_err(bad)?;
+        self.held.overlay(extents, &mut bytes);
+        Ok(Input::Copied(bytes))
+    }
+
+    /// Counts what was sent, and records the posts.
+    fn sent(
+        &mut self,
+        context: &mut Context<'_>,
+        calls: &[Call<'_>],
+        inputs: Vec<Vec<Input<'_>>>,
+        answered: Option<usize>,
+    ) -> Sent {
+        let mut all = Vec::with_capacity(calls.len());
+        for (index, (call, inputs)) in calls.iter().zip(inputs).enumerate() {
+            let len: u64 = lens(call).iter().sum();
+            context.stats.entry(call.envelope.op).bytes_to_board += len;
+            let bytes: Vec<Vec<u8>> = inputs
+                .into_iter()
+                .filter_map(|input| match input {
+                    Input::Copied(bytes) => Some(bytes),
+                    Input::InPlace(_) => None,
+                })
+                .collect();
+            if answered != Some(index) {
+                self.record_call(context, call, &bytes, None, &[]);
+            }
+            all.push(bytes);
+        }
+        all
+    }
+
+    /// Records one call.
+    pub(super) fn record_call(
+        &self,
+        context: &mut Context<'_>,
+        call: &Call<'_>,
+        input: &[Vec<u8>],
+        done: Option<trace::Done<'_>>,
+        output: &[&[u8]],
+    ) {
+        if context.trace.is_none() {
+            return;
+        }
+        let record = Record::Call(trace::Call {
+            session: self.recorded_as,
+            seq: call.header.seq,
+            op: call.envelope.op,
+            thread: call.header.thread,
+            answer: done.is_some() || !matches!(call.envelope.class, super::Class::Post),
+            args: call.envelope.args,
+            regions: descriptions(call),
+            done,
+        });
+        let input = input.iter().map(Vec::as_slice);
+        let payload: Vec<&[u8]> = input.chain(output.iter().copied()).collect();
+        context.record(&record, &payload);
+    }
+
+    /// The session has no board any more: nothing that it owes will come.
+    pub(super) fn lose(
+        &mut self,
+        context: &mut Context<'_>,
+        op: Op,
+        error: &ClientError,
+    ) -> Refusal {
+        self.link = Link::Lost;
+        self.released.extend(self.held.abandon());
+        self.unreported.clear();
+        let process = self.process;
+        let text = format!("process {process} lost the board in {op}: {error}");
+        let lost = &mut context.stats.report.board.lost;
+        lost.get_or_insert_with(|| text.clone());
+        context.events.warn(text);
+        Refusal::Lost
+    }
+}
+
+fn send(
+    client: &mut Client,
+    calls: &[Call<'_>],
+    inputs: &[Vec<Input<'_>>],
+    answered: Option<usize>,
+) -> Result<(), ClientError> {
+    let mut heads = Vec::new();
+    let mut ends = Vec::with_capacity(calls.len());
+    for (index, call) in calls.iter().enumerate() {
+        let request = Request::Call {
+            seq: call.header.seq,
+            op: call.envelope.op,
+            thread: call.header.thread,
+            answer: answered == Some(index),
+            args: call.envelope.args,
+            regions: descriptions(call),
+        };
+        frame::begin(&request, lens(call).iter().sum(), &mut heads)?;
+        ends.push(heads.len());
+    }
+    let mut spans: Vec<SendSpan<'_>> = Vec::new();
+    let mut from = 0;
+    for (&end, inputs) in ends.iter().zip(inputs) {
+        spans.push(Span::source(&heads[from..end]));
+        inputs.iter().for_each(|input| input.push_to(&mut spans));
+        from = end;
+    }
+    client.send(spans)
+}
+
+impl Input<'_> {
+    fn push_to<'s>(&'s self, spans: &mut Vec<SendSpan<'s>>) {
+        match self {
+            Self::Copied(bytes) => spans.push(Span::source(bytes)),
+            Self::InPlace(list) => spans.extend(list.iter().map(Span::to_send)),
+        }
+    }
+}
+
+/// Bytes of each region that goes in.
+fn lens(call: &Call<'_>) -> Vec<u64> {
+    let ins = call.regions.iter().filter(|region| region.dir.is_in());
+    ins.map(|region| region.extents.len()).collect()
+}
+
+fn descriptions(call: &Call<'_>) -> Vec<RegionDesc> {
+    let describe = |region: &crate::mailbox::Region| RegionDesc {
+        len: region.extents.len(),
+        dir: region.dir,
+    };
+    call.regions.iter().map(describe).collect()
+}
+
+/// A reply of another kind than was due.
+pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientError {
+    let found = match reply {
+        Reply::Opened => "a session's opening".into(),
+        Reply::Done { seq, .. } => format!("the answer to call {seq}"),
+        Reply::Pong { .. } => "a pong".into(),
+        Reply::Devices { .. } => "a list of devices".into(),
+        Reply::Refused { .. } => "a refusal".into(),
+    };
+    ClientError::Unexpected { found, expected }
+}

@@ -1,0 +1,198 @@
+//! Counters and stopwatches of a run.
+
+use crate::report::{self, Entry, Report};
+use gil_wire::Op;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What a run's report is made of.
+#[derive(Debug)]
+pub struct Stats {
+    /// Filled as things happen; times of [`report::Wall`] at the end.
+    pub report: Report,
+    entries: BTreeMap<Op, Entry>,
+    clock: Clock,
+}
+
+/// Stopwatches. Each runs by itself; they are not computed from each other.
+#[derive(Debug)]
+struct Clock {
+    loaded: Instant,
+    started: Option<Instant>,
+    ended: Option<Instant>,
+    first_call: Option<Instant>,
+    /// Since when the simulator runs by itself.
+    outside_since: Instant,
+    /// Since when the bridge works.
+    inside_since: Instant,
+    simulator: Duration,
+    bridge: Duration,
+    board: Duration,
+}
+
+impl Stats {
+    /// All zero; the clock starts.
+    pub fn new(simulator: &str) -> Self {
+        let now = Instant::now();
+        let report = Report {
+            version: report::VERSION,
+            gil: env!("CARGO_PKG_VERSION").into(),
+            simulator: simulator.into(),
+            ..Report::default()
+        };
+        Self {
+            report,
+            entries: BTreeMap::new(),
+            clock: Clock {
+                loaded: now,
+                started: None,
+                ended: None,
+                first_call: None,
+                outside_since: now,
+                inside_since: now,
+                simulator: Duration::ZERO,
+                bridge: Duration::ZERO,
+                board: Duration::ZERO,
+            },
+        }
+    }
+
+    /// A doorbell rings.
+    pub fn enter(&mut self) {
+        let now = Instant::now();
+        self.clock.inside_since = now;
+        self.clock.simulator += now - self.clock.outside_since;
+        self.report.totals.doorbells += 1;
+    }
+
+    /// The doorbell is answered; of its time, `waited` was spent waiting.
+    /// Returns its wall time.
+    pub fn leave(&mut self, waited: Duration) -> Duration {
+        let now = Instant::now();
+        let whole = now - self.clock.inside_since;
+        self.clock.bridge += whole.saturating_sub(waited);
+        self.clock.outside_since = now;
+        whole
+    }
+
+    /// The program starts: the stopwatches count from here.
+    pub fn started(&mut self, now_ns: u64) {
+        self.clock.started = Some(self.clock.inside_since);
+        self.clock.ended = None;
+        self.clock.simulator = Duration::ZERO;
+        self.clock.bridge = Duration::ZERO;
+        self.clock.board = Duration::ZERO;
+        self.report.program.started = true;
+        self.report.simulated.boot_ns = now_ns;
+    }
+
+    /// The program ended.
+    pub fn ended(&mut self, now_ns: u64) {
+        self.clock.ended = Some(Instant::now());
+        self.report.program.ended = true;
+        let simulated = &mut self.report.simulated;
+        simulated.program_ns = now_ns.saturating_sub(simulated.boot_ns);
+        self.stop();
+    }
+
+    /// The first call to the board; whether this is it.
+    pub fn first_call(&mut self, now_ns: u64) -> bool {
+        if self.clock.first_call.is_some() {
+            return false;
+        }
+        self.clock.first_call = Some(Instant::now());
+        self.report.simulated.boot_to_first_call_ns = Some(now_ns);
+        true
+    }
+
+    /// The board was busy for a call.
+    pub fn board_busy(&mut self, busy_ns: u64) {
+        let busy = Duration::from_nanos(busy_ns);
+        self.clock.board = self.clock.board.saturating_add(busy);
+    }
+
+    /// An entry point's counters.
+    pub fn entry(&mut self, op: Op) -> &mut Entry {
+        self.entries.entry(op).or_insert_with(|| Entry {
+            name: op.to_string(),
+            api: op.api(),
+            op: op.0,
+            ..Entry::default()
+        })
+    }
+
+    /// Output was delivered, so long after its simulated end.
+    pub fn delivered(&mut self, late_ns: u64) {
+        let totals = &mut self.report.totals;
+        totals.late_deliveries += u64::from(late_ns > report::LATE_NS);
+        totals.latest_delivery_ns = totals.latest_delivery_ns.max(late_ns);
+    }
+
+    /// The report as of now.
+    pub fn finish(&mut self) -> Report {
+        if self.clock.ended.is_none() {
+            self.stop();
+        }
+        self.report.wall.since_load_ns = nanos(self.clock.loaded.elapsed());
+        self.report.entries = self.entries.values().cloned().collect();
+        let sum = |of: fn(&Entry) -> u64| self.entries.values().map(of).sum();
+        self.report.simulated.gpu_ns = sum(|entry| entry.gpu_ns);
+        self.report.simulated.board_cpu_ns = sum(|entry| entry.board_cpu_ns);
+        self.report.totals.calls = sum(|entry| entry.count);
+        self.report.totals.bytes_to_board = sum(|entry| entry.bytes_to_board);
+        self.report.totals.bytes_from_board = sum(|entry| entry.bytes_from_board);
+        self.report.clone()
+    }
+
+    /// Takes the stopwatches' values.
+    fn stop(&mut self) {
+        let clock = &self.clock;
+        let since_load = |at: Instant| nanos(at - clock.loaded);
+        let end = clock.ended.unwrap_or_else(Instant::now);
+        let inside = end.saturating_duration_since(clock.inside_since);
+        let wall = &mut self.report.wall;
+        wall.boot_to_first_call_ns = clock.first_call.map(since_load);
+        wall.boot_ns = clock.started.map_or(0, since_load);
+        wall.total_ns = clock.started.map_or(0, |at| nanos(end - at));
+        wall.simulator_ns = nanos(clock.simulator);
+        wall.bridge_ns = nanos(clock.bridge);
+        if clock.ended.is_some() {
+            wall.bridge_ns += nanos(inside);
+        }
+        wall.board_ns = nanos(clock.board);
+        let parts = wall.simulator_ns + wall.bridge_ns + wall.board_ns;
+        wall.unaccounted_ns = wall.total_ns as i64 - parts as i64;
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stopwatches_add_up_to_the_wall() {
+        let mut stats = Stats::new("test");
+        stats.enter();
+        stats.started(1000);
+        stats.leave(Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(20));
+        stats.enter();
+        std::thread::sleep(Duration::from_millis(30));
+        stats.board_busy(10_000_000);
+        stats.leave(Duration::from_millis(10));
+        stats.enter();
+        stats.ended(5000);
+        let report = stats.finish();
+        let wall = report.wall;
+        assert_eq!(report.simulated.program_ns, 4000);
+        assert!(wall.simulator_ns >= 20_000_000, "{wall:?}");
+        assert!(wall.bridge_ns >= 20_000_000, "{wall:?}");
+        assert_eq!(wall.board_ns, 10_000_000);
+        let off = wall.unaccounted_ns.unsigned_abs();
+        assert!(off * 50 < wall.total_ns, "{wall:?}");
+    }
+}

@@ -1,0 +1,247 @@
+//! Vectored socket I/O straight from and to guest RAM.
+//!
+//! Rules: a [`Span`] stands for memory that may change under us, so no Rust
+//! reference to a guest's bytes exists; only the operating system follows the
+//! pointer. Sockets are never waited for here: what would block says so.
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Most spans in one system call (Linux: `IOV_MAX`).
+const BATCH: usize = 1024;
+
+/// Bytes in this process, guest RAM or a buffer, for as long as `'a`.
+#[derive(Debug)]
+pub struct Span<'a> {
+    start: *mut u8,
+    len: usize,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Span<'a> {
+    /// A buffer to send; only reading is allowed.
+    pub fn source(bytes: &'a [u8]) -> SendSpan<'a> {
+        SendSpan(Self {
+            start: bytes.as_ptr().cast_mut(),
+            len: bytes.len(),
+            memory: PhantomData,
+        })
+    }
+
+    /// A buffer to fill.
+    pub fn target(bytes: &'a mut [u8]) -> Self {
+        Self {
+            start: bytes.as_mut_ptr(),
+            len: bytes.len(),
+            memory: PhantomData,
+        }
+    }
+
+    /// `len` bytes at `start`.
+    ///
+    /// # Safety
+    /// They are readable and writable for `'a`, and no Rust reference to them
+    /// exists meanwhile.
+    pub unsafe fn from_raw(start: *mut u8, len: usize) -> Self {
+        Self {
+            start,
+            len,
+            memory: PhantomData,
+        }
+    }
+
+    /// Fills the beginning with what `bytes` has and keeps the rest of the
+    /// span; returns how many bytes that took.
+    pub fn fill_from(&mut self, bytes: &[u8]) -> usize {
+        let len = bytes.len().min(self.len);
+        // SAFETY: the span is writable for `len` bytes and nobody else's;
+        // `bytes` is a Rust slice, so no part of it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start, len) };
+        self.start = self.start.wrapping_add(len);
+        self.len -= len;
+        len
+    }
+
+    /// The same bytes, to send them.
+    pub fn to_send(&self) -> SendSpan<'_> {
+        SendSpan(Self {
+            start: self.start,
+            len: self.len,
+            memory: PhantomData,
+        })
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// A span that is only read.
+#[derive(Debug)]
+pub struct SendSpan<'a>(Span<'a>);
+
+/// Iovecs, and how far they are done.
+#[derive(Debug)]
+struct Progress<'a> {
+    list: Vec<libc::iovec>,
+    next: usize,
+    left: u64,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Progress<'a> {
+    fn new(spans: impl Iterator<Item = Span<'a>>) -> Self {
+        let list: Vec<_> = spans
+            .filter(|span| !span.is_empty())
+            .map(|span| libc::iovec {
+                iov_base: span.start.cast(),
+                iov_len: span.len,
+            })
+            .collect();
+        let left = list.iter().map(|one| one.iov_len as u64).sum();
+        Self {
+            list,
+            next: 0,
+            left,
+            memory: PhantomData,
+        }
+    }
+
+    fn message(&mut self) -> libc::msghdr {
+        let batch = &mut self.list[self.next..];
+        // SAFETY: all zero is a message header without anything in it.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = batch.as_mut_ptr();
+        message.msg_iovlen = batch.len().min(BATCH) as _;
+        message
+    }
+
+    fn advance(&mut self, mut done: usize) {
+        self.left -= done as u64;
+        while done > 0 {
+            let one = &mut self.list[self.next];
+            if done < one.iov_len {
+                one.iov_base = one.iov_base.wrapping_byte_add(done);
+                one.iov_len -= done;
+                return;
+            }
+            done -= one.iov_len;
+            self.next += 1;
+        }
+    }
+}
+
+/// Spans on their way out.
+#[derive(Debug)]
+pub struct Sending<'a>(Progress<'a>);
+
+impl<'a> Sending<'a> {
+    /// Spans to send, in order.
+    pub fn new(spans: impl IntoIterator<Item = SendSpan<'a>>) -> Self {
+        Self(Progress::new(spans.into_iter().map(|span| span.0)))
+    }
+
+    /// Bytes not sent yet.
+    pub fn left(&self) -> u64 {
+        self.0.left
+    }
+
+    /// Sends what the socket takes now.
+    ///
+    /// # Errors
+    /// `WouldBlock` if it takes nothing now; what the system says otherwise.
+    pub fn step(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let message = self.0.message();
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        // SAFETY: the header names spans that live as long as `self`; sending
+        // only reads them.
+        let done = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, flags) };
+        self.0.advance(checked(done)?);
+        Ok(())
+    }
+}
+
+/// Spans being filled.
+#[derive(Debug)]
+pub struct Receiving<'a>(Progress<'a>);
+
+impl<'a> Receiving<'a> {
+    /// Spans to fill, in order.
+    pub fn new(spans: impl IntoIterator<Item = Span<'a>>) -> Self {
+        Self(Progress::new(spans.into_iter()))
+    }
+
+    /// Bytes not filled yet.
+    pub fn left(&self) -> u64 {
+        self.0.left
+    }
+
+    /// Receives what the socket has now.
+    ///
+    /// # Errors
+    /// `WouldBlock` if it has nothing now, `UnexpectedEof` at its end; what
+    /// the system says otherwise.
+    pub fn step(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let mut message = self.0.message();
+        // SAFETY: the header names spans that live as long as `self`, are
+        // writable and nobody else's (`Span::target`, `Span::from_raw`).
+        let done = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) };
+        match checked(done)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            done => {
+                self.0.advance(done);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn checked(done: isize) -> io::Result<usize> {
+    usize::try_from(done).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn many_spans_arrive_in_order_whatever_the_pieces() {
+        let (one, two) = UnixStream::pair().unwrap();
+        let sent: Vec<u8> = (0..5000u32).map(|i| (i * 7) as u8).collect();
+        let mut out = Sending::new(sent.chunks(3).map(Span::source));
+        while out.left() > 0 {
+            out.step(one.as_fd()).unwrap();
+        }
+        let mut got = vec![0; sent.len()];
+        let mut into = Receiving::new(got.chunks_mut(1).map(Span::target));
+        while into.left() > 0 {
+            into.step(two.as_fd()).unwrap();
+        }
+        assert_eq!(got, sent);
+    }
+
+    #[test]
+    fn nothing_blocks_and_the_end_is_told() {
+        let (one, two) = UnixStream::pair().unwrap();
+        let mut byte = [0];
+        let mut into = Receiving::new([Span::target(&mut byte)]);
+        let error = into.step(two.as_fd()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(one);
+        let error = into.step(two.as_fd()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        let error = Sending::new([Span::source(b"x")])
+            .step(two.as_fd())
+            .unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}
