@@ -10,7 +10,7 @@ use gil_tests::{Finished, Link, Run, guest_program};
 const PARTS: [&str; 3] = ["simulator", "bridge", "board"];
 
 fn shares(run: &Finished) -> Vec<f64> {
-    let total = run.number("/wall/program_ns");
+    let total = run.number("/wall/total_ns");
     PARTS
         .iter()
         .map(|part| run.number(&format!("/wall/{part}_ns")) / total)
@@ -47,7 +47,7 @@ fn main() {
     for _ in 0..runs.max(1) {
         let args = [program.display().to_string(), products.to_string()];
         let run = Run::new(args).finish().ok();
-        let wall_s = run.number("/wall/program_ns") / 1e9;
+        let wall_s = run.number("/wall/total_ns") / 1e9;
         let shares = shares(&run);
         print_line("wall_s", wall_s, &shares);
         walls.push(wall_s);
