@@ -8,6 +8,7 @@
 //! | [`message`] | host ↔ board | the messages themselves |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
+//! | [`length`], [`helpers`] | guest, board | sizes computed from arguments, the same on both sides |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
 //! | [`address`] | users → host, board | where an agent listens |
@@ -22,6 +23,8 @@ pub mod envelope;
 pub mod frame;
 pub mod generated;
 pub mod hello;
+pub mod helpers;
+pub mod length;
 pub mod message;
 pub mod monitor;
 pub mod trace;
