@@ -145,10 +145,10 @@ impl<T> Default for Registry<T> {
 
 impl<T> Registry<T> {
     /// An empty one.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
-            shards: std::array::from_fn(|_| Shard::default()),
-            found: RwLock::default(),
+            shards: [const { RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())) }; SHARDS],
+            found: RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())),
         }
     }
 
@@ -201,6 +201,24 @@ impl<T> Registry<T> {
         let shard = read(self.shard(at));
         let object = shard.get(&at)?;
         (object.tag == tag && object.is_live()).then(|| object.clone())
+    }
+
+    /// The live object at `handle`, whatever its type.
+    pub fn get_any(&self, handle: *const c_void) -> Option<Arc<Object<T>>> {
+        let at = handle as usize;
+        let shard = read(self.shard(at));
+        shard.get(&at).filter(|object| object.is_live()).cloned()
+    }
+
+    /// The live object of type `tag` with that number. Looks at every object
+    /// unless the board found it: for queries, not for every call.
+    pub fn numbered(&self, tag: Tag, number: Handle) -> Option<Arc<Object<T>>> {
+        if let Some(object) = read(&self.found).get(&number.0) {
+            return (object.tag == tag).then(|| object.clone());
+        }
+        let is_it = |o: &&Arc<Object<T>>| o.number == number && o.tag == tag && o.is_live();
+        let in_shard = |shard| read(shard).values().find(is_it).cloned();
+        self.shards.iter().find_map(in_shard)
     }
 
     /// Gives back one of the program's references.
@@ -350,6 +368,12 @@ mod tests {
         let again = registry.intern(number, || new(PARENT, 0, vec![]));
         assert_eq!(first.address(), again.address());
         assert_eq!(first.number(), number);
+        let numbered = |tag| registry.numbered(tag, number).map(|o| o.address());
+        assert_eq!(numbered(PARENT), Some(first.address()));
+        assert_eq!(numbered(LEAF), None);
+        let own = registry.insert(new(LEAF, 5, vec![])).unwrap();
+        let found = registry.numbered(LEAF, Handle(5)).unwrap();
+        assert_eq!(found.address(), own.address());
         assert!(matches!(registry.release(&first), Released::Kept));
         assert!(registry.get(PARENT, first.address()).is_some());
     }
