@@ -147,7 +147,8 @@ impl<T> Registry<T> {
     /// An empty one.
     pub const fn new() -> Self {
         Self {
-            shards: [const { RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())) }; SHARDS],
+            shards: [const { RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())) };
+                SHARDS],
             found: RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())),
         }
     }
@@ -217,7 +218,7 @@ impl<T> Registry<T> {
             return (object.tag == tag).then(|| object.clone());
         }
         let is_it = |o: &&Arc<Object<T>>| o.number == number && o.tag == tag && o.is_live();
-        let in_shard = |shard| read(shard).values().find(is_it).cloned();
+        let in_shard = |shard: &Shard<T>| read(shard).values().find(is_it).cloned();
         self.shards.iter().find_map(in_shard)
     }
 
