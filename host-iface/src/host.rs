@@ -329,6 +329,7 @@ impl State {
                 waited: Duration::ZERO,
             });
         }
+        self.memory = Some(memory);
     }
 }
 

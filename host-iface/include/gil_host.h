@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * gil's host interface for simulators written in C or C++.
+ *
+ *   1. gil_host_new() with a configuration such as "board=unix:/run/gil.sock".
+ *   2. gil_host_add_ram() for every range of guest RAM.
+ *   3. gil_host_doorbell() whenever the guest's driver rings, on the vCPU's own
+ *      thread, with the mailbox's guest physical address. Simulated time must
+ *      stand still until it returns. The answer is then in guest RAM, and the
+ *      driver waits in the guest: nothing is left for the simulator to do.
+ *   4. gil_host_finish() when the simulation ends, then gil_host_free().
+ *
+ * Link libgil_host.a, and -lpthread -ldl -lm.
+ *
+ * Safety, for all functions: a handle is one that gil_host_new() returned and
+ * gil_host_free() has not been given; a string is NUL-terminated UTF-8; a
+ * buffer has the size that is said. Handles may be used on any thread, by
+ * several at a time. No function throws or longjmps, and none of the
+ * simulator's own functions that are called from here may.
+ */
+#ifndef GIL_HOST_H
+#define GIL_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when something in this header changes its meaning. */
+#define GIL_HOST_ABI_VERSION 1u
+
+/* gil_host_doorbell(): the simulator does not count instructions. */
+#define GIL_HOST_NOT_COUNTED UINT64_MAX
+
+/* What a function returns; 0 is success. */
+typedef enum gil_host_result {
+	GIL_HOST_OK = 0,
+	GIL_HOST_BAD_ARGUMENT = 1, /* a NULL, a wrong size, no UTF-8 */
+	GIL_HOST_BAD_CONFIG = 2,   /* the configuration; the error says which key */
+	GIL_HOST_BAD_RAM = 3,      /* ranges that overlap, a file that cannot be mapped */
+	GIL_HOST_BAD_FILE = 4,     /* the monitor or the recording cannot be opened */
+	GIL_HOST_TOO_LATE = 5,     /* RAM is added after the first doorbell */
+	GIL_HOST_INTERNAL = 6      /* a defect of gil; it stands on standard error */
+} gil_host_result;
+
+typedef struct gil_host gil_host;
+
+/* Copies len bytes of guest RAM at gpa; 0 if it could not. Only called with
+ * ranges that were added. */
+typedef int (*gil_host_read_fn)(void *user, uint64_t gpa, void *to, uint64_t len);
+typedef int (*gil_host_write_fn)(void *user, uint64_t gpa, const void *from, uint64_t len);
+
+/* Output of the guest's program; stream is 1 or 2. */
+typedef void (*gil_host_console_fn)(void *user, int stream, const void *bytes, uint64_t len);
+
+/* One sentence for the user; fatal is 1 if the run should stop. */
+typedef void (*gil_host_message_fn)(void *user, int fatal, const char *text);
+
+/* How the simulator is reached. Set it to all zero, then size. */
+typedef struct gil_host_setup {
+	uint64_t size;         /* sizeof(gil_host_setup) */
+	const char *simulator; /* its name, for reports; required */
+	void *user;            /* passed to the functions below */
+	/* Both or none. Without them guest RAM is the file of ram=PATH. */
+	gil_host_read_fn read;
+	gil_host_write_fn write;
+	/* NULL: to standard output and standard error. */
+	gil_host_console_fn console;
+	gil_host_message_fn message;
+} gil_host_setup;
+
+/* GIL_HOST_ABI_VERSION of the library. */
+uint32_t gil_host_abi_version(void);
+
+/*
+ * Sets up the host interface. config is "key=value,key=value" with the keys
+ * board, monitor, ram, ram-base, trace, report, board-timeout (detect, module
+ * and count are for simulators that look at code themselves).
+ *
+ * On success *out is the handle. On failure *out is NULL, and error holds one
+ * sentence, cut to error_cap bytes with its NUL; error may be NULL.
+ */
+gil_host_result gil_host_new(const char *config, const gil_host_setup *setup,
+			     gil_host **out, char *error, size_t error_cap);
+
+/*
+ * Adds a range of guest RAM: len bytes at guest physical address gpa, which
+ * lie at offset in the file of ram=PATH (without meaning if there are
+ * functions). Without any range the whole file is RAM from ram-base on.
+ * Possible until the first doorbell.
+ */
+gil_host_result gil_host_add_ram(gil_host *host, uint64_t gpa, uint64_t len, uint64_t offset,
+				 char *error, size_t error_cap);
+
+/*
+ * The guest rings: the mailbox lies at guest physical address gpa.
+ * instructions is how many the guest executed so far, for the report's
+ * prediction, or GIL_HOST_NOT_COUNTED. What the guest does wrong is answered
+ * in its mailbox and is no failure here.
+ */
+gil_host_result gil_host_doorbell(gil_host *host, uint64_t gpa, uint64_t instructions);
+
+/* The guest's CPU idles, having executed so many instructions. */
+gil_host_result gil_host_idle(gil_host *host, uint64_t instructions);
+
+/* Ends every wait for the board, now and later: the user quits. From any
+ * thread; not from a signal handler. */
+gil_host_result gil_host_cancel(gil_host *host);
+
+/*
+ * Ends the run: closes the sessions and the recording, writes what report=FILE
+ * asks for. json receives the report, cut to cap bytes with its NUL; *len, if
+ * not NULL, its whole length without NUL. A second call returns the same.
+ */
+gil_host_result gil_host_finish(gil_host *host, char *json, size_t cap, size_t *len);
+
+/* Frees a handle, finishing the run if nobody did. NULL does nothing. */
+void gil_host_free(gil_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

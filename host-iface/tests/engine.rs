@@ -1,0 +1,565 @@
+//! The rules of the path, between a driver and a board in this process.
+
+mod support;
+
+use gil_host::layout::{Status, WaitKind, flag};
+use gil_wire::control::{self, Console, Exited, Started, Stream};
+use gil_wire::envelope::{Class, Envelope, State};
+use gil_wire::hello::Hello;
+use gil_wire::message::CallStatus;
+use gil_wire::monitor::Event;
+use std::time::{Duration, Instant};
+use support::board::{Act, FakeBoard, Got};
+use support::guest::{DATA, Guest, IN, OUT, call, config, enqueue};
+
+const OK: u32 = Status::Ok as u32;
+const SLEEP: u32 = WaitKind::Sleep as u32;
+const OCCUPY: u32 = WaitKind::Occupy as u32;
+
+fn cpu(cpu_ns: u64) -> Act {
+    Act {
+        cpu_ns,
+        ..Act::default()
+    }
+}
+
+/// An enqueue's own report.
+fn done(seq: u64, cpu_ns: u64, duration_ns: u64, out: &[&[u8]]) -> Act {
+    let out = out.iter().map(|bytes| bytes.to_vec()).collect();
+    Act {
+        reports: vec![(seq, duration_ns, out)],
+        ..cpu(cpu_ns)
+    }
+}
+
+fn with_region(envelope: Envelope<'static>) -> Envelope<'static> {
+    Envelope {
+        regions: 1,
+        ..envelope
+    }
+}
+
+fn blocking(envelope: Envelope<'static>) -> Envelope<'static> {
+    Envelope {
+        blocking: true,
+        ..envelope
+    }
+}
+
+fn waiting(envelope: Envelope<'static>, waits: &[u64]) -> Envelope<'static> {
+    Envelope {
+        waits: waits.to_vec(),
+        ..envelope
+    }
+}
+
+fn wait(waits: &[u64]) -> Envelope<'static> {
+    waiting(call(Class::Wait, 0), waits)
+}
+
+#[test]
+fn a_synchronous_call_occupies_the_cpu_from_its_entry() {
+    let board = FakeBoard::acts([cpu(5_000)]);
+    let mut guest = Guest::new(&board);
+    let seen = guest.submit(&[call(Class::Sync, 998_000)], &[]);
+    assert_eq!((seen.status, seen.wait), (OK, OCCUPY));
+    assert_eq!(seen.deadline_ns, 998_000 + 5_000);
+    assert_eq!(seen.answer().result, b"result");
+    assert_eq!(guest.host.finish().simulated.excess_ns, 0);
+}
+
+#[test]
+fn the_bridges_own_instructions_are_deducted_and_what_exceeds_is_reported() {
+    let board = FakeBoard::acts([cpu(1_000), cpu(1_500)]);
+    let mut guest = Guest::new(&board);
+    let seen = guest.submit(&[call(Class::Query, 990_000)], &[]);
+    assert_eq!((seen.wait, seen.deadline_ns), (0, 0));
+    guest.submit(&[call(Class::Query, 999_000)], &[]);
+    assert_eq!(guest.host.finish().simulated.excess_ns, 9_000);
+}
+
+#[test]
+fn a_number_is_executed_once() {
+    let board = FakeBoard::new(|_| cpu(10));
+    let mut guest = Guest::new(&board);
+    let envelope = [call(Class::Sync, 1_000_000)];
+    assert_eq!(guest.submit(&envelope, &[]).status, OK);
+    let again = guest.submit_again(&envelope, &[]);
+    assert_eq!(again.status, Status::Duplicate as u32);
+    assert_eq!(board.calls().len(), 1);
+    assert_eq!(guest.submit(&envelope, &[]).status, OK);
+}
+
+#[test]
+fn posts_keep_their_order_and_go_before_the_call() {
+    let board = FakeBoard::new(|_| cpu(0));
+    let mut guest = Guest::new(&board);
+    let post = |args| Envelope {
+        args,
+        ..with_region(call(Class::Post, 0))
+    };
+    guest.write(DATA, b"onetwo!!");
+    let regions = [(DATA, 3, IN), (DATA + 3, 3, IN), (DATA + 6, 2, IN)];
+    let main = with_region(call(Class::Sync, 1_000_000));
+    guest.submit(&[post(b"1"), post(b"2"), main], &regions);
+    guest.submit(&[post(b"3")], &[(DATA, 1, IN)]);
+    guest.submit(&[call(Class::Query, 1_000_000)], &[]);
+    let got = board.calls();
+    let order: Vec<_> = got
+        .iter()
+        .map(|call| (call.seq, call.answer, &call.args[..], &call.payload[..]))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            (1, false, &b"1"[..], &b"one"[..]),
+            (1, false, b"2", b"two"),
+            (1, true, b"args", b"!!"),
+            (2, false, b"3", b"o"),
+            (3, true, b"args", b""),
+        ]
+    );
+    let totals = guest.host.finish().totals;
+    assert_eq!(
+        (totals.calls, totals.posts, totals.bytes_to_board),
+        (5, 3, 9)
+    );
+}
+
+fn held_output_waits_for_its_end(callbacks: bool) {
+    let board = FakeBoard::acts([done(1, 100, 50_000, &[b"result!!"])]);
+    let mut guest = Guest::with(config(Some(&board)), callbacks);
+    let read = with_region(enqueue(1, 1_000_000));
+    let seen = guest.submit(&[read], &[(DATA, 8, OUT)]);
+    assert_eq!((seen.wait, seen.deadline_ns), (OCCUPY, 1_000_100));
+    assert_eq!(seen.flags, flag::HOLD, "the end is beyond the deadline");
+    guest.now_ns = 1_050_099;
+    let seen = guest.collect();
+    assert!(seen.released.is_empty());
+    assert_eq!(guest.read(DATA, 8), [0; 8], "one nanosecond early");
+    let seen = guest.submit(&[wait(&[1])], &[]);
+    assert_eq!((seen.wait, seen.deadline_ns), (SLEEP, 1_050_100));
+    assert_eq!(seen.flags, flag::COLLECT);
+    assert_eq!(guest.read(DATA, 8), [0; 8]);
+    guest.now_ns = 1_050_100;
+    let seen = guest.collect();
+    assert_eq!(seen.released, [1]);
+    assert_eq!(guest.read(DATA, 8), b"result!!");
+}
+
+#[test]
+fn held_output_waits_for_its_end_in_mapped_ram() {
+    held_output_waits_for_its_end(false);
+}
+
+#[test]
+fn held_output_waits_for_its_end_behind_callbacks() {
+    held_output_waits_for_its_end(true);
+}
+
+#[test]
+fn blocking_and_synchronous_output_is_there_at_once() {
+    let out = Act {
+        out: vec![b"sync".to_vec()],
+        ..cpu(10)
+    };
+    let board = FakeBoard::acts([out, done(2, 10, 500, &[b"bloc"])]);
+    let mut guest = Guest::new(&board);
+    let sync = with_region(call(Class::Query, 1_000_000));
+    let seen = guest.submit(&[sync], &[(DATA, 6, OUT)]);
+    assert_eq!(seen.flags & flag::HOLD, 0);
+    assert_eq!(guest.read(DATA, 6), b"sync\0\0");
+    let read = blocking(with_region(enqueue(9, 1_000_000)));
+    let seen = guest.submit(&[read], &[(DATA, 4, OUT)]);
+    assert_eq!((seen.wait, seen.deadline_ns), (SLEEP, 1_000_510));
+    assert_eq!(seen.flags & (flag::HOLD | flag::PENDING), 0);
+    assert_eq!(guest.read(DATA, 4), b"bloc");
+}
+
+#[test]
+fn input_sees_outstanding_output_that_it_overlaps() {
+    let board = FakeBoard::acts([done(1, 0, 9_000, &[b"NEW!"]), cpu(0)]);
+    let mut guest = Guest::new(&board);
+    guest.write(DATA, b"oldoldold");
+    guest.submit(&[with_region(enqueue(1, 1_000_000))], &[(DATA + 2, 4, OUT)]);
+    assert_eq!(guest.read(DATA, 9), b"oldoldold");
+    guest.submit(
+        &[with_region(call(Class::Sync, 1_000_000))],
+        &[(DATA, 9, IN)],
+    );
+    assert_eq!(board.calls()[1].payload, b"olNEW!old");
+    assert_eq!(guest.read(DATA, 9), b"oldoldold", "not due yet");
+}
+
+#[test]
+fn newer_output_at_once_is_not_overwritten_by_older_held_output() {
+    let board = FakeBoard::acts([
+        done(1, 0, 1_000, &[b"older"]),
+        done(2, 0, 1_000, &[b"newer"]),
+    ]);
+    let mut guest = Guest::new(&board);
+    guest.submit(&[with_region(enqueue(1, 1_000_000))], &[(DATA, 5, OUT)]);
+    let read = blocking(with_region(enqueue(2, 1_000_000)));
+    let seen = guest.submit(&[read], &[(DATA, 5, OUT)]);
+    assert_eq!(seen.deadline_ns, 1_002_000);
+    assert_eq!(seen.released, [1]);
+    guest.now_ns = 2_000_000;
+    guest.collect();
+    assert_eq!(guest.read(DATA, 5), b"newer");
+}
+
+#[test]
+fn what_waits_for_a_user_event_is_unresolved_until_it_is_set() {
+    // 1: enqueue behind user event 100. 2: wait. 3: input over its output.
+    // 4: the user event is set; the board reports 1. 5: wait again.
+    let set = Act {
+        reports: vec![(1, 700, vec![b"made".to_vec()])],
+        ..cpu(50)
+    };
+    let board = FakeBoard::acts([cpu(20), set]);
+    let mut guest = Guest::new(&board);
+    let read = waiting(with_region(enqueue(1, 1_000_000)), &[100]);
+    let seen = guest.submit(&[blocking(read)], &[(DATA, 4, OUT)]);
+    assert_eq!(seen.status, OK);
+    assert_eq!(seen.flags, flag::HOLD | flag::PENDING);
+
+    let seen = guest.submit(&[wait(&[1])], &[]);
+    assert_eq!(seen.status, Status::Unresolved as u32);
+    let finish = Envelope {
+        queue: enqueue(0, 0).queue,
+        ..call(Class::Wait, 0)
+    };
+    let post = call(Class::Post, 0);
+    let seen = guest.submit(&[post, finish.clone()], &[]);
+    assert_eq!(seen.status, Status::Unresolved as u32);
+    let sync = with_region(call(Class::Sync, 1_000_000));
+    let seen = guest.submit(&[sync], &[(DATA + 3, 1, IN)]);
+    assert_eq!(seen.status, Status::Unresolved as u32);
+    assert_eq!(
+        board.calls().len(),
+        1,
+        "nothing of it was executed, posts neither"
+    );
+
+    guest.now_ns = 2_000_000;
+    let set = Envelope {
+        signals: Some(100),
+        ..call(Class::Sync, 2_000_000)
+    };
+    let seen = guest.submit(&[set], &[]);
+    assert_eq!((seen.status, seen.deadline_ns), (OK, 2_000_050));
+    assert_ne!(seen.flags & flag::PROGRESS, 0);
+
+    let seen = guest.submit(&[wait(&[1, 100])], &[]);
+    assert_eq!(
+        (seen.status, seen.wait, seen.deadline_ns),
+        (OK, SLEEP, 2_000_750)
+    );
+    let observed = seen.answer().observed;
+    assert_eq!(
+        (observed[0].start_ns, observed[0].end_ns),
+        (2_000_050, 2_000_750)
+    );
+    assert_eq!(observed[0].state, State::Complete);
+    assert_eq!(observed[1].end_ns, 2_000_050);
+    let seen = guest.submit(&[finish], &[]);
+    assert_eq!(seen.deadline_ns, 2_000_750);
+    assert_eq!(guest.read(DATA, 4), [0; 4]);
+    guest.now_ns = 2_000_750;
+    assert_eq!(guest.collect().released, [1]);
+    assert_eq!(guest.read(DATA, 4), b"made");
+}
+
+#[test]
+fn a_poll_compares_now_with_the_interval() {
+    let board = FakeBoard::acts([done(1, 100, 1_000, &[]), done(2, 100, 1_000, &[])]);
+    let mut guest = Guest::new(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[enqueue(2, 1_000_000)], &[]);
+    let mut states = |now_ns| {
+        guest.now_ns = now_ns;
+        let poll = waiting(call(Class::Poll, 0), &[1, 2, 77]);
+        let seen = guest.submit(&[poll], &[]);
+        assert_eq!((seen.status, seen.wait), (OK, 0));
+        seen.answer()
+            .observed
+            .iter()
+            .map(|o| o.state)
+            .collect::<Vec<_>>()
+    };
+    use State::{Complete, Queued, Running};
+    assert_eq!(states(1_000_050), [Queued, Queued, Queued]);
+    assert_eq!(states(1_000_100), [Running, Queued, Queued]);
+    assert_eq!(states(1_001_099), [Running, Queued, Queued]);
+    assert_eq!(states(1_001_100), [Complete, Running, Queued]);
+    assert_eq!(states(1_002_100), [Complete, Complete, Queued]);
+    assert_eq!(board.calls().len(), 2, "polls never go to the board");
+}
+
+#[test]
+fn an_event_that_only_its_sender_asks_for_is_known_until_then() {
+    let set = Act {
+        reports: vec![(1, 700, vec![])],
+        ..cpu(50)
+    };
+    let board = FakeBoard::acts([cpu(20), set]);
+    let mut guest = Guest::new(&board);
+    let read = Envelope {
+        observable: false,
+        ..waiting(blocking(enqueue(1, 1_000_000)), &[100])
+    };
+    assert_eq!(guest.submit(&[read], &[]).flags, flag::PENDING);
+    let set = Envelope {
+        signals: Some(100),
+        ..call(Class::Sync, 1_000_000)
+    };
+    guest.submit(&[set], &[]);
+    let seen = guest.submit(&[wait(&[1])], &[]);
+    assert_eq!((seen.status, seen.deadline_ns), (OK, 1_000_750));
+    let seen = guest.submit(&[wait(&[1])], &[]);
+    assert_eq!(seen.status, Status::Unresolved as u32, "forgotten by now");
+}
+
+#[test]
+fn close_revokes_held_output() {
+    let board = FakeBoard::acts([done(1, 0, 1_000, &[b"late"])]);
+    let mut guest = Guest::new(&board);
+    guest.submit(&[with_region(enqueue(1, 1_000_000))], &[(DATA, 4, OUT)]);
+    assert_eq!(guest.close().status, OK);
+    board.wait_for(&Got::Close);
+    guest.now_ns = 9_000_000;
+    assert_eq!(guest.collect().status, Status::BadMailbox as u32);
+    guest.session = 8;
+    assert_eq!(guest.simple(gil_host::layout::kind::OPEN).status, OK);
+    guest.collect();
+    assert_eq!(guest.read(DATA, 4), [0; 4]);
+}
+
+#[test]
+fn a_lost_board_is_one_sessions_and_is_said_once() {
+    let board = FakeBoard::new(|call| match call.args.as_slice() {
+        b"die" => Act {
+            hang_up: true,
+            ..Act::default()
+        },
+        _ => cpu(0),
+    });
+    let mut guest = Guest::new(&board);
+    let pending = waiting(with_region(enqueue(1, 1_000_000)), &[100]);
+    guest.submit(&[pending], &[(DATA, 4, OUT)]);
+    let die = Envelope {
+        args: b"die",
+        ..call(Class::Sync, 1_000_000)
+    };
+    let seen = guest.submit(&[die], &[]);
+    assert_eq!(seen.status, Status::Lost as u32);
+    assert_ne!(seen.flags & flag::PROGRESS, 0, "sleepers must learn of it");
+    assert_eq!(seen.released, [1]);
+    for envelope in [call(Class::Sync, 0), wait(&[1]), call(Class::Post, 0)] {
+        let seen = guest.submit(&[envelope], &[]);
+        assert_eq!(seen.status, Status::Lost as u32);
+    }
+    let warnings = guest.log.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].contains("process 42 lost the board in"),
+        "{warnings:?}"
+    );
+    guest.session = 8;
+    guest.simple(gil_host::layout::kind::OPEN);
+    assert_eq!(guest.submit(&[call(Class::Sync, 0)], &[]).status, OK);
+    assert!(guest.host.finish().board.lost.is_some());
+}
+
+#[test]
+fn a_board_that_lies_about_lengths_is_lost() {
+    let lie = Act {
+        lie: true,
+        ..Act::default()
+    };
+    let unknown = done(77, 0, 1, &[]);
+    let too_much = Act {
+        out: vec![vec![7; 5]],
+        ..Act::default()
+    };
+    for act in [lie, unknown, too_much] {
+        let board = FakeBoard::acts([act]);
+        let mut guest = Guest::new(&board);
+        let query = with_region(call(Class::Query, 0));
+        let seen = guest.submit(&[query], &[(DATA, 4, OUT)]);
+        assert_eq!(seen.status, Status::Lost as u32);
+        assert_eq!(guest.read(DATA, 8), [0; 8]);
+    }
+}
+
+#[test]
+fn a_refused_call_is_the_guests_fault_and_the_session_goes_on() {
+    let refused = Act {
+        status: CallStatus::Refused,
+        ..Act::default()
+    };
+    let board = FakeBoard::acts([refused, cpu(0)]);
+    let mut guest = Guest::new(&board);
+    let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
+    assert_eq!(seen.status, Status::BadRequest as u32);
+    assert_eq!(guest.submit(&[call(Class::Sync, 0)], &[]).status, OK);
+}
+
+#[test]
+fn cancel_ends_a_wait_for_the_board() {
+    let board = FakeBoard::new(|_| Act {
+        silent: true,
+        ..Act::default()
+    });
+    let mut guest = Guest::new(&board);
+    let cancel = guest.host.cancel();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        cancel.set();
+    });
+    let start = Instant::now();
+    let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
+    assert_eq!(seen.status, Status::Lost as u32);
+    assert!(
+        start.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn a_timeout_names_the_call() {
+    let board = FakeBoard::new(|_| Act {
+        silent: true,
+        ..Act::default()
+    });
+    let config = gil_host::Config {
+        board_timeout: Some(Duration::from_millis(150)),
+        ..config(Some(&board))
+    };
+    let mut guest = Guest::with(config, false);
+    let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
+    assert_eq!(seen.status, Status::Lost as u32);
+    let warning = &guest.log.warnings()[0];
+    let op = call(Class::Sync, 0).op.to_string();
+    assert!(
+        warning.contains(&op) && warning.contains("0.15 s"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn wall_time_on_the_board_costs_no_simulated_time() {
+    let script = |delay| {
+        let slow = move |call: &support::board::Call| Act {
+            delay,
+            ..done(call.seq, 1_000, 40_000, &[])
+        };
+        let board = FakeBoard::new(slow);
+        let mut guest = Guest::new(&board);
+        let mut deadlines = Vec::new();
+        for event in 1..=10 {
+            let seen = guest.submit(&[blocking(enqueue(event, guest.now_ns))], &[]);
+            deadlines.push(seen.deadline_ns);
+            guest.now_ns = seen.deadline_ns + 500;
+        }
+        let report = guest.host.finish();
+        assert_eq!(report.simulated.gpu_ns, 400_000);
+        assert_eq!(report.simulated.board_cpu_ns, 10_000);
+        deadlines
+    };
+    let expected: Vec<u64> = (0..10).map(|i| 1_041_000 + i * 41_500).collect();
+    assert_eq!(script(Duration::ZERO), expected);
+    assert_eq!(script(Duration::from_millis(20)), expected);
+}
+
+#[test]
+fn another_version_is_refused_in_one_sentence() {
+    let hello = Hello {
+        version: 99,
+        ..Hello::ours()
+    };
+    let board = FakeBoard::with_hello(hello, |_| Act::default());
+    let mut guest = Guest::new(&board);
+    let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
+    assert_eq!(seen.status, Status::Lost as u32);
+    let warning = &guest.log.warnings()[0];
+    assert!(warning.contains("version 99"), "{warning}");
+}
+
+#[test]
+fn no_board_is_one_sentence() {
+    let mut guest = Guest::with(config(None), false);
+    let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
+    assert_eq!(seen.status, Status::Lost as u32);
+    assert!(guest.log.warnings()[0].contains("board=ADDR"));
+}
+
+#[test]
+fn many_released_numbers_come_in_parts() {
+    let board = FakeBoard::new(|call| done(call.seq, 0, 1_000, &[b"x"]));
+    let mut guest = Guest::new(&board);
+    for event in 1..=20 {
+        let read = with_region(enqueue(event, 1_000_000));
+        guest.submit(&[read], &[(DATA + event, 1, OUT)]);
+    }
+    guest.now_ns = 9_000_000;
+    let seen = guest.collect();
+    assert_eq!(seen.released, (1..=16).collect::<Vec<_>>());
+    assert_eq!(seen.flags, flag::MORE);
+    let seen = guest.collect();
+    assert_eq!(seen.released, [17, 18, 19, 20]);
+    assert_eq!(seen.flags, 0);
+    assert_eq!(guest.read(DATA + 1, 20), [b'x'; 20]);
+}
+
+fn control(op: gil_wire::Op, args: &[u8]) -> Envelope<'_> {
+    Envelope {
+        op,
+        args,
+        ..call(Class::Sync, 0)
+    }
+}
+
+#[test]
+fn control_calls_are_answered_without_a_board() {
+    let mut guest = Guest::with(config(None), false);
+    let started = postcard::to_stdvec(&Started { process: 9 }).unwrap();
+    assert_eq!(
+        guest
+            .submit(&[control(control::STARTED, &started)], &[])
+            .status,
+        OK
+    );
+    let console = Console {
+        stream: Stream::Err,
+        bytes: b"hello",
+    };
+    let console = postcard::to_stdvec(&console).unwrap();
+    let seen = guest.submit(&[control(control::CONSOLE, &console)], &[]);
+    assert_eq!((seen.status, seen.wait), (OK, 0));
+    let again = guest.submit_again(&[control(control::CONSOLE, &console)], &[]);
+    assert_eq!(again.status, Status::Duplicate as u32);
+    guest.now_ns += 5_000;
+    let exited = Exited {
+        code: Some(3),
+        signal: None,
+    };
+    let exited = postcard::to_stdvec(&exited).unwrap();
+    guest.submit(&[control(control::EXITED, &exited)], &[]);
+    let events = guest.log.0.lock().unwrap().clone();
+    let bytes = b"hello".to_vec();
+    let stream = Stream::Err;
+    assert_eq!(events[3], Event::Console { stream, bytes });
+    assert_eq!(events.len(), 5, "{events:?}");
+    let report = guest.host.finish();
+    assert_eq!(report.program.exit_code, Some(3));
+    assert_eq!(report.simulated.boot_ns, 1_000_000);
+    assert_eq!(report.simulated.program_ns, 5_000);
+    let seen = guest.submit(&[control(gil_wire::Op::new(0, 99), b"")], &[]);
+    assert_eq!(
+        seen.status,
+        Status::BadMailbox as u32,
+        "finished: no session is left"
+    );
+}
