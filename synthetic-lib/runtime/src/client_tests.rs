@@ -296,3 +296,10 @@ fn every_threads_posts_arrive_once_and_in_that_threads_order() {
         assert_eq!(order, (0..EACH).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn an_answer_that_says_nothing_may_be_left_out() {
+    let answer = decode(OP, &[]).unwrap();
+    assert!(answer.result.is_empty() && answer.observed.is_empty());
+    assert!(matches!(decode(OP, &[0xff]), Err(Error::Answer { .. })));
+}
