@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A tiny simulator in C whose RAM is a shared file.
+ *
+ *   gil_sim RAM-FILE BOARD-ADDRESS
+ *
+ * The board answers a call with its input reversed, after 5000 ns of its CPU.
+ */
+#include "gil_sim.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Every function of the header, as C sees it. */
+_Static_assert(_Generic(&gil_host_abi_version, uint32_t(*)(void): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_new,
+			gil_host_result(*)(const char *, const gil_host_setup *, gil_host **,
+					   char *, size_t): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_add_ram,
+			gil_host_result(*)(gil_host *, uint64_t, uint64_t, uint64_t, char *,
+					   size_t): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_doorbell,
+			gil_host_result(*)(gil_host *, uint64_t, uint64_t): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_idle, gil_host_result(*)(gil_host *, uint64_t): 1,
+			default: 0), "");
+_Static_assert(_Generic(&gil_host_cancel, gil_host_result(*)(gil_host *): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_finish,
+			gil_host_result(*)(gil_host *, char *, size_t, size_t *): 1,
+			default: 0), "");
+_Static_assert(_Generic(&gil_host_free, void(*)(gil_host *): 1, default: 0), "");
+_Static_assert(sizeof(gil_host_result) == 4, "");
+_Static_assert(offsetof(gil_host_setup, message) + sizeof(void *) == sizeof(gil_host_setup), "");
+
+static void *map(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	void *ram;
+
+	CHECK(fd >= 0 && ftruncate(fd, RAM_SIZE) == 0);
+	ram = mmap(NULL, RAM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(ram != MAP_FAILED);
+	close(fd);
+	return ram;
+}
+
+static void refusals(const gil_host_setup *setup)
+{
+	gil_host_setup older = *setup;
+	gil_host *host = NULL;
+	char error[200] = "";
+	char small[8];
+
+	CHECK(gil_host_new("bord=x", setup, &host, error, sizeof(error)) == GIL_HOST_BAD_CONFIG);
+	CHECK(host == NULL && strstr(error, "\"bord\" is no key") != NULL);
+	CHECK(gil_host_new("board=x", setup, &host, small, sizeof(small)) == GIL_HOST_BAD_CONFIG);
+	CHECK(strlen(small) == sizeof(small) - 1);
+	older.size -= 8;
+	CHECK(gil_host_new("", &older, &host, error, sizeof(error)) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(strstr(error, "gil_host.h") != NULL);
+	CHECK(gil_host_new("", setup, &host, error, sizeof(error)) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(strstr(error, "ram=PATH") != NULL);
+	CHECK(gil_host_new(NULL, setup, &host, NULL, 0) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_new("", NULL, &host, NULL, 0) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_new("ram=/r,monitor=/nowhere/m", setup, &host, error, sizeof(error)) ==
+	      GIL_HOST_BAD_FILE);
+	CHECK(gil_host_doorbell(NULL, 0, 0) == GIL_HOST_BAD_ARGUMENT);
+	gil_host_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	gil_host_setup setup = { .size = sizeof(setup), .simulator = "a tiny simulator in C" };
+	struct sim sim = { .session = 5, .now_ns = 1000000 };
+	char config[500], error[200], *json;
+	size_t len;
+
+	CHECK(argc == 3);
+	CHECK(gil_host_abi_version() == GIL_HOST_ABI_VERSION);
+	refusals(&setup);
+	sim.ram = map(argv[1]);
+	snprintf(config, sizeof(config), "ram=%s,ram-base=0x80000000,board=%s", argv[1], argv[2]);
+	CHECK(gil_host_new(config, &setup, &sim.host, error, sizeof(error)) == GIL_HOST_OK);
+	CHECK(gil_host_add_ram(sim.host, RAM_BASE, RAM_SIZE / 2, 0, error, sizeof(error)) ==
+	      GIL_HOST_OK);
+	CHECK(gil_host_add_ram(sim.host, RAM_BASE, 1, 0, error, sizeof(error)) ==
+	      GIL_HOST_BAD_RAM);
+	CHECK(strstr(error, "overlap") != NULL);
+	CHECK(gil_host_add_ram(sim.host, RAM_BASE + RAM_SIZE / 2, RAM_SIZE / 2, RAM_SIZE / 2,
+			       error, sizeof(error)) == GIL_HOST_OK);
+
+	CHECK(open_session(&sim) == GIL_STATUS_OK);
+	CHECK(gil_host_add_ram(sim.host, 0, 1, 0, error, sizeof(error)) == GIL_HOST_TOO_LATE);
+	bad_mailboxes(&sim);
+	CHECK(say_hello(&sim) == GIL_STATUS_OK); /* to standard output */
+	CHECK(call_board(&sim) == GIL_STATUS_OK);
+	CHECK(memcmp(at(&sim, DATA + 0x1000), "87654321", 8) == 0);
+	CHECK(mailbox(&sim)->wait_kind == GIL_WAIT_OCCUPY);
+	CHECK(mailbox(&sim)->deadline_ns == sim.now_ns + 5000);
+	CHECK(gil_host_idle(sim.host, 1) == GIL_HOST_OK);
+	prepare(&sim, GIL_MBOX_CLOSE);
+	CHECK(ring(&sim) == GIL_STATUS_OK);
+
+	CHECK(gil_host_finish(sim.host, NULL, 0, &len) == GIL_HOST_OK);
+	json = malloc(len + 1);
+	CHECK(gil_host_finish(sim.host, json, len + 1, &len) == GIL_HOST_OK);
+	CHECK(strlen(json) == len && strstr(json, "\"a tiny simulator in C\"") != NULL);
+	free(json);
+	gil_host_free(sim.host);
+	return 0;
+}
