@@ -6,6 +6,7 @@ use crate::replay::ReplayBoard;
 use crate::server::{Server, ServerError, ServerOptions, Stopper};
 use crate::session::{ScriptedTimes, SessionOptions};
 use gil_wire::address::Address;
+use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,6 +84,7 @@ pub enum CliError {
 /// # Errors
 /// [`CliError`], one sentence.
 pub fn run(args: &BoardArgs) -> Result<(), CliError> {
+    let signals = block_signals()?;
     let board: Arc<dyn Board> = match &args.replay {
         Some(file) => Arc::new(ReplayBoard::open(file).map_err(BoardError::from)?),
         None => Arc::new(OpenClBoard::load().map_err(BoardError::from)?),
@@ -92,7 +94,8 @@ pub fn run(args: &BoardArgs) -> Result<(), CliError> {
         tracing::info!("{api}: {platform}, {} ({version})", device.name);
     }
     let (server, stopper) = Server::bind(&args.listen, board, options(args))?;
-    end_with_signals(&stopper)?;
+    let stopper = Arc::new(stopper);
+    end_with_signals(signals, stopper.clone())?;
     if args.exit_with_stdin {
         end_with_stdin(stopper)?;
     }
@@ -113,14 +116,27 @@ fn options(args: &BoardArgs) -> ServerOptions {
     }
 }
 
-fn end_with_signals(stopper: &Stopper) -> io::Result<()> {
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, stopper.descriptor()?)?;
-    }
+/// Signals that end the agent. They are blocked in all threads and waited for
+/// in one, because drivers replace signal handlers (LLVM's remove its
+/// temporary files and let the process die).
+fn block_signals() -> io::Result<SigSet> {
+    let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
+    signals.thread_block()?;
+    Ok(signals)
+}
+
+fn end_with_signals(signals: SigSet, stopper: Arc<Stopper>) -> io::Result<()> {
+    let watch = move || {
+        while signals.wait().is_err() {}
+        stopper.stop();
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(watch)?;
     Ok(())
 }
 
-fn end_with_stdin(stopper: Stopper) -> io::Result<()> {
+fn end_with_stdin(stopper: Arc<Stopper>) -> io::Result<()> {
     let watch = move || {
         // io::copy() goes on when a signal interrupts it.
         let _ = io::copy(&mut io::stdin(), &mut io::sink());

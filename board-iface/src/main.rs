@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use gil_board::cli::{BoardArgs, run};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .init();
     match run(&Args::parse().board) {

@@ -10,7 +10,7 @@ use socket2::Socket;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -72,15 +72,6 @@ impl Stopper {
     pub fn stop(&self) {
         // A full pipe holds a word to stop already.
         let _ = (&self.0).write(&[0]);
-    }
-
-    /// A descriptor that stops the agent when a byte is written to it, for
-    /// signal handlers.
-    ///
-    /// # Errors
-    /// If there are no more descriptors.
-    pub fn descriptor(&self) -> io::Result<OwnedFd> {
-        Ok(self.0.try_clone()?.into())
     }
 }
 

@@ -8,7 +8,7 @@
 use gil_wire::call::Handle;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::fmt::{Debug, Display};
+use std::fmt::Debug;
 use std::ptr::NonNull;
 
 /// Objects in one session, at most.
@@ -18,7 +18,10 @@ pub const MAX_OBJECTS: usize = 1 << 20;
 pub type Pointer = NonNull<c_void>;
 
 /// The kinds of object an API has, such as a context and a queue.
-pub trait Kind: Copy + Eq + Debug + Display {}
+pub trait Kind: Copy + Eq + Debug {
+    /// As the API calls it.
+    fn name(self) -> &'static str;
+}
 
 /// An object of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +41,7 @@ pub enum TableError<K: Kind> {
     #[error("no object has the number {0:#x}; it was never created, or is released")]
     Unknown(u64),
     /// Something else has it.
-    #[error("object {number:#x} is a {is}, and the call needs a {wanted}")]
+    #[error("object {number:#x} is a {}, and the call needs a {}", is.name(), wanted.name())]
     Kind {
         /// The number.
         number: u64,
@@ -207,13 +210,14 @@ mod tests {
         Event,
     }
 
-    impl Display for Thing {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "{self:?}")
+    impl Kind for Thing {
+        fn name(self) -> &'static str {
+            match self {
+                Self::Queue => "queue",
+                Self::Event => "event",
+            }
         }
     }
-
-    impl Kind for Thing {}
 
     fn at(address: usize) -> Pointer {
         NonNull::new(address as *mut c_void).unwrap()
@@ -227,7 +231,7 @@ mod tests {
         let error = table.get(Handle(1), Thing::Event).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "object 0x1 is a Queue, and the call needs a Event"
+            "object 0x1 is a queue, and the call needs a event"
         );
         assert_eq!(
             table.get(Handle::NULL, Thing::Event),

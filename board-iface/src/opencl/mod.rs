@@ -1,26 +1,56 @@
-//! The OpenCL back end.
+//! The OpenCL back end: what `generated` dispatches, on the OpenCL that is
+//! found on this machine at run time.
+//!
+//! In strict mode every enqueued operation is waited for at once, unless it
+//! waits for something that the guest has yet to cause ([`operations`]).
 
+mod build;
+pub mod call;
+mod driver;
+pub mod generated;
+pub mod info;
+mod kernel_args;
+mod manual;
 pub mod operations;
+pub mod refusal;
+pub mod session;
+pub mod support;
+
+pub use driver::{Driver, OpenClError};
+
 use crate::board::{Board, BoardError, Guest, Session};
+use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;
 
-/// x
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct OpenClError;
-/// x
-pub struct OpenClBoard;
-impl OpenClBoard {
-    /// x
-    pub fn load() -> Result<Self, OpenClError> {
-        Ok(Self)
+impl crate::table::Kind for Kind {
+    fn name(self) -> &'static str {
+        Kind::name(self)
     }
 }
+
+/// This machine's OpenCL devices.
+#[derive(Debug)]
+pub struct OpenClBoard {
+    driver: &'static Driver,
+}
+
+impl OpenClBoard {
+    /// Loads the ICD loader and looks for devices.
+    ///
+    /// # Errors
+    /// [`OpenClError`] says what to install.
+    pub fn load() -> Result<Self, OpenClError> {
+        let driver = Driver::load()?;
+        Ok(Self { driver })
+    }
+}
+
 impl Board for OpenClBoard {
     fn devices(&self) -> Vec<DeviceInfo> {
-        vec![]
+        self.driver.devices()
     }
-    fn open(&self, _: Guest) -> Result<Box<dyn Session>, BoardError> {
-        Err(OpenClError.into())
+
+    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError> {
+        Ok(Box::new(session::Session::new(self.driver, guest)))
     }
 }

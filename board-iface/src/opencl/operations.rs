@@ -6,7 +6,7 @@
 //! operation that is not blocked is waited for at once; a blocked one keeps
 //! its memory and is resolved by the call that unblocks it.
 
-use crate::region::Region;
+use super::call::Memory;
 use crate::table::Pointer;
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ pub struct QueueRef {
 pub struct Operation {
     /// The call that enqueued it.
     pub seq: u64,
-    /// Its real event; the operation owns one reference.
+    /// Its real event; the operation owns one reference to it and to its queue.
     pub event: Pointer,
     /// Where it was put.
     pub queue: QueueRef,
@@ -44,7 +44,7 @@ pub struct Operation {
     /// The real events it waits for.
     pub waits: Vec<Pointer>,
     /// The call's memory, which the driver may use until the operation ends.
-    pub regions: Vec<Region>,
+    pub memory: Memory,
 }
 
 /// How an operation ended.
@@ -59,7 +59,7 @@ pub struct Ending {
 /// The part of a driver that waits.
 pub trait Device {
     /// Waits until an operation that is not blocked ends, and gives up the
-    /// operation's reference to its event.
+    /// operation's references.
     fn finish(&mut self, operation: &Operation) -> Ending;
 }
 

@@ -33,7 +33,7 @@ fn operation(seq: u64, queue: usize, in_order: bool, waits: &[usize]) -> Operati
         },
         order: Order::Command,
         waits: waits.iter().map(|w| at(*w)).collect(),
-        regions: Vec::new(),
+        memory: Memory::default(),
     }
 }
 

@@ -1,0 +1,132 @@
+//! Building programs with argument information, which the session needs to
+//! tell kernel arguments apart, without letting the guest see it.
+
+use super::call::Call;
+use super::generated::types::*;
+use super::info::{InfoReply, info};
+use super::refusal::Refusal;
+use super::session::Session;
+use crate::table::Pointer;
+use gil_wire::call::{Handle, InData, InfoType, OutRoom};
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::ffi::{CStr, CString, c_void};
+use std::ptr::NonNull;
+
+/// Keeps kernel argument information in the program.
+const ARG_INFO: &[u8] = b"-cl-kernel-arg-info";
+
+impl Session {
+    /// The options to build or compile a program with: the guest's own and
+    /// `-cl-kernel-arg-info`.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn build_options(
+        &mut self,
+        call: &mut Call,
+        program: Handle,
+        options: &InData<'_>,
+    ) -> Result<Option<CString>, Refusal> {
+        let given = call.string(options)?.unwrap_or_default();
+        let pointer = self.table.get(program, Kind::Program)?;
+        let Some(with_info) = with_arg_info(&given) else {
+            self.options.remove(&pointer);
+            return Ok(Some(given));
+        };
+        self.options.insert(pointer, given);
+        Ok(Some(with_info))
+    }
+}
+
+/// `None` if they have it already.
+fn with_arg_info(given: &CStr) -> Option<CString> {
+    let given = given.to_bytes();
+    let mut words = given.split(u8::is_ascii_whitespace);
+    if words.any(|word| word == ARG_INFO) {
+        return None;
+    }
+    let mut all = given.to_vec();
+    if !all.is_empty() {
+        all.push(b' ');
+    }
+    all.extend_from_slice(ARG_INFO);
+    Some(CString::new(all).expect("both parts are without NUL"))
+}
+
+/// `clGetProgramBuildInfo`; the options are the guest's own.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn get_info(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::ClGetProgramBuildInfoArgs,
+) -> Result<InfoReply, Refusal> {
+    let Some(function) = session.functions().clGetProgramBuildInfo else {
+        return Ok(InfoReply::failed(CL_INVALID_OPERATION));
+    };
+    let program: cl_program = session.get(Kind::Program, args.program)?;
+    let device: cl_device_id = session.get(Kind::Device, args.device)?;
+    let name = args.param_name;
+    let kind = wire::cl_get_program_build_info(name);
+    let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
+    let ask = |size: usize, value: *mut c_void, size_ret: *mut usize| {
+        // SAFETY: the objects are alive, and `info` gives room of the size it says.
+        unsafe { function(program, device, name, size, value, size_ret) }
+    };
+    if name == CL_PROGRAM_BUILD_OPTIONS {
+        return options(session, call, program, args.param_value, ask);
+    }
+    info(session, call, kind, args.param_value, ask)
+}
+
+/// Asks the driver, for its errors and its time, and shows the guest's text.
+fn options(
+    session: &mut Session,
+    call: &mut Call,
+    program: cl_program,
+    room: OutRoom,
+    ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int,
+) -> Result<InfoReply, Refusal> {
+    let pointer: Option<Pointer> = NonNull::new(program.cast());
+    let own = pointer.and_then(|pointer| session.options.get(&pointer).cloned());
+    let Some(own) = own else {
+        return info(session, call, InfoType::Bytes, room, ask);
+    };
+    let text = own.as_bytes_with_nul();
+    info(
+        session,
+        call,
+        InfoType::Bytes,
+        room,
+        |size, value, size_ret| {
+            if value.is_null() {
+                let result = ask(size, value, size_ret);
+                // SAFETY: without a value, `info` gives a place for the size.
+                unsafe { *size_ret = text.len() };
+                return result;
+            }
+            // SAFETY: `info` gives room for the size it was told.
+            unsafe {
+                value
+                    .cast::<u8>()
+                    .copy_from(text.as_ptr(), size.min(text.len()))
+            };
+            CL_SUCCESS
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn argument_information_is_asked_for_once() {
+        let with = |text: &CStr| with_arg_info(text).map(|t| t.into_string().unwrap());
+        assert_eq!(with(c"").unwrap(), "-cl-kernel-arg-info");
+        assert_eq!(with(c"-O2 -DX=1").unwrap(), "-O2 -DX=1 -cl-kernel-arg-info");
+        assert_eq!(with(c"-cl-kernel-arg-info -O2"), None);
+        assert!(with(c"-DX=-cl-kernel-arg-info").is_some());
+    }
+}

@@ -1,0 +1,354 @@
+//! One call on the board: its memory, its measured time, what ended with it.
+
+use super::refusal::Refusal;
+use crate::board::{self, Ended, Outcome};
+use crate::region::Region;
+use gil_wire::Op;
+use gil_wire::call::{InData, OutData, OutRoom};
+use gil_wire::message::CallStatus;
+use std::cell::Cell;
+use std::ffi::{CString, c_void};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Most bytes of one argument's output inside an answer.
+const MAX_INLINE: u32 = 8192;
+
+/// Memory with a fixed address, aligned for every OpenCL type up to 16 bytes,
+/// which a driver may write.
+#[derive(Clone, Debug)]
+pub struct Block(Rc<[Cell<u128>]>);
+
+impl Block {
+    fn zeroed(len: usize) -> Self {
+        Self((0..len.div_ceil(16)).map(|_| Cell::new(0)).collect())
+    }
+
+    fn copy(bytes: &[u8]) -> Self {
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 16];
+            word[..chunk.len()].copy_from_slice(chunk);
+            Cell::new(u128::from_ne_bytes(word))
+        };
+        Self(bytes.chunks(16).map(word).collect())
+    }
+
+    fn pointer(&self) -> *mut c_void {
+        self.0.as_ptr().cast_mut().cast()
+    }
+}
+
+/// The memory that an operation under way may use.
+#[derive(Debug, Default)]
+pub struct Memory {
+    regions: Vec<Region>,
+    _blocks: Vec<Block>,
+}
+
+impl Memory {
+    /// Its out regions, whole, in order.
+    pub fn outputs(self) -> Vec<board::Output> {
+        let outs = self.regions.into_iter().filter(|r| r.dir().is_out());
+        outs.map(board::Output::whole).collect()
+    }
+
+    /// As many outputs without bytes: of an operation that failed.
+    pub fn no_outputs(&self) -> Vec<board::Output> {
+        let outs = self.regions.iter().filter(|r| r.dir().is_out());
+        outs.map(|_| board::Output::None).collect()
+    }
+}
+
+/// One region of the call; none while an operation under way has it.
+#[derive(Debug)]
+struct Slot {
+    region: Option<Region>,
+    is_out: bool,
+    /// Bytes that go back.
+    back: usize,
+}
+
+/// One call.
+#[derive(Debug)]
+pub struct Call {
+    op: Op,
+    seq: u64,
+    slots: Vec<Slot>,
+    blocks: Vec<Block>,
+    cpu: Duration,
+    ended: Vec<Ended>,
+}
+
+impl Call {
+    /// A call whose regions are these.
+    pub fn new(op: Op, seq: u64, regions: Vec<Region>) -> Self {
+        let slot = |region: Region| Slot {
+            is_out: region.dir().is_out(),
+            region: Some(region),
+            back: 0,
+        };
+        Self {
+            op,
+            seq,
+            slots: regions.into_iter().map(slot).collect(),
+            blocks: Vec::new(),
+            cpu: Duration::ZERO,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Which entry point.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// The submission's number.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Runs the API's function; its time is the call's time on the CPU.
+    pub fn timed<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        let began = Instant::now();
+        let result = f();
+        self.cpu += began.elapsed();
+        result
+    }
+
+    /// Forgets the time so far: what was measured is no work of the call.
+    pub fn restart_time(&mut self) {
+        self.cpu = Duration::ZERO;
+    }
+
+    /// An operation ended.
+    pub fn report(&mut self, ended: Ended) {
+        self.ended.push(ended);
+    }
+
+    /// What the call itself signals has come, with this status.
+    pub fn report_own(&mut self, status: i32) {
+        self.ended.push(Ended {
+            seq: self.seq,
+            duration_ns: 0,
+            status,
+            out: Vec::new(),
+        });
+    }
+
+    /// The address of input, until the call ends; null for NULL.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there are fewer than `needed` bytes, or no such region.
+    pub fn input(&mut self, data: &InData<'_>, needed: usize) -> Result<*const c_void, Refusal> {
+        let have = |have: usize| match have < needed {
+            true => Err(Refusal::Short { have, needed }),
+            false => Ok(()),
+        };
+        match *data {
+            InData::Null => Ok(std::ptr::null()),
+            InData::Inline(bytes) => {
+                have(bytes.len())?;
+                Ok(self.block(Block::copy(bytes)).cast_const())
+            }
+            InData::Region(index) => {
+                let bytes = self.region_in(index)?;
+                have(bytes.len())?;
+                Ok(bytes.as_ptr().cast())
+            }
+        }
+    }
+
+    /// As [`input`](Self::input), for an enqueue: until its operation ends.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn keep_input(
+        &mut self,
+        data: &InData<'_>,
+        needed: usize,
+    ) -> Result<*const c_void, Refusal> {
+        // All of a call's memory goes with the operation that it enqueues.
+        self.input(data, needed)
+    }
+
+    /// All bytes of an input; `None` for NULL.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there is no such region.
+    pub fn bytes<'a>(&'a self, data: &InData<'a>) -> Result<Option<&'a [u8]>, Refusal> {
+        Ok(match *data {
+            InData::Null => None,
+            InData::Inline(bytes) => Some(bytes),
+            InData::Region(index) => Some(self.region_in(index)?),
+        })
+    }
+
+    /// An input as a C string; `None` for NULL.
+    ///
+    /// # Errors
+    /// [`Refusal::Nul`] for a NUL inside, or as [`bytes`](Self::bytes).
+    pub fn string(&mut self, data: &InData<'_>) -> Result<Option<CString>, Refusal> {
+        let string = self.bytes(data)?.map(CString::new).transpose();
+        string.map_err(|error| Refusal::Nul(error.nul_position()))
+    }
+
+    /// Room for output of `needed` bytes.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it is smaller, or there is no such region.
+    pub fn output(&mut self, room: OutRoom, needed: usize) -> Result<Output, Refusal> {
+        let (pointer, place, have) = match room {
+            OutRoom::Null => return Ok(Output::null()),
+            OutRoom::Inline(len) if len > MAX_INLINE => return Err(Refusal::InlineRoom(len)),
+            OutRoom::Inline(len) => {
+                let block = Block::zeroed(len as usize);
+                let pointer = self.block(block.clone());
+                (pointer, Place::Inline(block), len as usize)
+            }
+            OutRoom::Region(index) => {
+                let slot = self.slot(index)?;
+                let region = slot.region.as_mut().filter(|region| region.dir().is_out());
+                let bytes = region.ok_or(Refusal::Direction(index))?.bytes_mut();
+                let pointer = bytes.as_mut_ptr().cast();
+                (pointer, Place::Region(index as usize), bytes.len())
+            }
+        };
+        if have < needed {
+            return Err(Refusal::Short { have, needed });
+        }
+        Ok(Output {
+            pointer,
+            place,
+            room: have,
+        })
+    }
+
+    /// Hands the call's memory to the operation that it enqueued.
+    pub fn take_memory(&mut self) -> Memory {
+        let regions = self.slots.iter_mut().filter_map(|slot| slot.region.take());
+        Memory {
+            regions: regions.collect(),
+            _blocks: std::mem::take(&mut self.blocks),
+        }
+    }
+
+    /// The call's own operation ended: its output goes back with the answer.
+    pub fn give_back(&mut self, memory: Memory) {
+        let mut regions = memory.regions.into_iter();
+        for slot in self.slots.iter_mut().filter(|slot| slot.region.is_none()) {
+            slot.region = regions.next();
+            let len = slot
+                .region
+                .as_ref()
+                .map_or(0, |region| region.bytes().len());
+            slot.back = if slot.is_out { len } else { 0 };
+        }
+    }
+
+    /// The answer.
+    pub fn outcome(self, result: Vec<u8>) -> Outcome {
+        let outs = self.slots.into_iter().filter(|slot| slot.is_out);
+        let output = |slot: Slot| match slot.region {
+            Some(region) if slot.back > 0 => board::Output::Bytes {
+                region,
+                len: slot.back,
+            },
+            _ => board::Output::None,
+        };
+        Outcome {
+            status: CallStatus::Ran,
+            result,
+            cpu_ns: self.cpu.as_nanos() as u64,
+            out: outs.map(output).collect(),
+            ended: self.ended,
+        }
+    }
+
+    fn block(&mut self, block: Block) -> *mut c_void {
+        let pointer = block.pointer();
+        self.blocks.push(block);
+        pointer
+    }
+
+    fn slot(&mut self, index: u32) -> Result<&mut Slot, Refusal> {
+        let count = self.slots.len();
+        let slot = self.slots.get_mut(index as usize);
+        slot.ok_or(Refusal::Region { index, count })
+    }
+
+    fn region_in(&self, index: u32) -> Result<&[u8], Refusal> {
+        let count = self.slots.len();
+        let slot = self.slots.get(index as usize);
+        let slot = slot.ok_or(Refusal::Region { index, count })?;
+        let region = slot.region.as_ref().filter(|region| region.dir().is_in());
+        Ok(region.ok_or(Refusal::Direction(index))?.bytes())
+    }
+}
+
+/// Room for output, for one call.
+#[derive(Debug)]
+pub struct Output {
+    pointer: *mut c_void,
+    place: Place,
+    room: usize,
+}
+
+#[derive(Debug)]
+enum Place {
+    Null,
+    Inline(Block),
+    Region(usize),
+}
+
+impl Output {
+    fn null() -> Self {
+        Self {
+            pointer: std::ptr::null_mut(),
+            place: Place::Null,
+            room: 0,
+        }
+    }
+
+    /// Where the API writes; null for NULL.
+    pub fn as_mut_ptr(&mut self) -> *mut c_void {
+        self.pointer
+    }
+
+    /// Bytes of room; 0 for NULL.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// What it wrote. A region's bytes go back with the answer.
+    pub fn data(&self, call: &mut Call, written: usize) -> OutData<'_> {
+        let written = written.min(self.room);
+        match &self.place {
+            Place::Null => OutData::None,
+            Place::Inline(_) => OutData::Inline(self.inline(written)),
+            Place::Region(index) => {
+                call.slots[*index].back = written;
+                OutData::Region
+            }
+        }
+    }
+
+    /// What was written inside the message.
+    pub fn inline(&self, written: usize) -> &[u8] {
+        let Place::Inline(block) = &self.place else {
+            return &[];
+        };
+        let written = written.min(self.room);
+        // SAFETY: the block has at least `room` initialised bytes and lives as
+        // long as `self`. Its only writer is the API's function, which has
+        // returned; what an operation under way writes is never asked for.
+        unsafe { std::slice::from_raw_parts(block.pointer().cast(), written) }
+    }
+
+    /// Whether it is a region, of which `written` bytes then go back.
+    pub fn note(&self, call: &mut Call, written: usize) -> bool {
+        matches!(self.data(call, written), OutData::Region)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,311 @@
+//! The OpenCL library of this machine, loaded at run time.
+
+use super::generated::functions::Functions;
+use super::generated::types::*;
+use crate::table::Pointer;
+use gil_wire::generated::opencl::Kind;
+use gil_wire::message::DeviceInfo;
+use libloading::Library;
+use std::ffi::c_void;
+
+/// The library's names, in the order in which they are tried.
+const LIBRARIES: [&str; 2] = ["libOpenCL.so.1", "libOpenCL.so"];
+/// Most platforms, and devices a platform, that are listed.
+const MAX_LISTED: cl_uint = 256;
+
+/// Why there is no OpenCL here.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenClError {
+    /// No ICD loader.
+    #[error(
+        "cannot load the OpenCL library libOpenCL.so.1 ({0}): install an ICD loader, such as Debian's ocl-icd-libopencl1"
+    )]
+    NoLibrary(libloading::Error),
+    /// A library without a function that every OpenCL has.
+    #[error(
+        "the OpenCL library has no {0}: install a complete ICD loader, such as Debian's ocl-icd-libopencl1"
+    )]
+    NoFunction(&'static str),
+    /// A loader without a driver.
+    #[error(
+        "OpenCL has no device here (clGetPlatformIDs gives {0}): install your device's driver, or Debian's pocl-opencl-icd to run on the CPU"
+    )]
+    NoDevice(cl_int),
+}
+
+/// A function on one object.
+type OnObject = unsafe extern "C" fn(*mut c_void) -> cl_int;
+/// A function that asks for a value: object, name, size, value, its size.
+type Ask = unsafe extern "C" fn(*mut c_void, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+
+/// The functions that the session itself needs, besides those that are
+/// forwarded. Handles are untyped here: they are all pointers.
+#[derive(Debug)]
+struct Core {
+    platforms: unsafe extern "C" fn(cl_uint, *mut *mut c_void, *mut cl_uint) -> cl_int,
+    devices: unsafe extern "C" fn(
+        *mut c_void,
+        cl_ulong,
+        cl_uint,
+        *mut *mut c_void,
+        *mut cl_uint,
+    ) -> cl_int,
+    platform_info: Ask,
+    device_info: Ask,
+    event_info: Ask,
+    profiling: Ask,
+    wait: unsafe extern "C" fn(cl_uint, *const *mut c_void) -> cl_int,
+    set_user_event: unsafe extern "C" fn(*mut c_void, cl_int) -> cl_int,
+    flush: OnObject,
+    retain_queue: OnObject,
+    retain_event: OnObject,
+    release: Releases,
+}
+
+#[derive(Debug)]
+struct Releases {
+    context: OnObject,
+    queue: OnObject,
+    mem: OnObject,
+    sampler: OnObject,
+    program: OnObject,
+    kernel: OnObject,
+    event: OnObject,
+    /// OpenCL 1.2: of devices made by partition.
+    device: Option<OnObject>,
+}
+
+/// The machine's OpenCL. Never unloaded: drivers have threads of their own.
+#[derive(Debug)]
+pub struct Driver {
+    core: Core,
+    /// The forwarded functions.
+    pub functions: Functions,
+}
+
+fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, OpenClError> {
+    // SAFETY: the callers give the OpenCL specification's type for the name.
+    let found = unsafe { library.get::<T>(name.as_bytes()) };
+    found
+        .map(|symbol| *symbol)
+        .map_err(|_| OpenClError::NoFunction(name))
+}
+
+impl Core {
+    fn load(library: &Library) -> Result<Self, OpenClError> {
+        Ok(Self {
+            platforms: symbol(library, "clGetPlatformIDs")?,
+            devices: symbol(library, "clGetDeviceIDs")?,
+            platform_info: symbol(library, "clGetPlatformInfo")?,
+            device_info: symbol(library, "clGetDeviceInfo")?,
+            event_info: symbol(library, "clGetEventInfo")?,
+            profiling: symbol(library, "clGetEventProfilingInfo")?,
+            wait: symbol(library, "clWaitForEvents")?,
+            set_user_event: symbol(library, "clSetUserEventStatus")?,
+            flush: symbol(library, "clFlush")?,
+            retain_queue: symbol(library, "clRetainCommandQueue")?,
+            retain_event: symbol(library, "clRetainEvent")?,
+            release: Releases {
+                context: symbol(library, "clReleaseContext")?,
+                queue: symbol(library, "clReleaseCommandQueue")?,
+                mem: symbol(library, "clReleaseMemObject")?,
+                sampler: symbol(library, "clReleaseSampler")?,
+                program: symbol(library, "clReleaseProgram")?,
+                kernel: symbol(library, "clReleaseKernel")?,
+                event: symbol(library, "clReleaseEvent")?,
+                device: symbol(library, "clReleaseDevice").ok(),
+            },
+        })
+    }
+}
+
+impl Driver {
+    /// Loads the ICD loader.
+    ///
+    /// # Errors
+    /// [`OpenClError`] says what to install.
+    pub fn load() -> Result<&'static Self, OpenClError> {
+        let mut failure = None;
+        for name in LIBRARIES {
+            // SAFETY: an ICD loader's initialisation has no preconditions.
+            match unsafe { Library::new(name) } {
+                Ok(library) => return Self::of(library),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(OpenClError::NoLibrary(failure.expect("a name was tried")))
+    }
+
+    fn of(library: Library) -> Result<&'static Self, OpenClError> {
+        let library = Box::leak(Box::new(library));
+        let driver = Self {
+            core: Core::load(library)?,
+            functions: Functions::load(library),
+        };
+        match driver.platforms() {
+            Ok(found) if !found.is_empty() => Ok(Box::leak(Box::new(driver))),
+            Ok(_) => Err(OpenClError::NoDevice(CL_SUCCESS)),
+            Err(code) => Err(OpenClError::NoDevice(code)),
+        }
+    }
+
+    fn platforms(&self) -> Result<Vec<*mut c_void>, cl_int> {
+        list(|room, list, count| {
+            // SAFETY: `list` has `room` entries, or is null with 0.
+            unsafe { (self.core.platforms)(room, list, count) }
+        })
+    }
+
+    fn platform_devices(&self, platform: *mut c_void) -> Vec<*mut c_void> {
+        let all = CL_DEVICE_TYPE_ALL;
+        let found = list(|room, list, count| {
+            // SAFETY: as above; the platform is the driver's.
+            unsafe { (self.core.devices)(platform, all, room, list, count) }
+        });
+        found.unwrap_or_default()
+    }
+
+    /// All devices.
+    pub fn devices(&self) -> Vec<DeviceInfo> {
+        let mut all = Vec::new();
+        for platform in self.platforms().unwrap_or_default() {
+            let name = text(self.core.platform_info, platform, CL_PLATFORM_NAME);
+            for device in self.platform_devices(platform) {
+                all.push(DeviceInfo {
+                    api: "OpenCL".into(),
+                    platform: name.clone(),
+                    name: text(self.core.device_info, device, CL_DEVICE_NAME),
+                    version: text(self.core.device_info, device, CL_DRIVER_VERSION),
+                });
+            }
+        }
+        all
+    }
+
+    /// Waits until an event is complete or failed.
+    pub fn wait(&self, event: Pointer) {
+        let list = [event.as_ptr()];
+        // SAFETY: the callers own a reference to the event. The result only
+        // repeats the event's own status.
+        unsafe { (self.core.wait)(1, list.as_ptr()) };
+    }
+
+    /// An event's execution status: 0 complete, below 0 failed.
+    pub fn status(&self, event: Pointer) -> cl_int {
+        let name = CL_EVENT_COMMAND_EXECUTION_STATUS;
+        scalar(self.core.event_info, event, name).unwrap_or(CL_SUCCESS)
+    }
+
+    /// Nanoseconds between a complete event's start and end, if the driver
+    /// measured them.
+    pub fn duration_ns(&self, event: Pointer) -> Option<u64> {
+        let ask = |name| scalar::<cl_ulong>(self.core.profiling, event, name);
+        let start = ask(CL_PROFILING_COMMAND_START)?;
+        ask(CL_PROFILING_COMMAND_END)?.checked_sub(start)
+    }
+
+    /// Submits what is on a queue.
+    pub fn flush(&self, queue: Pointer) {
+        // SAFETY: the callers own a reference to the queue.
+        unsafe { (self.core.flush)(queue.as_ptr()) };
+    }
+
+    /// Sets a user event; what it fails with is its own affair.
+    pub fn set_user_event(&self, event: Pointer, status: cl_int) {
+        // SAFETY: the callers own a reference to the event.
+        unsafe { (self.core.set_user_event)(event.as_ptr(), status) };
+    }
+
+    /// Takes one more reference to an event.
+    pub fn retain_event(&self, event: Pointer) {
+        // SAFETY: the object is alive: the session's table has it.
+        unsafe { (self.core.retain_event)(event.as_ptr()) };
+    }
+
+    /// Takes one more reference to a queue.
+    pub fn retain_queue(&self, queue: Pointer) {
+        // SAFETY: as above.
+        unsafe { (self.core.retain_queue)(queue.as_ptr()) };
+    }
+
+    /// Gives up one reference.
+    pub fn release(&self, kind: Kind, object: Pointer) {
+        let release = &self.core.release;
+        let function = match kind {
+            Kind::Platform => None,
+            Kind::Device => release.device,
+            Kind::Context => Some(release.context),
+            Kind::CommandQueue => Some(release.queue),
+            Kind::Mem => Some(release.mem),
+            Kind::Sampler => Some(release.sampler),
+            Kind::Program => Some(release.program),
+            Kind::Kernel => Some(release.kernel),
+            Kind::Event => Some(release.event),
+        };
+        if let Some(function) = function {
+            // SAFETY: the callers own a reference of this kind, and give it up.
+            unsafe { function(object.as_ptr()) };
+        }
+    }
+}
+
+/// Asks for a list's length, then for the list.
+fn list(
+    ask: impl Fn(cl_uint, *mut *mut c_void, *mut cl_uint) -> cl_int,
+) -> Result<Vec<*mut c_void>, cl_int> {
+    let mut count = 0;
+    check(ask(0, std::ptr::null_mut(), &mut count))?;
+    let room = count.min(MAX_LISTED);
+    let mut all = vec![std::ptr::null_mut(); room as usize];
+    check(ask(room, all.as_mut_ptr(), std::ptr::null_mut()))?;
+    all.retain(|object| !object.is_null());
+    Ok(all)
+}
+
+fn check(result: cl_int) -> Result<(), cl_int> {
+    match result {
+        CL_SUCCESS => Ok(()),
+        code => Err(code),
+    }
+}
+
+/// A string of an object; empty if it cannot be had.
+fn text(ask: Ask, object: *mut c_void, name: cl_uint) -> String {
+    let mut bytes = [0u8; 1024];
+    let mut len = 0;
+    // SAFETY: the object is the driver's, and the room as large as said.
+    let result = unsafe {
+        ask(
+            object,
+            name,
+            bytes.len(),
+            bytes.as_mut_ptr().cast(),
+            &mut len,
+        )
+    };
+    let bytes = if result == CL_SUCCESS {
+        &bytes[..]
+    } else {
+        &[]
+    };
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..end]).trim().into()
+}
+
+/// A number of an event.
+fn scalar<T: Default>(ask: Ask, event: Pointer, name: cl_uint) -> Option<T> {
+    let mut value = T::default();
+    let room = (&raw mut value).cast();
+    // SAFETY: the callers own a reference to the event, and `T` is the type
+    // that the specification gives for the name.
+    let result = unsafe {
+        ask(
+            event.as_ptr(),
+            name,
+            size_of::<T>(),
+            room,
+            std::ptr::null_mut(),
+        )
+    };
+    (result == CL_SUCCESS).then_some(value)
+}

@@ -1,0 +1,165 @@
+//! Size-and-data queries.
+
+use super::call::{Call, Output};
+use super::generated::types::*;
+use super::refusal::Refusal;
+use super::session::Session;
+use crate::region::OutOfMemory;
+use gil_wire::call::{Handle, InfoType, InfoValue, OutData, OutRoom};
+use gil_wire::generated::opencl::Kind;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// Most bytes of a value.
+const MAX_VALUE: usize = 64 << 20;
+
+/// A query's answer.
+#[derive(Debug)]
+pub struct InfoReply {
+    /// What the function returned.
+    pub result: cl_int,
+    /// Bytes of the whole value.
+    pub size: u64,
+    value: Value,
+}
+
+#[derive(Debug)]
+enum Value {
+    None,
+    /// The room, and whether it is a region.
+    Bytes(Output, bool),
+    Sizes(Vec<u64>),
+    Handles(Vec<Handle>),
+}
+
+impl InfoReply {
+    /// The function failed.
+    pub(super) fn failed(result: cl_int) -> Self {
+        Self {
+            result,
+            size: 0,
+            value: Value::None,
+        }
+    }
+
+    /// The value, as far as there was room.
+    pub fn value(&self) -> InfoValue<'_> {
+        match &self.value {
+            Value::None => InfoValue::None,
+            Value::Bytes(_, true) => InfoValue::Bytes(OutData::Region),
+            Value::Bytes(output, false) => {
+                InfoValue::Bytes(OutData::Inline(output.inline(self.size as usize)))
+            }
+            Value::Sizes(sizes) => InfoValue::Sizes(sizes.clone()),
+            Value::Handles(handles) => InfoValue::Handles(handles.clone()),
+        }
+    }
+}
+
+/// Asks for a value's size and then for the value.
+///
+/// # Errors
+/// [`Refusal`] for a value beyond all bounds and for room that is not there.
+/// What the driver returns is in the answer.
+pub fn info(
+    session: &mut Session,
+    call: &mut Call,
+    kind: InfoType<Kind>,
+    room: OutRoom,
+    mut ask: impl FnMut(usize, *mut c_void, *mut usize) -> cl_int,
+) -> Result<InfoReply, Refusal> {
+    let mut size = 0;
+    let result = call.timed(|| ask(0, null_mut(), &mut size));
+    if result != CL_SUCCESS {
+        return Ok(InfoReply::failed(result));
+    }
+    if size > MAX_VALUE {
+        return Err(Refusal::InfoSize(size));
+    }
+    let fetch = |call: &mut Call, value: *mut c_void| {
+        // A program that asks for the value calls once: only that call counts.
+        call.restart_time();
+        call.timed(|| ask(size, value, null_mut()))
+    };
+    let (result, value) = match kind {
+        InfoType::Sizes => sizes(call, size, fetch)?,
+        InfoType::Handles(kind) => handles(session, kind, call, size, fetch)?,
+        _ => bytes(call, room, size, fetch)?,
+    };
+    if result != CL_SUCCESS {
+        return Ok(InfoReply::failed(result));
+    }
+    let size = size as u64;
+    Ok(InfoReply {
+        result,
+        size,
+        value,
+    })
+}
+
+type Fetched = Result<(cl_int, Value), Refusal>;
+
+fn bytes(
+    call: &mut Call,
+    room: OutRoom,
+    size: usize,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+) -> Fetched {
+    let mut output = call.output(room, 0)?;
+    if output.room() < size || output.as_mut_ptr().is_null() {
+        return Ok((CL_SUCCESS, Value::None));
+    }
+    let result = match size {
+        0 => CL_SUCCESS,
+        _ => fetch(call, output.as_mut_ptr()),
+    };
+    let written = if result == CL_SUCCESS { size } else { 0 };
+    let is_region = output.note(call, written);
+    Ok((result, Value::Bytes(output, is_region)))
+}
+
+fn sizes(
+    call: &mut Call,
+    size: usize,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+) -> Fetched {
+    let (result, words) = words(call, size, fetch)?;
+    let words = words.into_iter().map(|word| word as u64).collect();
+    Ok((result, Value::Sizes(words)))
+}
+
+fn handles(
+    session: &mut Session,
+    kind: Kind,
+    call: &mut Call,
+    size: usize,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+) -> Fetched {
+    let (result, words) = words(call, size, fetch)?;
+    let found = |word: usize| session.found(kind, word as *mut c_void);
+    let handles = match result {
+        CL_SUCCESS => words.into_iter().map(found).collect(),
+        _ => Vec::new(),
+    };
+    Ok((result, Value::Handles(handles)))
+}
+
+/// A value of pointer-wide words.
+fn words(
+    call: &mut Call,
+    size: usize,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+) -> Result<(cl_int, Vec<usize>), Refusal> {
+    let count = size.div_ceil(size_of::<usize>());
+    let mut words = Vec::new();
+    words
+        .try_reserve_exact(count)
+        .map_err(|_| OutOfMemory(size))?;
+    words.resize(count, 0);
+    let result = match size {
+        0 => CL_SUCCESS,
+        _ => fetch(call, words.as_mut_ptr().cast()),
+    };
+    words.truncate(size / size_of::<usize>());
+    Ok((result, words))
+}

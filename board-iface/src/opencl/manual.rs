@@ -1,0 +1,447 @@
+//! Calls whose bodies are not generated.
+
+use super::build;
+use super::call::Call;
+use super::generated::manual::Manual;
+use super::generated::types::*;
+use super::kernel_args;
+use super::operations::Order;
+use super::refusal::Refusal;
+use super::session::{Enqueued, Session};
+use super::support::{Board, encode, list_ptr, size};
+use crate::table::Pointer;
+use gil_wire::call::{Handle, NewEvent, OutData};
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+
+/// Enqueues something that signals an event: queue, wait list's length and
+/// address, event.
+type Enqueue<'f> = &'f dyn Fn(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
+
+impl Manual for Board {
+    fn cl_create_command_queue(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateCommandQueueArgs,
+    ) -> Result<wire::ClCreateCommandQueueReply, Refusal> {
+        let queue = NewQueue {
+            context: args.context,
+            device: args.device,
+            new: args.new,
+            flags: args.properties,
+        };
+        let result = queue.create(session, call, None)?;
+        Ok(wire::ClCreateCommandQueueReply { result })
+    }
+
+    fn cl_create_command_queue_with_properties(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateCommandQueueWithPropertiesArgs,
+    ) -> Result<wire::ClCreateCommandQueueWithPropertiesReply, Refusal> {
+        let mut list = session
+            .properties(&args.properties, &[])?
+            .unwrap_or(vec![0]);
+        let queue = NewQueue {
+            context: args.context,
+            device: args.device,
+            new: args.new,
+            flags: with_profiling(&mut list),
+        };
+        let result = queue.create(session, call, Some(&list))?;
+        Ok(wire::ClCreateCommandQueueWithPropertiesReply { result })
+    }
+
+    fn cl_get_program_build_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetProgramBuildInfoArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let info = build::get_info(session, call, &args)?;
+        encode(&wire::ClGetProgramBuildInfoReply {
+            result: info.result,
+            size: info.size,
+            value: info.value(),
+        })
+    }
+
+    fn cl_set_kernel_arg(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetKernelArgArgs<'_>,
+    ) -> Result<wire::ClSetKernelArgReply, Refusal> {
+        let result = kernel_args::set(session, call, &args)?;
+        Ok(wire::ClSetKernelArgReply { result })
+    }
+
+    fn cl_create_user_event(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateUserEventArgs,
+    ) -> Result<wire::ClCreateUserEventReply, Refusal> {
+        let context: cl_context = session.get(Kind::Context, args.context)?;
+        session.can_bind(args.new)?;
+        let mut result = CL_INVALID_OPERATION;
+        if let Some(function) = session.functions().clCreateUserEvent {
+            // SAFETY: the context is alive.
+            let event = call.timed(|| unsafe { function(context, &mut result) });
+            if result == CL_SUCCESS {
+                session.bind(Kind::Event, args.new, event, args.context)?;
+                session.user_event(pointer(event)?);
+            }
+        }
+        Ok(wire::ClCreateUserEventReply { result })
+    }
+
+    fn cl_set_user_event_status(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetUserEventStatusArgs,
+    ) -> Result<wire::ClSetUserEventStatusReply, Refusal> {
+        let event: cl_event = session.get(Kind::Event, args.event)?;
+        let status = args.execution_status;
+        let mut result = CL_INVALID_OPERATION;
+        if let Some(function) = session.functions().clSetUserEventStatus {
+            // SAFETY: the event is alive.
+            result = call.timed(|| unsafe { function(event, status) });
+        }
+        if result == CL_SUCCESS {
+            call.report_own(status);
+            session.user_event_set(pointer(event)?, call);
+        }
+        Ok(wire::ClSetUserEventStatusReply { result })
+    }
+
+    fn cl_enqueue_map_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueMapBufferArgs,
+    ) -> Result<wire::ClEnqueueMapBufferReply, Refusal> {
+        let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
+        let (offset, len) = (size(args.offset, "offset")?, size(args.size, "size")?);
+        let memory = call.output(args.memory, 0)?.as_mut_ptr();
+        if !memory.is_null() {
+            call.output(args.memory, len)?;
+        }
+        let read = session.functions().clEnqueueReadBuffer;
+        let enqueue = |queue, count, list, event: *mut cl_event| match read {
+            // SAFETY: the objects are alive, and the memory is the operation's
+            // until it ends.
+            Some(read) => unsafe {
+                read(
+                    queue, buffer, CL_FALSE, offset, len, memory, count, list, event,
+                )
+            },
+            None => CL_INVALID_OPERATION,
+        };
+        let op = Parts::new(args.command_queue, &args.event_wait_list, args.event);
+        let result = match memory.is_null() {
+            true => op.marker(session, call)?,
+            false => op.enqueue(session, call, Order::Command, &enqueue)?,
+        };
+        Ok(wire::ClEnqueueMapBufferReply { result })
+    }
+
+    fn cl_enqueue_unmap_mem_object(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueUnmapMemObjectArgs<'_>,
+    ) -> Result<wire::ClEnqueueUnmapMemObjectReply, Refusal> {
+        let buffer: cl_mem = session.get(Kind::Mem, args.memobj)?;
+        let (offset, len) = (size(args.offset, "offset")?, size(args.size, "size")?);
+        let memory = call.keep_input(&args.memory, len)?;
+        let write = session.functions().clEnqueueWriteBuffer;
+        let enqueue = |queue, count, list, event: *mut cl_event| match write {
+            // SAFETY: as above.
+            Some(write) => unsafe {
+                write(
+                    queue, buffer, CL_FALSE, offset, len, memory, count, list, event,
+                )
+            },
+            None => CL_INVALID_OPERATION,
+        };
+        let op = Parts::new(args.command_queue, &args.event_wait_list, args.event);
+        let result = match memory.is_null() {
+            true => op.marker(session, call)?,
+            false => op.enqueue(session, call, Order::Command, &enqueue)?,
+        };
+        Ok(wire::ClEnqueueUnmapMemObjectReply { result })
+    }
+
+    fn cl_enqueue_marker(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueMarkerArgs,
+    ) -> Result<wire::ClEnqueueMarkerReply, Refusal> {
+        let result = Parts::new(args.command_queue, &[], args.event).marker(session, call)?;
+        Ok(wire::ClEnqueueMarkerReply { result })
+    }
+
+    fn cl_enqueue_barrier(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueBarrierArgs,
+    ) -> Result<wire::ClEnqueueBarrierReply, Refusal> {
+        let result = Parts::new(args.command_queue, &[], args.event).barrier(session, call)?;
+        Ok(wire::ClEnqueueBarrierReply { result })
+    }
+
+    fn cl_enqueue_wait_for_events(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueWaitForEventsArgs,
+    ) -> Result<wire::ClEnqueueWaitForEventsReply, Refusal> {
+        let op = Parts::new(args.command_queue, &args.event_list, args.event);
+        let result = op.barrier(session, call)?;
+        Ok(wire::ClEnqueueWaitForEventsReply { result })
+    }
+
+    fn gil_get_program_binary(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilGetProgramBinaryArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let program: cl_program = session.get(Kind::Program, args.program)?;
+        let sizes = match binary_sizes(session, call, program) {
+            Ok(sizes) => sizes,
+            Err(result) => return no_binary(result),
+        };
+        let Some(size) = sizes.get(args.index as usize).copied() else {
+            return no_binary(CL_INVALID_VALUE);
+        };
+        let mut room = call.output(args.binary, 0)?;
+        let mut binary = OutData::None;
+        if size > 0 && room.room() >= size {
+            let mut pointers = vec![null_mut::<c_void>(); sizes.len()];
+            pointers[args.index as usize] = room.as_mut_ptr();
+            let result = program_info(session, call, program, CL_PROGRAM_BINARIES, &mut pointers);
+            if result != CL_SUCCESS {
+                return no_binary(result);
+            }
+            binary = room.data(call, size);
+        }
+        encode(&wire::GilGetProgramBinaryReply {
+            result: CL_SUCCESS,
+            size: size as u64,
+            binary,
+        })
+    }
+}
+
+/// A queue to be made.
+struct NewQueue {
+    context: Handle,
+    device: Handle,
+    new: Handle,
+    /// The guest's own properties.
+    flags: cl_command_queue_properties,
+}
+
+impl NewQueue {
+    /// Makes it, with profiling whatever the guest asked for: the durations
+    /// come from there.
+    fn create(
+        &self,
+        session: &mut Session,
+        call: &mut Call,
+        list: Option<&[u64]>,
+    ) -> Result<cl_int, Refusal> {
+        let context: cl_context = session.get(Kind::Context, self.context)?;
+        let device: cl_device_id = session.get(Kind::Device, self.device)?;
+        session.can_bind(self.new)?;
+        let flags = self.flags | CL_QUEUE_PROFILING_ENABLE;
+        let functions = session.functions();
+        let mut result = CL_INVALID_OPERATION;
+        let queue: cl_command_queue = call.timed(|| {
+            let with_list = functions.clCreateCommandQueueWithProperties.zip(list);
+            // SAFETY: the objects are alive, and the list is terminated.
+            unsafe {
+                match (with_list, functions.clCreateCommandQueue) {
+                    (Some((create, list)), _) => {
+                        create(context, device, list.as_ptr(), &mut result)
+                    }
+                    (None, Some(create)) => create(context, device, flags, &mut result),
+                    (None, None) => null_mut(),
+                }
+            }
+        });
+        if result == CL_SUCCESS {
+            session.bind(Kind::CommandQueue, self.new, queue, self.context)?;
+            let in_order = self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
+            session.queues.insert(pointer(queue)?, in_order);
+        }
+        Ok(result)
+    }
+}
+
+/// Adds profiling to a terminated property list; returns the guest's own flags.
+fn with_profiling(list: &mut Vec<u64>) -> u64 {
+    let profiling = CL_QUEUE_PROFILING_ENABLE;
+    let key = u64::from(CL_QUEUE_PROPERTIES);
+    let pairs = list.chunks_exact_mut(2);
+    if let Some(pair) = pairs.into_iter().find(|pair| pair[0] == key) {
+        let own = pair[1];
+        pair[1] |= profiling;
+        return own;
+    }
+    list.splice(0..0, [key, profiling]);
+    0
+}
+
+/// What every enqueue has.
+struct Parts<'a> {
+    queue: Handle,
+    waits: &'a [Handle],
+    event: NewEvent,
+}
+
+impl<'a> Parts<'a> {
+    fn new(queue: Handle, waits: &'a [Handle], event: NewEvent) -> Self {
+        Self {
+            queue,
+            waits,
+            event,
+        }
+    }
+
+    fn enqueue(
+        &self,
+        session: &mut Session,
+        call: &mut Call,
+        order: Order,
+        function: Enqueue<'_>,
+    ) -> Result<cl_int, Refusal> {
+        let queue: cl_command_queue = session.get(Kind::CommandQueue, self.queue)?;
+        let waits: Vec<cl_event> = session.list(Kind::Event, self.waits)?;
+        session.can_bind(self.event.number)?;
+        let mut event: cl_event = null_mut();
+        let count = waits.len() as cl_uint;
+        let result = call.timed(|| function(queue, count, list_ptr(&waits), &mut event));
+        let enqueued = Enqueued {
+            result,
+            queue: self.queue,
+            waits: self.waits,
+            signals: self.event,
+            event,
+        };
+        session.enqueued_as(call, enqueued, order)?;
+        Ok(result)
+    }
+
+    /// Ends when its wait list, or without one everything before it, has ended.
+    fn marker(&self, session: &mut Session, call: &mut Call) -> Result<cl_int, Refusal> {
+        let functions = session.functions();
+        let enqueue = |queue, count, list, event: *mut cl_event| {
+            // SAFETY: the objects are alive.
+            unsafe {
+                match (
+                    functions.clEnqueueMarkerWithWaitList,
+                    functions.clEnqueueMarker,
+                ) {
+                    (Some(marker), _) => marker(queue, count, list, event),
+                    (None, Some(marker)) => {
+                        let waited = match functions.clEnqueueWaitForEvents {
+                            Some(wait) if count > 0 => wait(queue, count, list),
+                            _ => CL_SUCCESS,
+                        };
+                        first_error(waited, || marker(queue, event))
+                    }
+                    _ => CL_INVALID_OPERATION,
+                }
+            }
+        };
+        self.enqueue(session, call, Order::Marker, &enqueue)
+    }
+
+    /// As a marker; what comes after it on the queue waits for it.
+    fn barrier(&self, session: &mut Session, call: &mut Call) -> Result<cl_int, Refusal> {
+        let functions = session.functions();
+        let enqueue = |queue, count, list, event: *mut cl_event| {
+            // SAFETY: the objects are alive.
+            unsafe {
+                if let Some(barrier) = functions.clEnqueueBarrierWithWaitList {
+                    return barrier(queue, count, list, event);
+                }
+                let blocked = match (functions.clEnqueueWaitForEvents, functions.clEnqueueBarrier) {
+                    (Some(wait), _) if count > 0 => wait(queue, count, list),
+                    (_, Some(barrier)) => barrier(queue),
+                    _ => CL_INVALID_OPERATION,
+                };
+                first_error(blocked, || match functions.clEnqueueMarker {
+                    Some(marker) => marker(queue, event),
+                    None => CL_INVALID_OPERATION,
+                })
+            }
+        };
+        self.enqueue(session, call, Order::Barrier, &enqueue)
+    }
+}
+
+fn first_error(result: cl_int, next: impl FnOnce() -> cl_int) -> cl_int {
+    match result {
+        CL_SUCCESS => next(),
+        code => code,
+    }
+}
+
+fn pointer<T>(object: *mut T) -> Result<Pointer, Refusal> {
+    NonNull::new(object.cast()).ok_or(Refusal::parameter("new object", 0))
+}
+
+fn no_binary(result: cl_int) -> Result<Vec<u8>, Refusal> {
+    encode(&wire::GilGetProgramBinaryReply {
+        result,
+        ..Default::default()
+    })
+}
+
+fn program_info<T>(
+    session: &Session,
+    call: &mut Call,
+    program: cl_program,
+    name: cl_uint,
+    room: &mut [T],
+) -> cl_int {
+    let Some(function) = session.functions().clGetProgramInfo else {
+        return CL_INVALID_OPERATION;
+    };
+    let pointer = room.as_mut_ptr().cast();
+    let size = size_of_val(room);
+    // SAFETY: the program is alive, the room as large as said.
+    call.timed(|| unsafe { function(program, name, size, pointer, null_mut()) })
+}
+
+/// Bytes of the binary for each of the program's devices.
+fn binary_sizes(
+    session: &Session,
+    call: &mut Call,
+    program: cl_program,
+) -> Result<Vec<usize>, cl_int> {
+    let mut count = [0 as cl_uint];
+    let result = program_info(session, call, program, CL_PROGRAM_NUM_DEVICES, &mut count);
+    let mut sizes = vec![0usize; count[0] as usize];
+    let result = first_error(result, || {
+        program_info(session, call, program, CL_PROGRAM_BINARY_SIZES, &mut sizes)
+    });
+    match result {
+        CL_SUCCESS => Ok(sizes),
+        code => Err(code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_always_profile() {
+        let (key, profiling) = (u64::from(CL_QUEUE_PROPERTIES), CL_QUEUE_PROFILING_ENABLE);
+        let mut list = vec![0];
+        assert_eq!(with_profiling(&mut list), 0);
+        assert_eq!(list, [key, profiling, 0]);
+        let mut list = vec![77, 5, key, 1, 0];
+        assert_eq!(with_profiling(&mut list), 1);
+        assert_eq!(list, [77, 5, key, 1 | profiling, 0]);
+    }
+}

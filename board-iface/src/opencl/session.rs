@@ -1,0 +1,370 @@
+//! One guest program's OpenCL objects and operations.
+
+use super::call::Call;
+use super::driver::Driver;
+use super::generated;
+use super::generated::functions::Functions;
+use super::generated::types::*;
+use super::kernel_args::ArgType;
+use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
+use super::refusal::Refusal;
+use crate::board::{self, Ended, Guest, Outcome};
+use crate::table::{Pointer, Table};
+use gil_wire::Op;
+use gil_wire::call::{Handle, NewEvent, Property};
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::ptr::NonNull;
+use std::time::Instant;
+
+/// A session of the OpenCL back end.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) driver: &'static Driver,
+    pub(super) guest: Guest,
+    pub(super) table: Table<Kind>,
+    pub(super) operations: Operations,
+    /// Whether each queue executes in order.
+    pub(super) queues: HashMap<Pointer, bool>,
+    /// The types of each kernel's arguments, as far as they were asked for.
+    pub(super) kernels: HashMap<Pointer, Vec<ArgType>>,
+    /// The options that the guest gave where the driver was given others.
+    pub(super) options: HashMap<Pointer, CString>,
+}
+
+/// An enqueue function returned.
+#[derive(Debug)]
+pub struct Enqueued<'a> {
+    /// What it returned.
+    pub result: cl_int,
+    /// On which queue.
+    pub queue: Handle,
+    /// Its wait list.
+    pub waits: &'a [Handle],
+    /// The guest's number for its event.
+    pub signals: NewEvent,
+    /// Its event, if it succeeded.
+    pub event: cl_event,
+}
+
+impl Session {
+    /// A session without objects.
+    pub fn new(driver: &'static Driver, guest: Guest) -> Self {
+        Self {
+            driver,
+            guest,
+            table: Table::default(),
+            operations: Operations::default(),
+            queues: HashMap::new(),
+            kernels: HashMap::new(),
+            options: HashMap::new(),
+        }
+    }
+
+    /// The driver's functions.
+    pub fn functions(&self) -> &'static Functions {
+        &self.driver.functions
+    }
+
+    /// The object with this number.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if it is NULL, unknown, or of another kind.
+    pub fn get<T>(&self, kind: Kind, handle: Handle) -> Result<*mut T, Refusal> {
+        Ok(self.table.get(handle, kind)?.as_ptr().cast())
+    }
+
+    /// As [`get`](Self::get), and null for NULL.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`].
+    pub fn get_optional<T>(&self, kind: Kind, handle: Handle) -> Result<*mut T, Refusal> {
+        if handle.is_null() {
+            return Ok(std::ptr::null_mut());
+        }
+        self.get(kind, handle)
+    }
+
+    /// The objects with these numbers.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] for the first that is not there.
+    pub fn list<T>(&self, kind: Kind, handles: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
+        handles
+            .iter()
+            .map(|handle| self.get(kind, *handle))
+            .collect()
+    }
+
+    /// Whether the guest may give a new object this number.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`].
+    pub fn can_bind(&self, number: Handle) -> Result<(), Refusal> {
+        Ok(self.table.vacant(number)?)
+    }
+
+    /// Enters an object that the call made under the guest's number. The
+    /// session owns the reference from here on.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if the number cannot be used; the object is released.
+    pub fn bind<T>(
+        &mut self,
+        kind: Kind,
+        number: Handle,
+        object: *mut T,
+        _parent: Handle,
+    ) -> Result<(), Refusal> {
+        let Some(pointer) = NonNull::new(object.cast()) else {
+            return Err(Refusal::parameter("new object", 0));
+        };
+        let bound = self.table.insert(number, kind, pointer);
+        if bound.is_err() {
+            self.driver.release(kind, pointer);
+        }
+        Ok(bound?)
+    }
+
+    /// The number of an object that the driver named; NULL for null, and when
+    /// the session has too many objects.
+    pub fn found<T>(&mut self, kind: Kind, object: *mut T) -> Handle {
+        let pointer = NonNull::new(object.cast::<c_void>());
+        let number = pointer.and_then(|pointer| self.table.found(kind, pointer).ok());
+        number.unwrap_or(Handle::NULL)
+    }
+
+    /// The guest's last reference is gone. What operations under way use, the
+    /// driver or the operation itself keeps.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`].
+    pub fn release(&mut self, kind: Kind, number: Handle) -> Result<(), Refusal> {
+        let pointer = self.table.remove(number, kind)?;
+        // The address may be another object's from here on.
+        self.queues.remove(&pointer);
+        self.kernels.remove(&pointer);
+        self.options.remove(&pointer);
+        if !number.is_boards() {
+            self.driver.release(kind, pointer);
+        }
+        Ok(())
+    }
+
+    /// A property list for the driver: flat, terminated by 0.
+    ///
+    /// # Errors
+    /// [`Refusal::Parameter`] for an object under a key that has none, or a
+    /// number under one that has; [`Refusal::Table`].
+    pub fn properties(
+        &self,
+        list: &Option<Vec<Property>>,
+        kinds: &[(u64, Kind)],
+    ) -> Result<Option<Vec<u64>>, Refusal> {
+        let Some(list) = list else { return Ok(None) };
+        let kind_of = |key: u64| kinds.iter().find(|(k, _)| *k == key).map(|(_, kind)| *kind);
+        let mut flat = Vec::new();
+        for property in list {
+            match property {
+                Property::Word(key, word) if kind_of(*key).is_none() => flat.extend([*key, *word]),
+                Property::Many(key, words) if kind_of(*key).is_none() => {
+                    flat.push(*key);
+                    flat.extend(words.iter().chain([&0]));
+                }
+                Property::Handle(key, handle) => {
+                    let none = || Refusal::parameter("properties", *key);
+                    let object = self.get::<c_void>(kind_of(*key).ok_or_else(none)?, *handle)?;
+                    flat.extend([*key, object as u64]);
+                }
+                Property::Word(key, _) | Property::Many(key, _) => {
+                    return Err(Refusal::parameter("properties", *key));
+                }
+            }
+        }
+        flat.push(0);
+        Ok(Some(flat))
+    }
+
+    /// An enqueue function returned: its memory becomes the operation's, and
+    /// unless it is blocked, it is waited for.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
+        let order = order_of(call.op());
+        self.enqueued_as(call, op, order)
+    }
+
+    /// As [`enqueued`](Self::enqueued), in a given order.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub(super) fn enqueued_as(
+        &mut self,
+        call: &mut Call,
+        op: Enqueued<'_>,
+        order: Order,
+    ) -> Result<(), Refusal> {
+        if op.result != CL_SUCCESS {
+            return Ok(());
+        }
+        let Some(event) = NonNull::new(op.event.cast::<c_void>()) else {
+            // The driver may use the call's memory for ever.
+            std::mem::forget(call.take_memory());
+            return Err(Refusal::NoEvent);
+        };
+        if op.signals.kept {
+            self.driver.retain_event(event);
+        }
+        let operation = self.operation(call, &op, order, event)?;
+        let mut finisher = Finisher(self.driver);
+        if let Some((operation, ending)) = self.operations.enqueued(operation, &mut finisher) {
+            call.report(Ended {
+                seq: operation.seq,
+                duration_ns: ending.duration_ns,
+                status: ending.status,
+                out: Vec::new(),
+            });
+            if ending.status >= 0 {
+                call.give_back(operation.memory);
+            }
+        }
+        if op.signals.kept {
+            self.bind(Kind::Event, op.signals.number, event.as_ptr(), op.queue)?;
+        }
+        Ok(())
+    }
+
+    /// An operation with the call's memory.
+    fn operation(
+        &self,
+        call: &mut Call,
+        op: &Enqueued<'_>,
+        order: Order,
+        event: Pointer,
+    ) -> Result<Operation, Refusal> {
+        let queue = self.table.get(op.queue, Kind::CommandQueue)?;
+        let waits = op
+            .waits
+            .iter()
+            .map(|wait| self.table.get(*wait, Kind::Event));
+        let waits = waits.collect::<Result<_, _>>()?;
+        self.driver.retain_queue(queue);
+        Ok(Operation {
+            seq: call.seq(),
+            event,
+            queue: QueueRef {
+                queue,
+                in_order: self.queues.get(&queue).copied().unwrap_or(true),
+            },
+            order,
+            waits,
+            memory: call.take_memory(),
+        })
+    }
+
+    /// A user event was made.
+    pub(super) fn user_event(&mut self, event: Pointer) {
+        self.driver.retain_event(event);
+        self.operations.user_event(event);
+    }
+
+    /// A user event was set: reports what it unblocked.
+    pub(super) fn user_event_set(&mut self, event: Pointer, call: &mut Call) {
+        for ended in self.unblock(event) {
+            call.report(ended);
+        }
+    }
+
+    fn unblock(&mut self, event: Pointer) -> Vec<Ended> {
+        if !self.operations.is_unset(event) {
+            return Vec::new();
+        }
+        let ended = self.operations.set(event, &mut Finisher(self.driver));
+        self.driver.release(Kind::Event, event);
+        ended
+            .into_iter()
+            .map(|(op, ending)| report(op, ending))
+            .collect()
+    }
+
+    fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let dispatch = generated::dispatch::dispatch(call.op());
+        dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)
+    }
+}
+
+impl board::Session for Session {
+    fn call(&mut self, call: board::Call<'_>) -> Outcome {
+        let mut running = Call::new(call.op, call.seq, call.regions);
+        match self.run(&mut running, call.args) {
+            Ok(result) => running.outcome(result),
+            Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let unset: Vec<Pointer> = self.operations.unset().collect();
+        for event in unset {
+            // Nobody will set it any more: what waits for it fails, and ends.
+            self.driver.set_user_event(event, -1);
+            self.unblock(event);
+        }
+        for (number, object) in self.table.drain() {
+            if !number.is_boards() {
+                self.driver.release(object.kind, object.pointer);
+            }
+        }
+    }
+}
+
+fn report(operation: Operation, ending: Ending) -> Ended {
+    let memory = operation.memory;
+    Ended {
+        seq: operation.seq,
+        duration_ns: ending.duration_ns,
+        status: ending.status,
+        out: match ending.status {
+            0.. => memory.outputs(),
+            _ => memory.no_outputs(),
+        },
+    }
+}
+
+fn order_of(op: Op) -> Order {
+    match op {
+        wire::CL_ENQUEUE_MARKER | wire::CL_ENQUEUE_MARKER_WITH_WAIT_LIST => Order::Marker,
+        wire::CL_ENQUEUE_BARRIER
+        | wire::CL_ENQUEUE_BARRIER_WITH_WAIT_LIST
+        | wire::CL_ENQUEUE_WAIT_FOR_EVENTS => Order::Barrier,
+        _ => Order::Command,
+    }
+}
+
+/// Waits with the driver's own functions.
+struct Finisher(&'static Driver);
+
+impl Device for Finisher {
+    fn finish(&mut self, operation: &Operation) -> Ending {
+        let began = Instant::now();
+        let Self(driver) = self;
+        driver.flush(operation.queue.queue);
+        driver.wait(operation.event);
+        let status = driver.status(operation.event).min(0);
+        let measured = driver.duration_ns(operation.event);
+        let waited = || began.elapsed().as_nanos() as u64;
+        driver.release(Kind::Event, operation.event);
+        driver.release(Kind::CommandQueue, operation.queue.queue);
+        Ending {
+            duration_ns: if status < 0 {
+                0
+            } else {
+                measured.unwrap_or_else(waited)
+            },
+            status,
+        }
+    }
+}

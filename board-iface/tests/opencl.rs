@@ -1,0 +1,405 @@
+//! A real agent on a real OpenCL device, driven as the host interface drives
+//! it. Skipped, with the agent's sentence, where there is no device.
+
+mod common;
+
+use common::Client;
+use common::agent::Agent;
+use common::program::{OUT_OF_ORDER, Program, bytes, ints, out, reply};
+use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
+use gil_wire::generated::opencl::{self as wire, KernelArgument};
+use gil_wire::message::{CallStatus, Reply, Request};
+use std::time::{Duration, Instant};
+
+const CL_DEVICE_NAME: u32 = 0x102b;
+const CL_DEVICE_MAX_WORK_GROUP_SIZE: u32 = 0x1004;
+const CL_DEVICE_PLATFORM: u32 = 0x1031;
+const CL_PROGRAM_BUILD_OPTIONS: u32 = 0x1182;
+const CL_INVALID_MEM_OBJECT: i32 = -38;
+const CL_INVALID_ARG_SIZE: i32 = -51;
+const CL_INVALID_OPERATION: i32 = -59;
+const CL_BUILD_PROGRAM_FAILURE: i32 = -11;
+
+/// An agent, unless there is no device here.
+fn agent(args: &[&str]) -> Option<Agent> {
+    match Agent::start(args) {
+        Ok(agent) => Some(agent),
+        Err(reason) if reason.contains("install") => {
+            eprintln!("skipped, there is no OpenCL device: {reason}");
+            None
+        }
+        Err(reason) => panic!("{reason}"),
+    }
+}
+
+#[test]
+fn a_program_runs_from_enumeration_to_result() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(4096);
+    let kernel = program.scale(buffer, 3);
+    let data: Vec<i32> = (0..1024).collect();
+    program.write(queue, buffer, &bytes(&data), &[]).ended();
+    let run = program.run(queue, kernel, 1024, &[]);
+    assert!(run.ended() > 0, "the device's own timers measure it");
+    assert!(run.done.cpu_ns > 0 && run.done.busy_ns >= run.done.cpu_ns);
+    let read = program.read(queue, buffer, 4096, &[run.event]);
+    read.ended();
+    let tripled: Vec<i32> = data.iter().map(|i| i * 3).collect();
+    assert_eq!(ints(&read.done.out[0]), tripled);
+}
+
+#[test]
+fn the_same_object_has_the_same_number_in_a_session() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let (platform, device) = (program.platform, program.device);
+    assert!(platform.is_boards() && device.is_boards() && platform != device);
+    assert_eq!(program.platforms()[0], platform);
+    assert_eq!(program.devices(platform)[0], device);
+    let info = program.device_info(CL_DEVICE_PLATFORM, OutRoom::Null);
+    let info: wire::ClGetDeviceInfoReply<'_> = reply(&info);
+    assert_eq!(info.value, InfoValue::Handles(vec![platform]));
+}
+
+#[test]
+fn query_values_cross_inline_by_region_and_as_sizes() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let asked = program.device_info(CL_DEVICE_NAME, OutRoom::Null);
+    let asked: wire::ClGetDeviceInfoReply<'_> = reply(&asked);
+    assert_eq!(asked.value, InfoValue::None);
+    let size = asked.size as u32;
+    let small = program.device_info(CL_DEVICE_NAME, OutRoom::Inline(size - 1));
+    let small: wire::ClGetDeviceInfoReply<'_> = reply(&small);
+    assert_eq!(
+        (small.size, small.value),
+        (u64::from(size), InfoValue::None)
+    );
+    let inline = program.device_info(CL_DEVICE_NAME, OutRoom::Inline(size + 9));
+    let inline: wire::ClGetDeviceInfoReply<'_> = reply(&inline);
+    let InfoValue::Bytes(OutData::Inline(name)) = inline.value else {
+        panic!("{inline:?}");
+    };
+    assert_eq!((name.len() as u32, name.last()), (size, Some(&0)));
+    let args = wire::ClGetDeviceInfoArgs {
+        device: program.device,
+        param_name: CL_DEVICE_NAME,
+        param_value: OutRoom::Region(0),
+    };
+    let region = program.raw(wire::CL_GET_DEVICE_INFO, &args, &[out(2000)], &[]);
+    assert_eq!(region.out, [name]);
+    let group = program.device_info(CL_DEVICE_MAX_WORK_GROUP_SIZE, OutRoom::Null);
+    let group: wire::ClGetDeviceInfoReply<'_> = reply(&group);
+    assert!(matches!(&group.value, InfoValue::Sizes(sizes) if sizes.len() == 1 && sizes[0] > 0));
+}
+
+#[test]
+fn what_waits_for_a_user_event_is_resolved_when_it_is_set() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let (queue, other) = (program.queue(0), program.queue(0));
+    let buffer = program.buffer(16);
+    let kernel = program.scale(buffer, 2);
+    let gate = program.user_event();
+    let began = Instant::now();
+    let write = program.write(queue, buffer, &bytes(&[1, 2, 3, 4]), &[gate]);
+    write.blocked();
+    let run = program.run(queue, kernel, 4, &[]);
+    run.blocked();
+    // On another queue, through an event; its output comes later.
+    let read = program.read(other, buffer, 16, &[run.event]);
+    read.blocked();
+    assert!(began.elapsed() < Duration::from_secs(5));
+    let set = program.set(gate, 0);
+    let ended: Vec<u64> = set.reports.iter().map(|(report, _)| report.seq).collect();
+    assert_eq!(
+        ended,
+        [set.seq, write.done.seq, run.done.seq, read.done.seq]
+    );
+    assert!(set.reports.iter().all(|(report, _)| report.status == 0));
+    let (last, output) = &set.reports[3];
+    assert_eq!(last.out, [16]);
+    assert_eq!(ints(&output[0]), [2, 4, 6, 8]);
+}
+
+#[test]
+fn a_failed_user_event_fails_what_waits_for_it() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(16);
+    let gate = program.user_event();
+    let read = program.read(queue, buffer, 16, &[gate]);
+    read.blocked();
+    let set = program.set(gate, -5);
+    let [(own, _), (failed, output)] = &set.reports[..] else {
+        panic!("{set:?}");
+    };
+    assert_eq!((own.seq, own.status), (set.seq, -5));
+    assert_eq!((failed.seq, failed.duration_ns), (read.done.seq, 0));
+    assert!(failed.status < 0, "{failed:?}");
+    assert_eq!(output, &[Vec::<u8>::new()]);
+}
+
+#[test]
+fn an_out_of_order_queue_does_not_wait_behind_a_blocked_operation() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(OUT_OF_ORDER);
+    let (one, two) = (program.buffer(16), program.buffer(16));
+    let gate = program.user_event();
+    let blocked = program.write(queue, one, &[1; 16], &[gate]);
+    blocked.blocked();
+    program.write(queue, two, &[2; 16], &[]).ended();
+    let read = program.read(queue, two, 16, &[]);
+    read.ended();
+    assert_eq!(read.done.out, [[2; 16]]);
+    assert_eq!(program.set(gate, 0).reports.len(), 2);
+}
+
+#[test]
+fn kernel_arguments_are_checked_before_the_driver_sees_them() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let buffer = program.buffer(64);
+    let kernel = program.scale(buffer, 1);
+    let made_up = 0xdead_beef_u64.to_ne_bytes();
+    let made_up = || KernelArgument::Bytes(InData::Inline(&made_up));
+    assert_eq!(program.arg(kernel, 0, 8, made_up()), CL_INVALID_MEM_OBJECT);
+    let queue = program.queue(0);
+    let wrong = KernelArgument::Handle(queue);
+    assert_eq!(program.arg(kernel, 0, 8, wrong), CL_INVALID_MEM_OBJECT);
+    let right = KernelArgument::Handle(buffer);
+    assert_eq!(program.arg(kernel, 0, 4, right), CL_INVALID_ARG_SIZE);
+    assert_eq!(program.arg(kernel, 1, 8, made_up()), CL_INVALID_ARG_SIZE);
+    let null = KernelArgument::Bytes(InData::Inline(&[0; 8]));
+    assert_eq!(program.arg(kernel, 0, 8, null), 0);
+}
+
+#[test]
+fn the_guest_sees_its_own_build_options() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let source = "kernel void k(global int *p) { *p = VALUE; }";
+    let built = program.program(source);
+    assert_eq!(program.build(built, ""), CL_BUILD_PROGRAM_FAILURE);
+    assert_eq!(program.build(built, "-DVALUE=1"), 0);
+    let args = wire::ClGetProgramBuildInfoArgs {
+        program: built,
+        device: program.device,
+        param_name: CL_PROGRAM_BUILD_OPTIONS,
+        param_value: OutRoom::Inline(100),
+    };
+    let done = program.raw(wire::CL_GET_PROGRAM_BUILD_INFO, &args, &[], &[]);
+    let info: wire::ClGetProgramBuildInfoReply<'_> = reply(&done);
+    let expected = InfoValue::Bytes(OutData::Inline(b"-DVALUE=1\0"));
+    assert_eq!((info.size, info.value), (10, expected));
+}
+
+#[test]
+fn mapping_reads_and_unmapping_writes() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(16);
+    program.write(queue, buffer, &[7; 16], &[]).ended();
+    let args = wire::ClEnqueueMapBufferArgs {
+        command_queue: queue,
+        buffer,
+        offset: 4,
+        size: 8,
+        memory: OutRoom::Region(0),
+        event: program.event(),
+        ..Default::default()
+    };
+    let mapped = program.raw(wire::CL_ENQUEUE_MAP_BUFFER, &args, &[out(8)], &[]);
+    assert_eq!(mapped.out, [[7; 8]]);
+    let args = wire::ClEnqueueUnmapMemObjectArgs {
+        command_queue: queue,
+        memobj: buffer,
+        offset: 4,
+        size: 8,
+        memory: InData::Inline(&[9; 8]),
+        event: program.event(),
+        ..Default::default()
+    };
+    let unmapped = program.raw(wire::CL_ENQUEUE_UNMAP_MEM_OBJECT, &args, &[], &[]);
+    assert_eq!(unmapped.reports.len(), 1);
+    let read = program.read(queue, buffer, 16, &[]);
+    assert_eq!(
+        read.done.out[0][..],
+        [&[7; 4][..], &[9; 8], &[7; 4]].concat()
+    );
+    let nothing = wire::ClEnqueueMapBufferArgs {
+        command_queue: queue,
+        buffer,
+        size: 16,
+        event: program.event(),
+        ..Default::default()
+    };
+    let marker = program.raw(wire::CL_ENQUEUE_MAP_BUFFER, &nothing, &[], &[]);
+    assert_eq!((marker.status, marker.reports.len()), (CallStatus::Ran, 1));
+}
+
+#[test]
+fn requests_that_name_what_is_not_there_are_refused() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(16);
+    let mut refused = |args: &wire::ClEnqueueReadBufferArgs, regions: &[_]| {
+        let done = program.raw(wire::CL_ENQUEUE_READ_BUFFER, args, regions, &[]);
+        assert_eq!(done.status, CallStatus::Refused);
+        done.reason()
+    };
+    let good = wire::ClEnqueueReadBufferArgs {
+        command_queue: queue,
+        buffer,
+        size: 16,
+        ptr: OutRoom::Region(0),
+        event: gil_wire::call::NewEvent {
+            number: Handle(999),
+            kept: true,
+        },
+        ..Default::default()
+    };
+    let mut unknown = good.clone();
+    unknown.buffer = Handle(12345);
+    assert!(refused(&unknown, &[out(16)]).contains("0x3039"));
+    let mut kind = good.clone();
+    kind.buffer = queue;
+    assert!(refused(&kind, &[out(16)]).contains("cl_mem"));
+    assert!(refused(&good, &[out(15)]).contains("15 bytes"));
+    assert!(refused(&good, &[]).contains("region 0"));
+    let mut taken = good.clone();
+    taken.event.number = queue;
+    assert!(refused(&taken, &[out(16)]).contains("taken"));
+    let done = program.raw(wire::CL_ENQUEUE_READ_BUFFER, &good, &[out(16)], &[]);
+    assert_eq!(done.status, CallStatus::Ran, "the session goes on");
+    let garbage = program
+        .client
+        .call(wire::CL_CREATE_BUFFER, &[0xff; 40], &[], &[]);
+    assert_eq!(garbage.status, CallStatus::Refused);
+    let nothing = program
+        .client
+        .call(gil_wire::Op::new(1, 60000), &[], &[], &[]);
+    assert!(nothing.reason().contains("no OpenCL call"));
+}
+
+#[test]
+fn setting_an_event_twice_is_the_apis_error() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let gate = program.user_event();
+    program.set(gate, 0);
+    let args = wire::ClSetUserEventStatusArgs {
+        event: gate,
+        execution_status: 0,
+    };
+    let reply: wire::ClSetUserEventStatusReply =
+        program.call(wire::CL_SET_USER_EVENT_STATUS, &args);
+    assert_eq!(reply.result, CL_INVALID_OPERATION);
+}
+
+#[test]
+fn a_vanished_client_leaves_nothing_behind_even_with_blocked_operations() {
+    let Some(agent) = agent(&["--max-sessions", "1"]) else {
+        return;
+    };
+    for _ in 0..3 {
+        let mut program = connect_when_free(&agent);
+        let queue = program.queue(0);
+        let buffer = program.buffer(1 << 20);
+        let gate = program.user_event();
+        program
+            .write(queue, buffer, &vec![1; 1 << 20], &[gate])
+            .blocked();
+        program.read(queue, buffer, 1 << 20, &[]).blocked();
+    }
+    connect_when_free(&agent);
+}
+
+/// A program, as soon as the one session there may be is free.
+fn connect_when_free(agent: &Agent) -> Program {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let mut client = Client::connect(&agent.address);
+        if client.ping(1).is_ok() {
+            return Program::with(client);
+        }
+        assert!(Instant::now() < until, "the session is never released");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn sixty_four_sessions_work_side_by_side() {
+    let Some(agent) = agent(&[]) else { return };
+    let programs: Vec<_> = (0..64).map(|_| Program::start(&agent.address)).collect();
+    let work = |(number, mut program): (usize, Program)| {
+        let queue = program.queue(0);
+        let buffer = program.buffer(64);
+        let data = [number as u8; 64];
+        program.write(queue, buffer, &data, &[]).ended();
+        assert_eq!(program.read(queue, buffer, 64, &[]).done.out, [data]);
+    };
+    std::thread::scope(|scope| {
+        for numbered in programs.into_iter().enumerate() {
+            scope.spawn(move || work(numbered));
+        }
+    });
+}
+
+#[test]
+fn scripted_times_replace_measured_ones() {
+    let Some(agent) = agent(&["--scripted-times", "cpu=1000,device=2000"]) else {
+        return;
+    };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(16);
+    let write = program.write(queue, buffer, &[0; 16], &[]);
+    assert_eq!((write.done.cpu_ns, write.ended()), (1000, 2000));
+}
+
+#[test]
+fn devices_are_described() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut client = Client::connect(&agent.address);
+    client.send(&Request::Devices, &[]);
+    let devices = client.receive(|reply, _| match reply {
+        Reply::Devices { devices } => devices,
+        other => panic!("{other:?}"),
+    });
+    let devices = devices.unwrap();
+    assert!(!devices.is_empty());
+    for device in devices {
+        assert_eq!(device.api, "OpenCL");
+        assert!(!device.name.is_empty() && !device.platform.is_empty());
+    }
+}
+
+#[test]
+fn the_agent_ends_with_signals_and_with_its_standard_input() {
+    for signal in ["TERM", "INT"] {
+        let Some(mut agent) = agent(&[]) else { return };
+        let _session = Program::start(&agent.address);
+        let pid = agent.pid().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-s", signal, &pid])
+            .status();
+        assert!(sent.unwrap().success());
+        let status = agent.wait(Duration::from_secs(10)).expect("it ends");
+        assert!(status.success(), "SIG{signal}: {status}");
+    }
+    let Some(mut agent) = agent(&[]) else { return };
+    drop(agent.stdin.take());
+    assert!(
+        agent
+            .wait(Duration::from_secs(10))
+            .expect("it ends")
+            .success()
+    );
+}

@@ -1,0 +1,218 @@
+//! A recorded run, answered from its recording.
+
+mod common;
+
+use common::agent::Agent;
+use common::{Client, Done};
+use gil_wire::Op;
+use gil_wire::message::{CallStatus, Direction, RegionDesc, Report};
+use gil_wire::trace::{self, Record};
+use std::io::Write;
+use std::path::Path;
+
+const FIRST: Op = Op::new(1, 1);
+const SECOND: Op = Op::new(1, 2);
+
+const REGIONS: [RegionDesc; 2] = [
+    RegionDesc {
+        len: 5,
+        dir: Direction::In,
+    },
+    RegionDesc {
+        len: 4,
+        dir: Direction::Out,
+    },
+];
+
+fn append(file: &mut Vec<u8>, record: &Record<'_>, payload: &[&[u8]]) {
+    file.extend(trace::begin(record, payload).unwrap());
+    payload.iter().for_each(|piece| file.extend(*piece));
+}
+
+fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<trace::Done<'static>> {
+    Some(trace::Done {
+        status: CallStatus::Ran,
+        result: b"result",
+        cpu_ns: 11,
+        busy_ns: 22,
+        out,
+        reports,
+    })
+}
+
+fn call(seq: u64, op: Op) -> trace::Call<'static> {
+    trace::Call {
+        session: 1,
+        seq,
+        op,
+        thread: 1,
+        answer: true,
+        args: b"args",
+        regions: Vec::new(),
+        done: done(vec![], vec![]),
+    }
+}
+
+/// One session: a call with regions, a post, one that reports the first, and
+/// one without an answer.
+fn recording() -> Vec<u8> {
+    let mut file = trace::header().to_vec();
+    let opened = Record::SessionOpened {
+        session: 1,
+        process: 42,
+        pointer_bits: 64,
+    };
+    append(&mut file, &opened, &[]);
+    let mut first = call(101, FIRST);
+    first.regions = REGIONS.to_vec();
+    first.done = done(vec![3], vec![]);
+    append(&mut file, &Record::Call(first), &[b"input", b"out"]);
+    let mut post = call(102, SECOND);
+    (post.answer, post.done) = (false, None);
+    append(&mut file, &Record::Call(post), &[]);
+    let mut third = call(103, SECOND);
+    let report = Report {
+        seq: 101,
+        duration_ns: 33,
+        status: -5,
+        out: vec![2],
+    };
+    third.done = done(vec![], vec![report]);
+    append(&mut file, &Record::Call(third), &[b"r!"]);
+    let mut last = call(104, FIRST);
+    last.done = None;
+    append(&mut file, &Record::Call(last), &[]);
+    append(&mut file, &Record::SessionClosed { session: 1 }, &[]);
+    file
+}
+
+fn agent(bytes: &[u8]) -> Result<Agent, String> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    replay(file.path())
+}
+
+fn replay(path: &Path) -> Result<Agent, String> {
+    Agent::start(&["--replay", path.to_str().unwrap()])
+}
+
+fn first(client: &mut Client, data: &[u8]) -> Done {
+    client.call(FIRST, b"args", &REGIONS, &[data])
+}
+
+#[test]
+fn a_recorded_run_is_answered_as_it_was() {
+    let agent = agent(&recording()).unwrap();
+    let mut client = Client::open(&agent.address);
+    let answer = first(&mut client, b"input");
+    assert_eq!(
+        (answer.status, &answer.result[..]),
+        (CallStatus::Ran, &b"result"[..])
+    );
+    assert_eq!(
+        (answer.cpu_ns, &answer.out[..]),
+        (11, &[b"out".to_vec()][..])
+    );
+    client.start(SECOND, false, b"args", &[], &[]);
+    let third = client.call(SECOND, b"args", &[], &[]);
+    let [(report, out)] = &third.reports[..] else {
+        panic!("{third:?}");
+    };
+    // The submission is number 1 in this run and was 101 in the recorded one.
+    assert_eq!(
+        (report.seq, report.duration_ns, report.status),
+        (answer.seq, 33, -5)
+    );
+    assert_eq!(out, &[b"r!"]);
+    let last = client.call(FIRST, b"args", &[], &[]);
+    assert_eq!(last.status, CallStatus::Lost);
+    assert!(
+        last.reason().contains("lost in the recorded run at call 4"),
+        "{}",
+        last.reason()
+    );
+}
+
+#[test]
+fn a_run_that_departs_loses_its_session_with_a_sentence() {
+    let departs = |client: &mut Client, done: Done, what: &str| {
+        assert_eq!(done.status, CallStatus::Lost);
+        assert!(
+            done.reason().contains("call 1 of session 1"),
+            "{}",
+            done.reason()
+        );
+        assert!(done.reason().contains(what), "{}", done.reason());
+        let after = client.call(SECOND, b"args", &[], &[]);
+        assert_eq!(
+            (after.status, after.result),
+            (CallStatus::Lost, done.result)
+        );
+    };
+    type Depart = fn(&mut Client) -> Done;
+    let cases: [(Depart, &str); 4] = [
+        (
+            |c| c.call(SECOND, b"args", &REGIONS, &[b"input"]),
+            "was recorded",
+        ),
+        (
+            |c| c.call(FIRST, b"other", &REGIONS, &[b"input"]),
+            "other arguments",
+        ),
+        (|c| c.call(FIRST, b"args", &[], &[]), "other regions"),
+        (|c| first(c, b"INPUT"), "other data"),
+    ];
+    for (depart, what) in cases {
+        let agent = agent(&recording()).unwrap();
+        let mut client = Client::open(&agent.address);
+        let done = depart(&mut client);
+        departs(&mut client, done, what);
+    }
+}
+
+#[test]
+fn what_a_crash_cut_short_is_ignored_and_all_before_it_is_used() {
+    let whole = recording();
+    let mut lens = vec![trace::HEADER_LEN];
+    while *lens.last().unwrap() < whole.len() {
+        let at = *lens.last().unwrap();
+        let prefix = whole[at..at + trace::PREFIX_LEN].try_into().unwrap();
+        let prefix = trace::Prefix::decode(prefix).unwrap();
+        let len = trace::PREFIX_LEN as u64 + u64::from(prefix.head_len) + prefix.payload_len;
+        lens.push(at + len as usize);
+    }
+    // In the third call, after the first and the post.
+    for cut in [lens[4] - 1, lens[3] + 1] {
+        let agent = agent(&whole[..cut]).unwrap();
+        let mut client = Client::open(&agent.address);
+        assert_eq!(first(&mut client, b"input").status, CallStatus::Ran);
+        client.start(SECOND, false, b"args", &[], &[]);
+        let third = client.call(SECOND, b"args", &[], &[]);
+        assert!(
+            third.reason().contains("ends after 2 calls"),
+            "{}",
+            third.reason()
+        );
+    }
+}
+
+#[test]
+fn files_that_are_no_recordings_are_refused_in_a_sentence() {
+    let refused = |bytes: &[u8]| agent(bytes).err().unwrap();
+    assert!(refused(b"short").contains("no gil recording"));
+    assert!(refused(&[7; 500]).contains("no gil recording"));
+    let mut newer = recording();
+    newer[12] = 200;
+    assert!(refused(&newer).contains("version 200"));
+    let nowhere = replay(Path::new("/nonexistent/recording")).err().unwrap();
+    assert!(nowhere.contains("cannot read the recording"), "{nowhere}");
+}
+
+#[test]
+fn one_session_more_than_recorded_is_refused() {
+    let agent = agent(&recording()).unwrap();
+    let _first = Client::open(&agent.address);
+    let mut second = Client::connect(&agent.address);
+    second.send_open();
+    assert!(second.refusal().contains("holds 1 sessions"));
+}
