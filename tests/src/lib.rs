@@ -7,7 +7,6 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// The repository's root.
@@ -170,19 +169,19 @@ pub fn guest_program(source: &str, link: Link) -> PathBuf {
     let partial = tempfile::NamedTempFile::new_in(&folder)
         .expect("a temporary file")
         .into_temp_path();
-    let mut cc = Command::new("aarch64-linux-gnu-gcc");
+    let mut cc = match link {
+        Link::Static => Command::new("aarch64-linux-gnu-gcc"),
+        Link::OpenCl => Command::new(root().join("scripts/guest-cc")),
+    };
+    if link == Link::Static {
+        cc.arg("-static");
+    }
     cc.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
         .arg(root().join("synthetic-driver/uapi"))
-        .args(["-idirafter", "/usr/include", "-o"])
+        .arg("-o")
         .arg(&partial)
         .arg(&source);
-    match link {
-        Link::Static => cc.arg("-static"),
-        Link::OpenCl => cc.arg(opencl_stub()),
-    };
-    let output = cc
-        .output()
-        .expect("aarch64-linux-gnu-gcc: run scripts/setup");
+    let output = cc.output().expect("a cross compiler: run scripts/setup");
     assert!(
         output.status.success(),
         "{}: {}",
@@ -191,21 +190,6 @@ pub fn guest_program(source: &str, link: Link) -> PathBuf {
     );
     partial.persist(&out).expect("the program is put in place");
     out
-}
-
-/// The guest's OpenCL library, to link against.
-fn opencl_stub() -> PathBuf {
-    static PATH: OnceLock<PathBuf> = OnceLock::new();
-    PATH.get_or_init(|| {
-        let path = target().join("aarch64-unknown-linux-gnu/guest/libgil_opencl.so");
-        assert!(
-            path.exists(),
-            "{} is missing: run cargo xtask guest",
-            path.display()
-        );
-        path
-    })
-    .clone()
 }
 
 /// Compiles a C program for this machine, against its OpenCL.
