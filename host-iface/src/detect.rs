@@ -1,4 +1,13 @@
 //! How doorbells are found in a guest that runs.
+//!
+//! - [`marker`]: a no-op instruction with a magic encoding.
+//! - [`symbol`], [`module_code`]: the entry of a function, by its name in an
+//!   ELF file; a kernel module's load address by its own bytes, without the
+//!   guest's help.
+//!
+//! A doorbell register, where the simulator lets a device be added, needs
+//! nothing from here: it calls [`Host::doorbell`](crate::Host::doorbell).
 
 pub mod marker;
 pub mod module_code;
+pub mod symbol;

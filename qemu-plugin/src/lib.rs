@@ -15,6 +15,7 @@
 
 mod bridge;
 mod counter;
+mod guest_code;
 mod translate;
 
 use bridge::Bridge;

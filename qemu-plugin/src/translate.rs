@@ -1,7 +1,9 @@
 //! Looks at code as QEMU translates it.
 
 use crate::bridge::{self, Bridge};
+use crate::guest_code;
 use gil_host::detect::marker;
+use gil_host::detect::module_code::ModuleCode;
 use qemu_plugin::sys::qemu_plugin_tb;
 use qemu_plugin::{CallbackFlags, Instruction, PluginId, TranslationBlock};
 
@@ -23,17 +25,42 @@ fn look_at(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
     if !is_kernel {
         return;
     }
-    for instruction in block.instructions() {
-        let address = instruction.vaddr();
-        let mut bytes = [0; 4];
-        let len = instruction.read_data(&mut bytes);
-        if bridge.module.is_none() && marker::is_doorbell(address, &bytes[..len]) {
-            ring_at(bridge, &instruction);
-        }
-        if bridge.counter.is_some() && bytes == WFI {
-            instruction.register_execute_callback(|_| bridge.idle());
-        }
+    match &bridge.module {
+        Some(module) => look_for_entry(bridge, module, block),
+        None => look_for_marker(bridge, block),
     }
+    if bridge.counter.is_some() {
+        let idles = block.instructions().filter(|one| word(one) == WFI);
+        idles.for_each(|one| one.register_execute_callback(|_| bridge.idle()));
+    }
+}
+
+fn look_for_marker(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
+    block
+        .instructions()
+        .filter(|one| marker::is_doorbell(one.vaddr(), &word(one)))
+        .for_each(|one| ring_at(bridge, &one));
+}
+
+/// A function's entry begins a block: it is called.
+fn look_for_entry(bridge: &'static Bridge, module: &ModuleCode, block: &TranslationBlock<'_>) {
+    let address = block.vaddr();
+    let Some(first) = block.instructions().next() else {
+        return;
+    };
+    if !module.may_begin(address, &word(&first)) {
+        return;
+    }
+    let code: Vec<u8> = block.instructions().flat_map(|one| word(&one)).collect();
+    if module.is_entry(address, &code, guest_code::read) {
+        ring_at(bridge, &first);
+    }
+}
+
+fn word(instruction: &Instruction<'_>) -> [u8; 4] {
+    let mut bytes = [0; 4];
+    instruction.read_data(&mut bytes);
+    bytes
 }
 
 /// Calls the host interface whenever this instruction is executed.

@@ -1,0 +1,178 @@
+//! Functions in the symbol tables of ELF files: kernel images, modules, shared
+//! libraries, programs; 32 and 64 bit, either byte order.
+
+use object::read::File;
+use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A function in an ELF file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Function {
+    /// Its virtual address as linked; in a relocatable file (a kernel module)
+    /// its offset in its section. Without the Thumb bit.
+    pub address: u64,
+    /// Bytes; 0 if the file does not say.
+    pub size: u64,
+    /// Index of its section, if it has one.
+    pub section: Option<usize>,
+}
+
+/// An ELF file, or a symbol in it, that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SymbolError {
+    /// It cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is no ELF file, or a damaged one.
+    #[error("no usable ELF file: {0}")]
+    Elf(#[from] object::Error),
+    /// No such function.
+    #[error("the ELF file has no function {0}: is it the right file, and not stripped?")]
+    Unknown(String),
+    /// Several of the same name at different addresses.
+    #[error("the ELF file has {count} functions {name}: the name does not say which")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// An ELF file's symbols.
+#[derive(Debug)]
+pub struct Symbols<'data> {
+    file: File<'data>,
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// [`SymbolError::File`].
+pub fn read(path: &Path) -> Result<Vec<u8>, SymbolError> {
+    let path = path.to_path_buf();
+    std::fs::read(&path).map_err(|error| SymbolError::File { path, error })
+}
+
+impl<'data> Symbols<'data> {
+    /// Reads an ELF file's tables.
+    ///
+    /// # Errors
+    /// [`SymbolError::Elf`].
+    pub fn parse(bytes: &'data [u8]) -> Result<Self, SymbolError> {
+        let file = File::parse(bytes)?;
+        Ok(Self { file })
+    }
+
+    /// The function of that name, in the full table or the dynamic one.
+    ///
+    /// # Errors
+    /// [`SymbolError::Unknown`], [`SymbolError::Ambiguous`].
+    pub fn function(&self, name: &str) -> Result<Function, SymbolError> {
+        let all = self.file.symbols().chain(self.file.dynamic_symbols());
+        let found: BTreeSet<Function> = all
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+            .filter(|symbol| symbol.name_bytes() == Ok(name.as_bytes()))
+            .map(|symbol| self.describe(&symbol))
+            .collect();
+        let name = || String::from(name);
+        match (found.len(), found.first()) {
+            (_, None) => Err(SymbolError::Unknown(name())),
+            (1, Some(&function)) => Ok(function),
+            (count, _) => Err(SymbolError::Ambiguous {
+                name: name(),
+                count,
+            }),
+        }
+    }
+
+    fn describe<'file>(&self, symbol: &impl ObjectSymbol<'file>) -> Function {
+        let thumb = u64::from(self.file.architecture() == Architecture::Arm);
+        Function {
+            address: symbol.address() & !thumb,
+            size: symbol.size(),
+            section: symbol.section_index().map(|index| index.0),
+        }
+    }
+
+    /// Whether addresses are offsets in sections: an object or a module.
+    pub fn is_relocatable(&self) -> bool {
+        self.file.kind() == ObjectKind::Relocatable
+    }
+
+    /// What the file is for.
+    pub fn architecture(&self) -> Architecture {
+        self.file.architecture()
+    }
+
+    /// A function's bytes in the file, and which of them a loader changes.
+    ///
+    /// # Errors
+    /// [`SymbolError::Elf`] if they lie outside of the file.
+    pub fn code(&self, function: Function) -> Result<Code, SymbolError> {
+        let index = object::SectionIndex(function.section.unwrap_or(0));
+        let section = self.file.section_by_index(index)?;
+        let start = match self.is_relocatable() {
+            true => function.address,
+            false => function.address.wrapping_sub(section.address()),
+        };
+        let data = section.data()?;
+        let range = usize::try_from(start).ok().and_then(|start| {
+            let end = start.checked_add(usize::try_from(function.size).ok()?)?;
+            data.get(start..end)
+        });
+        let bytes = range.unwrap_or_default().to_vec();
+        let mut relocated = vec![false; bytes.len()];
+        for (at, _) in section.relocations() {
+            // Every relocation of code changes one instruction, or up to
+            // 8 bytes of data, which are not among instructions here.
+            let first = at.wrapping_sub(start) & !3;
+            let first = usize::try_from(first).unwrap_or(usize::MAX);
+            if let Some(word) = relocated.get_mut(first..first.saturating_add(4)) {
+                word.fill(true);
+            }
+        }
+        Ok(Code {
+            bytes,
+            relocated,
+            align: section.align().max(1),
+        })
+    }
+}
+
+/// A function's machine code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// As in the file.
+    pub bytes: Vec<u8>,
+    /// Whether a loader changes the byte.
+    pub relocated: Vec<bool>,
+    /// Its section's alignment.
+    pub align: u64,
+}
+
+impl Code {
+    /// Whether `found`, the same number of bytes from a running guest or fewer
+    /// from the beginning, is this code.
+    pub fn matches(&self, found: &[u8]) -> bool {
+        let ours = self.bytes.iter().zip(&self.relocated);
+        found.len() <= self.bytes.len()
+            && ours
+                .zip(found)
+                .all(|((byte, relocated), found)| *relocated || byte == found)
+    }
+
+    /// Bytes that no loader changes.
+    pub fn fixed(&self) -> usize {
+        self.relocated
+            .iter()
+            .filter(|relocated| !**relocated)
+            .count()
+    }
+}
