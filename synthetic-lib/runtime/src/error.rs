@@ -10,9 +10,7 @@ use nix::errno::Errno;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The board, or this session on it, is gone; every later call ends so.
-    #[error(
-        "the board is gone: {0} and every later call fail; look at the board agent's own output"
-    )]
+    #[error("the board is gone: {0} and all later calls fail; see what the board agent printed")]
     Lost(Op),
     /// The host interface or the board would not run it.
     #[error("{op} was refused (status {status}): its arguments name what the board does not have")]

@@ -1,0 +1,207 @@
+//! What the guest itself keeps of an object, to answer for it without the
+//! board.
+
+use super::Object;
+use super::map::Memory;
+use crate::generated::types::*;
+use gil_wire::envelope::{Observation, Queue};
+use gil_wire::generated::opencl::Kind;
+use std::ffi::c_void;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// What the guest keeps of an object.
+#[derive(Debug, Default)]
+pub enum Details {
+    /// Nothing.
+    #[default]
+    None,
+    /// A context: its properties as the program gave them.
+    Context(Vec<cl_context_properties>),
+    /// A command queue.
+    Queue(QueueDetails),
+    /// A memory object.
+    Memory(Memory),
+    /// A kernel: the arguments that the board accepted.
+    Kernel(Arguments),
+    /// An event: how it ended, once that is known. It never changes again.
+    Event(OnceLock<Observation>),
+}
+
+impl Details {
+    /// What every object of a kind has at least.
+    pub(super) fn or_default(self, kind: Kind) -> Self {
+        match (self, kind) {
+            (Self::None, Kind::Kernel) => Self::Kernel(Arguments::default()),
+            (Self::None, Kind::Event) => Self::Event(OnceLock::new()),
+            (details, _) => details,
+        }
+    }
+}
+
+/// What the guest keeps of a command queue.
+#[derive(Debug)]
+pub struct QueueDetails {
+    device: u64,
+    properties: cl_command_queue_properties,
+    list: Vec<u64>,
+    size: Option<cl_uint>,
+}
+
+impl QueueDetails {
+    /// As the timeline knows it, with its number.
+    pub fn queue(&self, id: u64) -> Queue {
+        Queue {
+            id,
+            in_order: self.properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0,
+            device: self.device,
+        }
+    }
+
+    /// Its properties.
+    pub fn properties(&self) -> cl_command_queue_properties {
+        self.properties
+    }
+
+    /// Whether its events have times.
+    pub fn has_profiling(&self) -> bool {
+        self.properties & CL_QUEUE_PROFILING_ENABLE != 0
+    }
+
+    /// The list of properties that made it; empty if it was made otherwise.
+    pub fn list(&self) -> &[u64] {
+        &self.list
+    }
+
+    /// The size of a queue on the device.
+    pub fn size(&self) -> Option<cl_uint> {
+        self.size
+    }
+}
+
+/// How an argument of a kernel was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its size in bytes.
+    pub size: usize,
+    /// The kind of object it is; none for plain bytes and local memory.
+    pub object: Option<Kind>,
+    /// Whether it is local memory, of which only the size is given.
+    pub local: bool,
+}
+
+/// The arguments of a kernel that the board accepted once: the like of them
+/// cannot fail again.
+#[derive(Debug, Default)]
+pub struct Arguments(Mutex<Vec<Option<Accepted>>>);
+
+impl Arguments {
+    /// Kernels have fewer arguments than this.
+    const MAX: usize = 1024;
+
+    /// How the argument was accepted before.
+    pub fn accepted(&self, index: cl_uint) -> Option<Accepted> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(index as usize).copied().flatten()
+    }
+
+    /// Notes how the argument was accepted.
+    pub fn accept(&self, index: cl_uint, accepted: Accepted) {
+        let index = index as usize;
+        if index >= Self::MAX {
+            return;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() <= index {
+            all.resize(index + 1, None);
+        }
+        all[index] = Some(accepted);
+    }
+}
+
+/// Details of a context with this list of properties.
+///
+/// # Safety
+/// `properties` is null or names a list of pairs that ends with a 0.
+pub unsafe fn context(properties: *const cl_context_properties) -> Details {
+    // SAFETY: the caller's.
+    Details::Context(unsafe { zero_terminated(properties) })
+}
+
+/// Details of a command queue on `device`.
+pub fn queue(device: &Object, properties: cl_command_queue_properties) -> Details {
+    Details::Queue(QueueDetails {
+        device: device.number().0,
+        properties,
+        list: Vec::new(),
+        size: None,
+    })
+}
+
+/// Details of a command queue on `device`, made from a list of properties.
+///
+/// # Safety
+/// `properties` is null or names a list of pairs that ends with a 0.
+pub unsafe fn queue_list(device: &Object, properties: *const cl_queue_properties) -> Details {
+    // SAFETY: the caller's.
+    let list = unsafe { zero_terminated(properties) };
+    let of = |key: u64| list.chunks_exact(2).find(|p| p[0] == key).map(|p| p[1]);
+    Details::Queue(QueueDetails {
+        device: device.number().0,
+        properties: of(u64::from(CL_QUEUE_PROPERTIES)).unwrap_or(0),
+        size: of(u64::from(CL_QUEUE_SIZE)).map(|size| size as cl_uint),
+        list,
+    })
+}
+
+/// Details of a buffer.
+pub fn buffer(flags: cl_mem_flags, size: usize, host_ptr: *mut c_void) -> Details {
+    Details::Memory(Memory::new(flags, size, host_ptr as usize))
+}
+
+/// Details of a part of `buffer`.
+///
+/// # Safety
+/// `buffer_create_info` is null or names a `cl_buffer_region`.
+pub unsafe fn sub_buffer(
+    buffer: &Object,
+    flags: cl_mem_flags,
+    buffer_create_info: *const c_void,
+) -> Details {
+    // SAFETY: the caller's.
+    let region = unsafe { buffer_create_info.cast::<cl_buffer_region>().as_ref() };
+    match (buffer.details(), region) {
+        (Details::Memory(whole), Some(region)) => {
+            Details::Memory(whole.part(flags, region.origin, region.size))
+        }
+        _ => Details::None,
+    }
+}
+
+/// A list of pairs with its final 0; empty if null. Bounded, so that a list
+/// without an end is not read for ever.
+///
+/// # Safety
+/// `list` is null or names such a list.
+unsafe fn zero_terminated<T: Copy + Default + PartialEq>(list: *const T) -> Vec<T> {
+    const PAIRS_MAX: usize = 64;
+    let mut all = Vec::new();
+    if list.is_null() {
+        return all;
+    }
+    for pair in 0..PAIRS_MAX {
+        // SAFETY: no 0 came before this key.
+        let key = unsafe { *list.add(2 * pair) };
+        all.push(key);
+        if key == T::default() {
+            break;
+        }
+        // SAFETY: a key that is not 0 has a value.
+        all.push(unsafe { *list.add(2 * pair + 1) });
+    }
+    all
+}
+
+/// Details of an event that the program sets itself.
+pub fn user_event() -> Details {
+    Details::Event(OnceLock::new())
+}

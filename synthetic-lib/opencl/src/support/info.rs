@@ -1,0 +1,195 @@
+//! Size-and-data queries.
+
+use super::extensions;
+use super::objects::found;
+use super::{CallResult, write};
+use crate::generated::types::*;
+use gil_wire::call::{Handle, InfoType, InfoValue, OutData};
+use gil_wire::generated::opencl::Kind;
+use std::ffi::c_void;
+
+/// What the program gave for the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Bytes of room.
+    pub size: usize,
+    /// The room, or null.
+    pub value: *mut c_void,
+    /// Where the size of the value goes, or null.
+    pub size_ret: *mut usize,
+}
+
+impl Room {
+    /// Tells the size of the value.
+    ///
+    /// # Errors
+    /// `CL_INVALID_VALUE` if there is room and it is too small.
+    ///
+    /// # Safety
+    /// `size_ret` is null or names room for a size.
+    pub(super) unsafe fn announce(&self, size: usize) -> CallResult<()> {
+        if !self.value.is_null() && self.size < size {
+            return Err(CL_INVALID_VALUE);
+        }
+        // SAFETY: the caller's.
+        unsafe { write(self.size_ret, size) };
+        Ok(())
+    }
+}
+
+/// Answers with these bytes.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` if there is room and it is too small.
+///
+/// # Safety
+/// The room is what it says.
+pub unsafe fn answer(room: &Room, bytes: &[u8]) -> CallResult<()> {
+    // SAFETY: the caller's; the room was compared with the length.
+    unsafe {
+        room.announce(bytes.len())?;
+        super::write_data(&OutData::Inline(bytes), room.value, room.size);
+    }
+    Ok(())
+}
+
+/// Answers with what the board said, in the guest's own layout.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` if there is room and it is too small;
+/// `CL_OUT_OF_RESOURCES` if the board said something else than was asked.
+///
+/// # Safety
+/// The room is what it says.
+pub unsafe fn answer_info(
+    room: &Room,
+    kind: InfoType<Kind>,
+    size: u64,
+    value: &InfoValue<'_>,
+) -> CallResult<()> {
+    // SAFETY: the caller's.
+    unsafe {
+        match (kind, value) {
+            (InfoType::Bytes, InfoValue::Bytes(data)) => answer_bytes(room, size, data),
+            (InfoType::Bytes, InfoValue::None) => answer_bytes(room, size, &OutData::None),
+            (InfoType::Sizes, InfoValue::Sizes(sizes)) => answer(room, &size_bytes(sizes)),
+            (InfoType::Handles(kind), InfoValue::Handles(handles)) => {
+                answer(room, &handle_bytes(kind, handles))
+            }
+            (InfoType::Extensions(kind), InfoValue::Bytes(OutData::Inline(bytes))) => {
+                answer(room, &extensions::shown(kind, bytes))
+            }
+            (InfoType::ExtensionVersions(kind), InfoValue::Bytes(OutData::Inline(bytes))) => {
+                answer(room, &extensions::shown_versions(kind, bytes))
+            }
+            _ => Err(CL_OUT_OF_RESOURCES),
+        }
+    }
+}
+
+/// # Safety
+/// The room is what it says.
+unsafe fn answer_bytes(room: &Room, size: u64, data: &OutData<'_>) -> CallResult<()> {
+    let size = usize::try_from(size).map_err(|_| CL_OUT_OF_RESOURCES)?;
+    let came = match data {
+        OutData::None => size == 0,
+        OutData::Inline(bytes) => bytes.len() == size,
+        OutData::Region => true,
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        room.announce(size)?;
+        if !room.value.is_null() && !came {
+            return Err(CL_OUT_OF_RESOURCES);
+        }
+        super::write_data(data, room.value, room.size);
+    }
+    Ok(())
+}
+
+fn size_bytes(sizes: &[u64]) -> Vec<u8> {
+    let bytes = |size: &u64| (*size as usize).to_ne_bytes();
+    sizes.iter().flat_map(bytes).collect()
+}
+
+fn handle_bytes(kind: Kind, handles: &[Handle]) -> Vec<u8> {
+    let bytes = |handle: &Handle| (found::<c_void>(kind, *handle) as usize).to_ne_bytes();
+    handles.iter().flat_map(bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a query with room for `room` bytes gets: its result, the size it
+    /// was told, and what its room holds.
+    fn ask(
+        room: Option<usize>,
+        kind: InfoType<Kind>,
+        size: u64,
+        value: &InfoValue<'_>,
+    ) -> (CallResult<()>, usize, Vec<u8>) {
+        let mut memory = vec![0xee; room.unwrap_or(0)];
+        let mut told = 999;
+        let place = room.map_or(std::ptr::null_mut(), |_| memory.as_mut_ptr().cast());
+        let room = Room {
+            size: memory.len(),
+            value: place,
+            size_ret: &mut told,
+        };
+        // SAFETY: the room is that of `memory`.
+        let result = unsafe { answer_info(&room, kind, size, value) };
+        (result, told, memory)
+    }
+
+    #[test]
+    fn size_and_data_follow_the_rules() {
+        let value = InfoValue::Bytes(OutData::Inline(b"four"));
+        let bytes = InfoType::Bytes;
+        assert_eq!(ask(None, bytes, 4, &InfoValue::None), (Ok(()), 4, vec![]));
+        assert_eq!(
+            ask(Some(4), bytes, 4, &value),
+            (Ok(()), 4, b"four".to_vec())
+        );
+        let larger = (Ok(()), 4, b"four\xee\xee".to_vec());
+        assert_eq!(ask(Some(6), bytes, 4, &value), larger);
+        let small = (Err(CL_INVALID_VALUE), 999, vec![0xee; 3]);
+        assert_eq!(ask(Some(3), bytes, 4, &InfoValue::None), small);
+    }
+
+    #[test]
+    fn sizes_have_the_guests_width() {
+        let value = InfoValue::Sizes(vec![1, 2, 3]);
+        let (result, told, memory) = ask(Some(64), InfoType::Sizes, 0, &value);
+        assert_eq!((result, told), (Ok(()), 3 * size_of::<usize>()));
+        let second = &memory[size_of::<usize>()..2 * size_of::<usize>()];
+        assert_eq!(second, 2usize.to_ne_bytes());
+    }
+
+    #[test]
+    fn objects_that_the_board_found_have_one_handle_each() {
+        let number = Handle(Handle::BOARD | 77);
+        let value = InfoValue::Handles(vec![number, number]);
+        let kind = InfoType::Handles(Kind::Device);
+        let (result, told, memory) = ask(Some(64), kind, 0, &value);
+        assert_eq!((result, told), (Ok(()), 2 * size_of::<usize>()));
+        let (first, rest) = memory.split_at(size_of::<usize>());
+        assert_eq!(first, &rest[..size_of::<usize>()]);
+        let address = usize::from_ne_bytes(first.try_into().unwrap());
+        let device: cl_device_id = std::ptr::without_provenance_mut(address);
+        assert_eq!(
+            super::super::find(Kind::Device, device).unwrap().number(),
+            number
+        );
+        assert!(super::super::find(Kind::Platform, device).is_err());
+    }
+
+    #[test]
+    fn what_was_not_asked_is_an_error() {
+        let value = InfoValue::Sizes(vec![1]);
+        let odd = (Err(CL_OUT_OF_RESOURCES), 999, vec![0xee; 8]);
+        assert_eq!(ask(Some(8), InfoType::Bytes, 8, &value), odd);
+        let short = InfoValue::Bytes(OutData::Inline(b"four"));
+        assert!(ask(Some(8), InfoType::Bytes, 8, &short).0.is_err());
+    }
+}

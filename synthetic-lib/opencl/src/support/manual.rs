@@ -1,0 +1,295 @@
+//! Entry points written by hand.
+
+use super::border::{CallResult, check, decode, returned};
+use super::details::{Accepted, Arguments, Details};
+use super::info::Room;
+use super::map::{self, Asked};
+use super::objects::{Object, find, find_any};
+use super::request::Request;
+use crate::generated::exports;
+use crate::generated::manual::Manual;
+use crate::generated::types::*;
+use gil_wire::call::{InData, InfoValue, OutRoom};
+use gil_wire::envelope::Class;
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::ffi::{CStr, c_char, c_void};
+
+/// The guest's side of what is not generated.
+#[derive(Clone, Copy, Debug)]
+pub struct Guest;
+
+impl Manual for Guest {
+    unsafe fn clSetKernelArg(
+        entry: u64,
+        kernel: cl_kernel,
+        arg_index: cl_uint,
+        arg_size: usize,
+        arg_value: *const c_void,
+    ) -> cl_int {
+        returned(|| {
+            let kernel = find(Kind::Kernel, kernel)?;
+            // SAFETY: the caller's.
+            let argument = unsafe { KernelArgument::new(arg_size, arg_value) }?;
+            argument.set(entry, &kernel, arg_index)
+        })
+    }
+
+    unsafe fn clEnqueueMapBuffer(
+        entry: u64,
+        command_queue: cl_command_queue,
+        buffer: cl_mem,
+        blocking_map: cl_bool,
+        map_flags: cl_map_flags,
+        offset: usize,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+        errcode_ret: *mut cl_int,
+    ) -> *mut c_void {
+        let asked = Asked {
+            blocking: blocking_map != CL_FALSE,
+            flags: map_flags,
+            offset,
+            size,
+        };
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        unsafe {
+            map::map(
+                entry,
+                command_queue,
+                buffer,
+                &asked,
+                waits,
+                event,
+                errcode_ret,
+            )
+        }
+    }
+
+    unsafe fn clEnqueueUnmapMemObject(
+        entry: u64,
+        command_queue: cl_command_queue,
+        memobj: cl_mem,
+        mapped_ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        unsafe { map::unmap(entry, command_queue, memobj, mapped_ptr, waits, event) }
+    }
+
+    unsafe fn clGetExtensionFunctionAddress(_entry: u64, func_name: *const c_char) -> *mut c_void {
+        // SAFETY: the caller's.
+        unsafe { extension_function(func_name) }
+    }
+
+    unsafe fn clGetExtensionFunctionAddressForPlatform(
+        _entry: u64,
+        platform: cl_platform_id,
+        func_name: *const c_char,
+    ) -> *mut c_void {
+        match find(Kind::Platform, platform) {
+            // SAFETY: the caller's.
+            Ok(_) => unsafe { extension_function(func_name) },
+            Err(_) => std::ptr::null_mut(),
+        }
+    }
+
+    unsafe fn clGetProgramInfo_CL_PROGRAM_BINARIES(
+        entry: u64,
+        program: &Object,
+        room: &Room,
+    ) -> CallResult<()> {
+        let sizes = binary_sizes(entry, program)?;
+        let bytes = sizes.len() * size_of::<*mut c_void>();
+        // SAFETY: the caller's; the room was compared with the length.
+        unsafe {
+            room.announce(bytes)?;
+            if room.value.is_null() {
+                return Ok(());
+            }
+            let places = std::slice::from_raw_parts(room.value.cast(), sizes.len());
+            for (n, (place, size)) in places.iter().zip(sizes).enumerate() {
+                binary(entry, program, n as u32, *place, size)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The address of a function that an extension adds; those of OpenCL itself are
+/// not asked for in this way.
+///
+/// # Safety
+/// `name` is null or a string with a NUL.
+unsafe fn extension_function(name: *const c_char) -> *mut c_void {
+    if name.is_null() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the caller's.
+    let name = unsafe { CStr::from_ptr(name) };
+    let suffix = name.to_bytes().last_chunk::<2>();
+    match suffix.is_some_and(|two| two.iter().all(u8::is_ascii_uppercase)) {
+        true => exports::find(name),
+        false => std::ptr::null_mut(),
+    }
+}
+
+fn binary_sizes(entry: u64, program: &Object) -> CallResult<Vec<u64>> {
+    let args = wire::ClGetProgramInfoArgs {
+        program: program.number(),
+        param_name: CL_PROGRAM_BINARY_SIZES,
+        param_value: OutRoom::Null,
+    };
+    let request = Request::new(wire::CL_GET_PROGRAM_INFO, Class::Query, entry);
+    request.forward(&args, |reply| {
+        let reply: wire::ClGetProgramInfoReply<'_> = decode(reply)?;
+        check(reply.result)?;
+        match reply.value {
+            InfoValue::Sizes(sizes) => Ok(sizes),
+            _ => Err(CL_OUT_OF_RESOURCES),
+        }
+    })
+}
+
+/// # Safety
+/// `place` is null or names room for `size` bytes.
+unsafe fn binary(
+    entry: u64,
+    program: &Object,
+    index: u32,
+    place: *mut c_void,
+    size: u64,
+) -> CallResult<()> {
+    if place.is_null() || size == 0 {
+        return Ok(());
+    }
+    let room = usize::try_from(size).map_err(|_| CL_OUT_OF_HOST_MEMORY)?;
+    let mut request = Request::new(wire::GIL_GET_PROGRAM_BINARY, Class::Query, entry);
+    let args = wire::GilGetProgramBinaryArgs {
+        program: program.number(),
+        index,
+        // SAFETY: the caller's.
+        binary: unsafe { request.output(place, room) },
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GilGetProgramBinaryReply<'_> = decode(reply)?;
+        check(reply.result)?;
+        // SAFETY: the caller's.
+        unsafe { super::write_data(&reply.binary, place, room) };
+        Ok(())
+    })
+}
+
+/// An argument of a kernel as the program gave it. What it is, only the
+/// kernel's signature tells: a pointer-sized value that names a live object is
+/// taken for that object.
+struct KernelArgument {
+    size: usize,
+    value: *const c_void,
+    object: Option<Object>,
+}
+
+impl KernelArgument {
+    /// No device takes larger arguments by value.
+    const SIZE_MAX: usize = 1 << 16;
+    const OBJECTS: [Kind; 3] = [Kind::Mem, Kind::Sampler, Kind::CommandQueue];
+
+    /// # Safety
+    /// `value` is null or names `size` bytes.
+    unsafe fn new(size: usize, value: *const c_void) -> CallResult<Self> {
+        if !value.is_null() && size > Self::SIZE_MAX {
+            return Err(CL_INVALID_ARG_SIZE);
+        }
+        // SAFETY: the caller's.
+        let object = unsafe { Self::word(size, value) }
+            .and_then(|word| find_any(&Self::OBJECTS, word as *const c_void));
+        Ok(Self {
+            size,
+            value,
+            object,
+        })
+    }
+
+    /// The value, if it is as large as a pointer.
+    ///
+    /// # Safety
+    /// `value` is null or names `size` bytes.
+    unsafe fn word(size: usize, value: *const c_void) -> Option<usize> {
+        let is_word = !value.is_null() && size == size_of::<usize>();
+        // SAFETY: the caller's; it need not be aligned.
+        is_word.then(|| unsafe { value.cast::<usize>().read_unaligned() })
+    }
+
+    fn kind(&self) -> Accepted {
+        Accepted {
+            size: self.size,
+            object: self.object.as_ref().map(Object::kind),
+            local: self.value.is_null(),
+        }
+    }
+
+    /// Whether it names no object where the kernel was given one before.
+    fn is_stale(&self, before: Option<Accepted>) -> bool {
+        // SAFETY: as in `new`.
+        let word = unsafe { Self::word(self.size, self.value) };
+        let wanted = before.is_some_and(|before| before.object.is_some());
+        wanted && self.object.is_none() && word.is_some_and(|word| word != 0)
+    }
+
+    /// The first time, the board judges it. What it accepted once cannot fail
+    /// again, and is posted.
+    fn set(&self, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
+        let Details::Kernel(known) = kernel.details() else {
+            return Err(CL_INVALID_KERNEL);
+        };
+        let before = known.accepted(index);
+        if self.is_stale(before) {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
+        if before == Some(self.kind()) {
+            return self.send(Class::Post, entry, kernel, index);
+        }
+        self.send(Class::Sync, entry, kernel, index)?;
+        self.note(known, index);
+        Ok(())
+    }
+
+    fn note(&self, known: &Arguments, index: cl_uint) {
+        known.accept(index, self.kind());
+    }
+
+    fn send(&self, class: Class, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
+        let mut request = Request::new(wire::CL_SET_KERNEL_ARG, class, entry);
+        let arg_value = match (&self.object, self.value.is_null()) {
+            (Some(object), _) => wire::KernelArgument::Handle(object.number()),
+            (None, true) => wire::KernelArgument::Local,
+            // SAFETY: as in `new`.
+            (None, false) => wire::KernelArgument::Bytes(unsafe { self.bytes(&mut request) }),
+        };
+        let args = wire::ClSetKernelArgArgs {
+            kernel: kernel.number(),
+            arg_index: index,
+            arg_size: self.size as u64,
+            arg_value,
+        };
+        if class == Class::Post {
+            return request.post(&args);
+        }
+        request.forward(&args, |reply| {
+            let reply: wire::ClSetKernelArgReply = decode(reply)?;
+            check(reply.result)
+        })
+    }
+
+    /// # Safety
+    /// As in `new`.
+    unsafe fn bytes<'a>(&self, request: &mut Request) -> InData<'a> {
+        // SAFETY: the caller's.
+        unsafe { request.input(self.value, self.size) }
+    }
+}

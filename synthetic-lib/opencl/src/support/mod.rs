@@ -1,0 +1,37 @@
+//! What the generated stubs stand on.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`border`] | results and errors as OpenCL has them; nothing unwinds into C |
+//! | [`request`] | one call being built: memory, events, queue |
+//! | [`objects`] | handles: validity, references, what the board gave |
+//! | [`details`] | what the guest itself keeps of an object |
+//! | [`data`] | arrays, lists and strings in; values out |
+//! | [`info`] | size-and-data queries |
+//! | [`extensions`] | which of the board's extensions are shown |
+//! | [`local`] | queries answered in the guest |
+//! | [`manual`] | entry points written by hand |
+//! | [`map`] | mapped buffers |
+
+pub mod border;
+pub mod data;
+pub mod details;
+pub mod extensions;
+pub mod helpers;
+pub mod info;
+pub mod local;
+pub mod manual;
+pub mod map;
+pub mod objects;
+pub mod request;
+
+pub use border::{CallResult, check, decode, returned, written};
+pub use data::{Word, array, pack_blobs, pack_strings, properties, sizes, write, write_data};
+pub use details::Details;
+pub use info::{Room, answer, answer_info};
+pub use manual::Guest;
+pub use objects::{
+    Object, create, find, find_list, find_optional, found, give_event, new_event, new_number,
+    number, release, retain, wait_list, write_handles,
+};
+pub use request::Request;

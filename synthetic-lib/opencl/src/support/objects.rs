@@ -1,0 +1,325 @@
+//! Handles: what the program holds, what the board gave, and what dies when.
+
+use super::details::Details;
+use super::request::Request;
+use super::{CallResult, write};
+use crate::generated::dispatch::DISPATCH;
+use crate::generated::types::*;
+use gil_guest::registry::{self, New, Registry, Released, Tag};
+use gil_wire::call::{Handle, NewEvent};
+use gil_wire::envelope::{Class, Queue};
+use gil_wire::generated::opencl::Kind;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Longest list of objects that a call takes.
+const LIST_MAX: cl_uint = 4096;
+
+/// What is kept of every object.
+#[derive(Debug)]
+pub struct Kept {
+    kind: Kind,
+    details: Details,
+}
+
+static REGISTRY: Registry<Kept> = Registry::new();
+
+/// A live object of the program's, checked.
+#[derive(Clone, Debug)]
+pub struct Object(Arc<registry::Object<Kept>>);
+
+impl Object {
+    /// Its number on the wire.
+    pub fn number(&self) -> Handle {
+        self.0.number()
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.0.data.kind
+    }
+
+    /// What the guest keeps of it.
+    pub fn details(&self) -> &Details {
+        &self.0.data.details
+    }
+
+    /// The program's references to it.
+    pub fn references(&self) -> cl_uint {
+        self.0.references()
+    }
+
+    /// What it was made from.
+    pub fn parent(&self) -> Option<Self> {
+        self.0.parents().first().cloned().map(Self)
+    }
+
+    /// The context it belongs to.
+    pub fn context(&self) -> Option<Self> {
+        let mut object = self.clone();
+        while object.kind() != Kind::Context {
+            object = object.parent()?;
+        }
+        Some(object)
+    }
+
+    /// A command queue as the timeline knows it.
+    pub fn queue(&self) -> Queue {
+        let id = self.number().0;
+        match self.details() {
+            Details::Queue(details) => details.queue(id),
+            // No other kind is asked; a queue of its own disturbs none.
+            _ => Queue {
+                id,
+                in_order: true,
+                device: 0,
+            },
+        }
+    }
+
+    /// The handle that the program knows it by.
+    pub fn address(&self) -> *mut c_void {
+        self.0.address()
+    }
+}
+
+fn tag(kind: Kind) -> Tag {
+    kind as Tag
+}
+
+/// The live object of that kind behind a handle.
+///
+/// # Errors
+/// The kind's code for an invalid handle; that of a lost device in a forked
+/// child.
+pub fn find<T>(kind: Kind, object: *mut T) -> CallResult<Object> {
+    refuse_forked()?;
+    let found = REGISTRY.get(tag(kind), object.cast_const().cast());
+    found.map(Object).ok_or(kind.invalid())
+}
+
+fn refuse_forked() -> CallResult<()> {
+    match gil_guest::process::is_forked() {
+        false => Ok(()),
+        true => Err(super::border::forked()),
+    }
+}
+
+/// As [`find`], where null is allowed.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_optional<T>(kind: Kind, object: *mut T) -> CallResult<Option<Object>> {
+    match object.is_null() {
+        true => Ok(None),
+        false => find(kind, object).map(Some),
+    }
+}
+
+/// The live object behind a handle that may be of any of these kinds.
+pub(super) fn find_any(kinds: &[Kind], object: *const c_void) -> Option<Object> {
+    let object = REGISTRY.get_any(object).map(Object)?;
+    kinds.contains(&object.kind()).then_some(object)
+}
+
+/// The numbers of a list of objects. Events must be of one context.
+///
+/// # Errors
+/// The kind's code for an invalid handle, `CL_INVALID_CONTEXT` for events of
+/// several contexts, `CL_OUT_OF_HOST_MEMORY` for a list without bounds.
+///
+/// # Safety
+/// `list` is null or names `count` handles.
+pub unsafe fn find_list<T>(
+    kind: Kind,
+    count: cl_uint,
+    list: *const *mut T,
+) -> CallResult<Option<Vec<Handle>>> {
+    if list.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's.
+    let objects = unsafe { checked(kind, count, list) }?;
+    if kind == Kind::Event && !of_one_context(&objects) {
+        return Err(CL_INVALID_CONTEXT);
+    }
+    Ok(Some(objects.iter().map(Object::number).collect()))
+}
+
+/// # Safety
+/// `list` names `count` handles.
+unsafe fn checked<T>(kind: Kind, count: cl_uint, list: *const *mut T) -> CallResult<Vec<Object>> {
+    if count > LIST_MAX {
+        return Err(CL_OUT_OF_HOST_MEMORY);
+    }
+    // SAFETY: the caller's.
+    let handle = |n: cl_uint| unsafe { *list.add(n as usize) };
+    (0..count).map(|n| find(kind, handle(n))).collect()
+}
+
+fn of_one_context(objects: &[Object]) -> bool {
+    let context = |object: &Object| object.context().map(|context| context.number());
+    objects
+        .windows(2)
+        .all(|two| context(&two[0]) == context(&two[1]))
+}
+
+/// The numbers of an enqueue's wait list.
+///
+/// # Errors
+/// `CL_INVALID_EVENT_WAIT_LIST` if count and list do not agree or an event is
+/// none; that of a lost device in a forked child.
+///
+/// # Safety
+/// `list` is null or names `count` handles.
+pub unsafe fn wait_list(count: cl_uint, list: *const cl_event) -> CallResult<Vec<Handle>> {
+    if (count == 0) != list.is_null() {
+        return Err(CL_INVALID_EVENT_WAIT_LIST);
+    }
+    // SAFETY: the caller's.
+    let events = unsafe { checked(Kind::Event, count, list) };
+    match events {
+        Ok(events) => Ok(events.iter().map(Object::number).collect()),
+        Err(CL_INVALID_EVENT) => Err(CL_INVALID_EVENT_WAIT_LIST),
+        Err(other) => Err(other),
+    }
+}
+
+/// The number of an object, or null.
+pub fn number(object: &Option<Object>) -> Handle {
+    object.as_ref().map_or(Handle::NULL, Object::number)
+}
+
+/// One more reference.
+///
+/// # Errors
+/// The kind's code for an invalid handle.
+pub fn retain<T>(kind: Kind, object: *mut T) -> CallResult<()> {
+    let object = find(kind, object)?;
+    match object.0.retain() {
+        true => Ok(()),
+        false => Err(kind.invalid()),
+    }
+}
+
+/// One reference less. What dies is told to the board, each object before what
+/// it was made from.
+///
+/// # Errors
+/// The kind's code for an invalid handle, or what went wrong on the way to the
+/// board.
+pub fn release<T>(kind: Kind, object: *mut T, entry: u64) -> CallResult<()> {
+    let object = find(kind, object)?;
+    match REGISTRY.release(&object.0) {
+        Released::Invalid => Err(kind.invalid()),
+        Released::Kept => Ok(()),
+        Released::Died(dead) => {
+            // Every one is told, whatever became of the first.
+            let tell = |object| tell_board(&Object(object), entry);
+            let told: Vec<_> = dead.into_iter().map(tell).collect();
+            told.into_iter().collect()
+        }
+    }
+}
+
+fn tell_board(dead: &Object, entry: u64) -> CallResult<()> {
+    let Some(op) = dead.kind().release() else {
+        return Ok(());
+    };
+    let mut request = Request::new(op, Class::Post, entry);
+    if dead.kind() == Kind::Event {
+        request.retires(dead.number());
+    }
+    request.post(&dead.number())
+}
+
+/// A new object with one reference, the program's. Null if a parent died
+/// meanwhile.
+pub fn create<T>(kind: Kind, number: Handle, parents: &[&Object], details: Details) -> *mut T {
+    let parents = parents.iter().map(|parent| parent.0.clone()).collect();
+    match REGISTRY.insert(new(kind, number, parents, details)) {
+        Some(object) => object.address().cast(),
+        None => std::ptr::null_mut(),
+    }
+}
+
+fn new(
+    kind: Kind,
+    number: Handle,
+    parents: Vec<Arc<registry::Object<Kept>>>,
+    details: Details,
+) -> New<Kept> {
+    New {
+        dispatch: (&raw const DISPATCH).cast(),
+        tag: tag(kind),
+        number,
+        parents,
+        data: Kept {
+            kind,
+            details: details.or_default(kind),
+        },
+    }
+}
+
+/// The object of a number that the board named. Platforms and devices are made
+/// at first sight; other numbers that nobody made are null.
+pub fn found<T>(kind: Kind, number: Handle) -> *mut T {
+    if let Some(object) = REGISTRY.numbered(tag(kind), number) {
+        return object.address().cast();
+    }
+    if !number.is_boards() || !matches!(kind, Kind::Platform | Kind::Device) {
+        return std::ptr::null_mut();
+    }
+    let object = REGISTRY.intern(number, || new(kind, number, Vec::new(), Details::None));
+    object.address().cast()
+}
+
+/// A number for something new.
+pub fn new_number() -> Handle {
+    gil_guest::client::next_number()
+}
+
+/// The event that an enqueue signals; the program wants it if it gave room.
+pub fn new_event(event: *mut cl_event) -> NewEvent {
+    NewEvent {
+        number: new_number(),
+        kept: !event.is_null(),
+    }
+}
+
+/// Gives the program the event of an enqueue that succeeded, if it wants it.
+///
+/// # Safety
+/// `event` is null or names room for one handle.
+pub unsafe fn give_event(event: *mut cl_event, number: NewEvent, queue: &Object) {
+    if number.kept {
+        let made = create(Kind::Event, number.number, &[queue], Details::None);
+        // SAFETY: the caller's.
+        unsafe { write(event, made) };
+    }
+}
+
+/// Writes the objects of these numbers, as far as there is room: what the board
+/// found if `parents` is none, new ones otherwise.
+///
+/// # Safety
+/// `to` is null or names room for `room` handles.
+pub unsafe fn write_handles<T>(
+    kind: Kind,
+    to: *mut *mut T,
+    room: usize,
+    handles: &[Handle],
+    parents: Option<&[&Object]>,
+) {
+    if to.is_null() {
+        return;
+    }
+    for (n, number) in handles.iter().take(room).enumerate() {
+        let object = match parents {
+            None => found(kind, *number),
+            Some(parents) => create(kind, *number, parents, Details::None),
+        };
+        // SAFETY: the caller's; `n` is below `room`.
+        unsafe { to.add(n).write(object) };
+    }
+}

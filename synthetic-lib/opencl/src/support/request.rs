@@ -1,0 +1,288 @@
+//! One call being built.
+
+use super::border::{CallResult, code};
+use crate::generated::types::*;
+use gil_guest::{Call, Region};
+use gil_wire::Op;
+use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
+use gil_wire::envelope::{Class, Engine, Observation, Queue};
+use gil_wire::generated::opencl::Kind;
+use gil_wire::message::Direction;
+use serde::Serialize;
+use std::ffi::{CStr, c_char, c_void};
+
+/// Bytes of all data that goes inside a request; the rest goes by region. As
+/// many come back inside a reply.
+const INLINE_TOTAL: usize = 4096;
+/// Room for an extension list, which is read whole whatever the program asks.
+const EXTENSIONS_ROOM: u32 = 7000;
+
+/// One call being built.
+#[derive(Debug)]
+pub struct Request {
+    op: Op,
+    class: Class,
+    entry: u64,
+    queue: Option<Queue>,
+    engine: Engine,
+    blocking: bool,
+    waits: Vec<u64>,
+    signals: Option<u64>,
+    observable: bool,
+    retires: Option<u64>,
+    regions: Vec<Region>,
+    inline_in: usize,
+    inline_out: usize,
+}
+
+impl Request {
+    /// A call of `op` that the program entered at `entry`.
+    pub fn new(op: Op, class: Class, entry: u64) -> Self {
+        Self {
+            op,
+            class,
+            entry,
+            queue: None,
+            engine: Engine::None,
+            blocking: false,
+            waits: Vec::new(),
+            signals: None,
+            observable: false,
+            retires: None,
+            regions: Vec::new(),
+            inline_in: 0,
+            inline_out: 0,
+        }
+    }
+
+    /// What `ptr` points to, to be read by the board: small data inside the
+    /// request, large data by region.
+    ///
+    /// # Safety
+    /// `ptr` is null or names `len` bytes that stay as they are for `'a`.
+    pub unsafe fn input<'a>(&mut self, ptr: *const c_void, len: usize) -> InData<'a> {
+        if ptr.is_null() {
+            return InData::Null;
+        }
+        if len == 0 {
+            return InData::Inline(&[]);
+        }
+        if fits(&mut self.inline_in, len) {
+            // SAFETY: the caller's; `len` is small.
+            return InData::Inline(unsafe { std::slice::from_raw_parts(ptr.cast(), len) });
+        }
+        InData::Region(self.region(ptr, len, Direction::In))
+    }
+
+    /// A string that ends with a NUL, without it.
+    ///
+    /// # Safety
+    /// `string` is null or names such a string.
+    pub unsafe fn string<'a>(&mut self, string: *const c_char) -> InData<'a> {
+        if string.is_null() {
+            return InData::Null;
+        }
+        // SAFETY: the caller's.
+        unsafe { self.input(string.cast(), CStr::from_ptr(string).count_bytes()) }
+    }
+
+    /// Room at `ptr` that the call fills before it returns.
+    ///
+    /// # Safety
+    /// `ptr` is null or names room for `len` bytes.
+    pub unsafe fn output(&mut self, ptr: *mut c_void, len: usize) -> OutRoom {
+        if ptr.is_null() {
+            OutRoom::Null
+        } else if len == 0 || fits(&mut self.inline_out, len) {
+            OutRoom::Inline(len as u32)
+        } else {
+            OutRoom::Region(self.region(ptr, len, Direction::Out))
+        }
+    }
+
+    /// Room at `ptr` that may be filled after the call returned.
+    ///
+    /// # Safety
+    /// `ptr` is null or names room for `len` bytes, until the operation ended.
+    pub unsafe fn output_region(&mut self, ptr: *mut c_void, len: usize) -> OutRoom {
+        if ptr.is_null() {
+            OutRoom::Null
+        } else if len == 0 {
+            OutRoom::Inline(0)
+        } else {
+            OutRoom::Region(self.region(ptr, len, Direction::Out))
+        }
+    }
+
+    /// Room for a query's value.
+    ///
+    /// # Safety
+    /// `ptr` is null or names room for `len` bytes.
+    pub unsafe fn info_room(
+        &mut self,
+        kind: InfoType<Kind>,
+        ptr: *mut c_void,
+        len: usize,
+    ) -> OutRoom {
+        match kind {
+            // SAFETY: the caller's.
+            InfoType::Bytes => unsafe { self.output(ptr, len) },
+            InfoType::Extensions(_) | InfoType::ExtensionVersions(_) => {
+                OutRoom::Inline(EXTENSIONS_ROOM)
+            }
+            InfoType::Sizes | InfoType::Handles(_) | InfoType::Local => OutRoom::Null,
+        }
+    }
+
+    fn region(&mut self, ptr: *const c_void, len: usize, dir: Direction) -> u32 {
+        self.regions.push(Region::new(ptr, len, dir));
+        (self.regions.len() - 1) as u32
+    }
+
+    /// The queue it works on or waits for, and the engine it occupies.
+    pub fn queue(&mut self, queue: Queue, engine: Engine) {
+        self.queue = Some(queue);
+        self.engine = engine;
+    }
+
+    /// Whether the call returns only when its operation is complete.
+    pub fn blocking(&mut self, blocking: bool) {
+        self.blocking = blocking;
+    }
+
+    /// The events it waits for.
+    pub fn waits(&mut self, events: &[Handle]) {
+        self.waits.extend(events.iter().map(|event| event.0));
+    }
+
+    /// The event it signals, and whether the program holds that.
+    pub fn signals(&mut self, event: Handle, observable: bool) {
+        self.signals = Some(event.0);
+        self.observable = observable;
+    }
+
+    /// An event that nobody will ask for any more.
+    pub fn retires(&mut self, event: Handle) {
+        self.retires = Some(event.0);
+    }
+
+    /// Runs it to its end and gives the encoded reply to `read`.
+    ///
+    /// # Errors
+    /// The API's code for what went wrong on the way, or that of `read`.
+    pub fn forward<A: Serialize, T>(
+        self,
+        args: &A,
+        read: impl FnOnce(&[u8]) -> CallResult<T>,
+    ) -> CallResult<T> {
+        let read = |answered: gil_guest::Answered<'_>| {
+            ended_well(&answered.observed)?;
+            read(answered.result)
+        };
+        gil_guest::client()
+            .and_then(|client| client.forward(&self.call(), args, read))
+            .unwrap_or_else(|error| Err(code(self.op, &error)))
+    }
+
+    /// Hands it over with the next call that needs an answer, in order.
+    ///
+    /// # Errors
+    /// The API's code for what went wrong on the way.
+    pub fn post<A: Serialize>(self, args: &A) -> CallResult<()> {
+        gil_guest::client()
+            .and_then(|client| client.post(&self.call(), args))
+            .map_err(|error| code(self.op, &error))
+    }
+
+    /// Waits for its events, or for all of its queue so far.
+    ///
+    /// # Errors
+    /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` if an event ended badly,
+    /// or the API's code for what went wrong on the way.
+    pub fn wait(self) -> CallResult<()> {
+        let observed = gil_guest::client().and_then(|client| match self.queue {
+            Some(queue) => client
+                .observe_queue(self.op, self.entry, queue)
+                .map(|()| Vec::new()),
+            None => client.observe(self.op, self.entry, &self.waits),
+        });
+        ended_well(&observed.map_err(|error| code(self.op, &error))?)
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call {
+            op: self.op,
+            class: self.class,
+            entry: self.entry,
+            queue: self.queue,
+            engine: self.engine,
+            blocking: self.blocking,
+            waits: &self.waits,
+            signals: self.signals,
+            observable: self.observable,
+            retires: self.retires,
+            regions: &self.regions,
+        }
+    }
+}
+
+/// Whether `len` more bytes go inside; counts them if so.
+fn fits(total: &mut usize, len: usize) -> bool {
+    let fits = len <= INLINE_MAX && *total + len <= INLINE_TOTAL;
+    *total += if fits { len } else { 0 };
+    fits
+}
+
+fn ended_well(observed: &[Observation]) -> CallResult<()> {
+    match observed.iter().any(|event| event.status < 0) {
+        true => Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request::new(Op::new(1, 1), Class::Query, 0)
+    }
+
+    #[test]
+    fn small_data_goes_inside_and_large_data_by_region() {
+        let bytes = [7u8; 2000];
+        let mut request = request();
+        // SAFETY: every length is within `bytes`.
+        let mut input = |len| unsafe { request.input(bytes.as_ptr().cast(), len) };
+        assert_eq!(input(0), InData::Inline(&[]));
+        assert_eq!(input(3), InData::Inline(&[7; 3]));
+        assert_eq!(input(1025), InData::Region(0));
+        for _ in 0..3 {
+            assert_eq!(input(1024), InData::Inline(&bytes[..1024]));
+        }
+        assert_eq!(input(1024), InData::Region(1), "the request would be full");
+        // SAFETY: null is allowed.
+        let null = unsafe { request.input(std::ptr::null(), 5) };
+        assert_eq!(null, InData::Null);
+        let lengths: Vec<_> = request.regions.iter().map(|r| (r.len, r.dir)).collect();
+        assert_eq!(lengths, [(1025, 1), (1024, 1)]);
+    }
+
+    #[test]
+    fn room_for_later_is_a_region() {
+        let mut room = [0u8; 16];
+        let mut request = request();
+        let ptr: *mut c_void = room.as_mut_ptr().cast();
+        // SAFETY: every length is within `room`.
+        unsafe {
+            assert_eq!(request.output(ptr, 16), OutRoom::Inline(16));
+            assert_eq!(request.output_region(ptr, 16), OutRoom::Region(0));
+            assert_eq!(request.output_region(ptr, 0), OutRoom::Inline(0));
+            assert_eq!(
+                request.output_region(std::ptr::null_mut(), 16),
+                OutRoom::Null
+            );
+            assert_eq!(request.string(c"abc".as_ptr()), InData::Inline(b"abc"));
+        }
+    }
+}
