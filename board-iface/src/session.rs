@@ -83,6 +83,7 @@ pub fn serve(
         options,
         budget: Budget::new(options.memory),
         session: None,
+        lost: false,
     };
     let result = server.run();
     if let Err(error) = &result {
@@ -97,6 +98,7 @@ struct Server<'b> {
     options: SessionOptions,
     budget: Budget,
     session: Option<Box<dyn Session>>,
+    lost: bool,
 }
 
 /// The fields of [`Request::Call`].
@@ -183,14 +185,22 @@ impl Server<'_> {
             Ok(regions) => self.run_call(&head, regions),
             Err(error) => Outcome::refused(error),
         };
-        let failure = || String::from_utf8_lossy(&outcome.result);
-        if outcome.status != CallStatus::Ran {
-            tracing::warn!(op = %head.op, seq = head.seq, status = ?outcome.status, "{}", failure());
-        }
+        self.log(&head, &outcome);
         if head.answer {
             self.answer(head.seq, &outcome, began)?;
         }
         Ok(())
+    }
+
+    fn log(&mut self, head: &CallHead<'_>, outcome: &Outcome) {
+        let reason = || String::from_utf8_lossy(&outcome.result);
+        match outcome.status {
+            CallStatus::Ran => {}
+            // Every call after the first that was lost is, too.
+            CallStatus::Lost if self.lost => {}
+            status => tracing::warn!(op = %head.op, seq = head.seq, ?status, "{}", reason()),
+        }
+        self.lost |= outcome.status == CallStatus::Lost;
     }
 
     fn run_call(&mut self, head: &CallHead<'_>, regions: Vec<Region>) -> Outcome {

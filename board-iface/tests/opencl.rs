@@ -17,6 +17,7 @@ const CL_DEVICE_PLATFORM: u32 = 0x1031;
 const CL_PROGRAM_BUILD_OPTIONS: u32 = 0x1182;
 const CL_INVALID_MEM_OBJECT: i32 = -38;
 const CL_INVALID_ARG_SIZE: i32 = -51;
+const CL_INVALID_KERNEL_ARGS: i32 = -52;
 const CL_INVALID_OPERATION: i32 = -59;
 const CL_BUILD_PROGRAM_FAILURE: i32 = -11;
 
@@ -289,6 +290,23 @@ fn requests_that_name_what_is_not_there_are_refused() {
 }
 
 #[test]
+fn an_enqueue_that_fails_is_reported_as_ended() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let built = program.program("kernel void k(global int *p) { *p = 1; }");
+    assert_eq!(program.build(built, ""), 0);
+    let kernel = program.kernel(built, "k");
+    let run = program.run(queue, kernel, 1, &[]);
+    assert_eq!(run.result, CL_INVALID_KERNEL_ARGS);
+    let [(report, _)] = &run.done.reports[..] else {
+        panic!("{:?}", run.done);
+    };
+    assert_eq!((report.seq, report.status), (run.done.seq, run.result));
+    assert_eq!(report.duration_ns, 0);
+}
+
+#[test]
 fn setting_an_event_twice_is_the_apis_error() {
     let Some(agent) = agent(&[]) else { return };
     let mut program = Program::start(&agent.address);
@@ -301,6 +319,8 @@ fn setting_an_event_twice_is_the_apis_error() {
     let reply: wire::ClSetUserEventStatusReply =
         program.call(wire::CL_SET_USER_EVENT_STATUS, &args);
     assert_eq!(reply.result, CL_INVALID_OPERATION);
+    let again = program.raw(wire::CL_SET_USER_EVENT_STATUS, &args, &[], &[]);
+    assert!(again.reports.is_empty(), "it was not set now");
 }
 
 #[test]

@@ -94,7 +94,8 @@ pub struct Report {
     /// 0, or the API's negative error code.
     pub status: i32,
     /// Bytes of each of the call's out regions, in order, that follow in the
-    /// payload. Empty for an operation without output.
+    /// payload. Empty for an operation without output, and in the answer to
+    /// its own call, whose `out` has them.
     pub out: Vec<u64>,
 }
 

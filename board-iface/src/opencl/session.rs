@@ -207,6 +207,9 @@ impl Session {
         order: Order,
     ) -> Result<(), Refusal> {
         if op.result != CL_SUCCESS {
+            // Nothing was enqueued. The host put the call on its timeline and
+            // learns here that nothing will come of it.
+            call.report_own(op.result);
             return Ok(());
         }
         let Some(event) = NonNull::new(op.event.cast::<c_void>()) else {
