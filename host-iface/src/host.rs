@@ -10,14 +10,13 @@ use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
 use crate::recorder::{Recorder, RecorderError};
 use crate::report::Report;
-use crate::session::{Context, Session};
+use crate::session::{Context, Served, Session};
 use crate::stats::Stats;
 use gil_wire::envelope;
 use gil_wire::monitor::Event;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Most sessions at a time: more processes than use a GPU at once, and a bound
 /// for a guest that opens without end.
@@ -153,37 +152,38 @@ impl State {
             let text = "a doorbell rang before the simulator said where its RAM is";
             return self.events.warn(text.into());
         };
-        let waited = self.serve(&*memory, gpa, instructions);
+        let served = self.serve(&*memory, gpa, instructions);
         self.memory = Some(memory);
-        self.stats.leave(waited);
+        self.stats.leave(served.waited, served.op);
     }
 
-    /// Serves a doorbell; the time spent waiting for the board.
-    fn serve(&mut self, memory: &dyn GuestMemory, gpa: u64, instructions: Option<u64>) -> Duration {
+    fn serve(&mut self, memory: &dyn GuestMemory, gpa: u64, instructions: Option<u64>) -> Served {
         let header = match mailbox::header(memory, gpa) {
             Ok(header) => header,
             Err(error) => {
                 self.refuse(memory, gpa, &error);
-                return Duration::ZERO;
+                return Served::default();
             }
         };
         if !std::mem::replace(&mut self.seen_driver, true) {
             let now_ns = header.now_ns;
             self.events.tell(Event::Driver { now_ns });
         }
-        let (answer, waited) = match self.dispatch(memory, gpa, &header, instructions) {
+        let (answer, served) = match self.dispatch(memory, gpa, &header, instructions) {
             Ok(answered) => answered,
             Err(error) => {
                 self.refuse(memory, gpa, &error);
-                return Duration::ZERO;
+                return Served::default();
             }
         };
         let (now_ns, deadline_ns) = (header.now_ns, answer.deadline_ns);
         self.prediction.answered(now_ns, deadline_ns, answer.wait);
+        let wait_ns = &mut self.stats.report.simulated.wait_ns;
+        *wait_ns = wait_ns.saturating_add(deadline_ns.saturating_sub(now_ns));
         if let Err(error) = mailbox::answer(memory, gpa, &header, &answer) {
             self.events.warn(error.to_string());
         }
-        waited
+        served
     }
 
     fn refuse(&mut self, memory: &dyn GuestMemory, gpa: u64, error: &MailboxError) {
@@ -201,9 +201,9 @@ impl State {
         gpa: u64,
         header: &Header,
         instructions: Option<u64>,
-    ) -> Result<(Answer, Duration), MailboxError> {
+    ) -> Result<(Answer, Served), MailboxError> {
         if header.kind == kind::OPEN {
-            return self.open(header).map(|answer| (answer, Duration::ZERO));
+            return self.open(header).map(|answer| (answer, Served::default()));
         }
         if !self.sessions.contains_key(&header.session) {
             return Err(unknown_session(header));
@@ -215,7 +215,7 @@ impl State {
         if let Some(submission) = &submission
             && let Some(answer) = self.control(header, submission, instructions)
         {
-            return Ok((answer, Duration::ZERO));
+            return Ok((answer, Served::default()));
         }
         Ok(self.with_session(memory, header, submission.as_ref()))
     }
@@ -266,14 +266,14 @@ impl State {
         memory: &dyn GuestMemory,
         header: &Header,
         submission: Option<&Submission>,
-    ) -> (Answer, Duration) {
+    ) -> (Answer, Served) {
         let mut context = Context {
             memory,
             board: &self.board,
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
-            waited: Duration::ZERO,
+            served: Served::default(),
         };
         let mut answer = Answer::status(Status::Ok);
         match (self.sessions.remove(&header.session), submission) {
@@ -288,7 +288,7 @@ impl State {
             (Some(session), None) => session.close(&mut context),
             (None, _) => answer = Answer::status(Status::BadMailbox),
         }
-        (answer, context.waited)
+        (answer, context.served)
     }
 
     fn finish(&mut self) -> Report {
@@ -326,7 +326,7 @@ impl State {
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,
-                waited: Duration::ZERO,
+                served: Served::default(),
             });
         }
         self.memory = Some(memory);

@@ -11,7 +11,9 @@
 //! ```
 //!
 //! A wait ends at its deadline, when the CPU leaves its last idling before the
-//! next doorbell. What a program sleeps by itself is not predicted.
+//! next doorbell. What a program sleeps by itself is not predicted. A doorbell
+//! rings a few instructions after the driver read the clock: after each wait
+//! those count twice, some tens of nanoseconds.
 
 use crate::layout::WaitKind;
 use crate::report::Guest;

@@ -35,8 +35,17 @@ pub struct Context<'a> {
     pub trace: &'a mut Option<Recorder>,
     /// Who is told.
     pub events: &'a mut Events,
+    /// What the doorbell took.
+    pub served: Served,
+}
+
+/// What a doorbell took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Served {
     /// Time spent waiting for the board.
     pub waited: Duration,
+    /// The call that had it ring.
+    pub op: Option<Op>,
 }
 
 impl Context<'_> {
@@ -194,6 +203,7 @@ impl Session {
             return Err(Refusal::Lost);
         }
         let (main, posts) = calls.split_last().expect("parse gives at least one");
+        context.served.op = Some(main.envelope.op);
         self.look_first(main, &calls)?;
         self.executed.insert(header.seq);
         for post in posts {

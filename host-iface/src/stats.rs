@@ -65,14 +65,16 @@ impl Stats {
         self.report.totals.doorbells += 1;
     }
 
-    /// The doorbell is answered; of its time, `waited` was spent waiting.
-    /// Returns its wall time.
-    pub fn leave(&mut self, waited: Duration) -> Duration {
+    /// The doorbell is answered; of its time, `waited` was spent waiting. It
+    /// was `op`'s, if it was a call's to the board.
+    pub fn leave(&mut self, waited: Duration, op: Option<Op>) {
         let now = Instant::now();
         let whole = now - self.clock.inside_since;
         self.clock.bridge += whole.saturating_sub(waited);
         self.clock.outside_since = now;
-        whole
+        if let Some(op) = op {
+            self.entry(op).wall_ns += nanos(whole);
+        }
     }
 
     /// The program starts: the stopwatches count from here.
@@ -178,12 +180,12 @@ mod tests {
         let mut stats = Stats::new("test");
         stats.enter();
         stats.started(1000);
-        stats.leave(Duration::ZERO);
+        stats.leave(Duration::ZERO, None);
         std::thread::sleep(Duration::from_millis(20));
         stats.enter();
         std::thread::sleep(Duration::from_millis(30));
         stats.board_busy(10_000_000);
-        stats.leave(Duration::from_millis(10));
+        stats.leave(Duration::from_millis(10), Some(Op::new(1, 1)));
         stats.enter();
         stats.ended(5000);
         let report = stats.finish();
@@ -192,6 +194,7 @@ mod tests {
         assert!(wall.simulator_ns >= 20_000_000, "{wall:?}");
         assert!(wall.bridge_ns >= 20_000_000, "{wall:?}");
         assert_eq!(wall.board_ns, 10_000_000);
+        assert!(report.entries[0].wall_ns >= 30_000_000);
         let off = wall.unaccounted_ns.unsigned_abs();
         assert!(off * 50 < wall.total_ns, "{wall:?}");
     }

@@ -69,7 +69,7 @@ impl Session {
             return Err(Refusal::Lost);
         };
         let outcome = self.receive(context, &mut client, main, &input);
-        context.waited += client.take_waited();
+        context.served.waited += client.take_waited();
         match outcome {
             Ok(answer) => {
                 self.link = Link::Open(client);

@@ -38,7 +38,7 @@ impl Session {
         let mut client = self.open(context, op, calls[0].header.now_ns)?;
         let inputs = self.inputs(context, calls)?;
         let outcome = send(&mut client, calls, &inputs, answered);
-        context.waited += client.take_waited();
+        context.served.waited += client.take_waited();
         self.link = Link::Open(client);
         match outcome {
             Ok(()) => Ok(self.sent(context, calls, inputs, answered)),
@@ -79,7 +79,7 @@ impl Session {
             pointer_bits,
         })?;
         let (header, _) = client.reply()?;
-        context.waited += client.take_waited();
+        context.served.waited += client.take_waited();
         match postcard::from_bytes(&header).map_err(frame::FrameError::from)? {
             Reply::Opened => {}
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),

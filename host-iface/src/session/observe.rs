@@ -42,7 +42,6 @@ impl Session {
         answer.reply = encode(&[], observed, header)?;
         if end_ns > header.now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
-            context.stats.report.simulated.wait_ns += end_ns - header.now_ns;
         }
         if is_wait {
             self.forget_awaited(&envelope.waits);

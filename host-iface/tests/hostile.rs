@@ -1,0 +1,217 @@
+//! Whatever a guest puts into its RAM, wherever it rings: an answer or none,
+//! never a crash, never a hang, never a write outside of RAM.
+
+mod support;
+
+use gil_address_tables::{RamMap, RamRange};
+use gil_host::layout::{self, mailbox as at};
+use gil_host::memory::{Callbacks, ReadGuest, WriteGuest};
+use gil_host::{Config, Host};
+use proptest::prelude::*;
+use std::sync::{Arc, Mutex};
+use support::Log;
+use support::board::{Act, FakeBoard};
+
+const BASE: u64 = 0x1000;
+const SIZE: u64 = 0x8000;
+
+/// RAM whose functions fail the test when they are called outside of it.
+fn host(ram: &Arc<Mutex<Vec<u8>>>, board: Option<&FakeBoard>) -> Host {
+    let config = Config {
+        board: board.map(FakeBoard::address),
+        ..Config::default()
+    };
+    let host = Host::new(&config, "test", Box::new(Log::default())).unwrap();
+    let range = |gpa, len| RamRange {
+        gpa,
+        len,
+        offset: gpa - BASE,
+    };
+    // Two ranges that touch.
+    let ranges = vec![range(BASE, SIZE / 2), range(BASE + SIZE / 2, SIZE / 2)];
+    let (one, two) = (ram.clone(), ram.clone());
+    let read: ReadGuest = Box::new(move |gpa, out| {
+        let from = (gpa - BASE) as usize;
+        out.copy_from_slice(&one.lock().unwrap()[from..from + out.len()]);
+        true
+    });
+    let write: WriteGuest = Box::new(move |gpa, bytes| {
+        let from = (gpa - BASE) as usize;
+        two.lock().unwrap()[from..from + bytes.len()].copy_from_slice(bytes);
+        true
+    });
+    let map = RamMap::new(ranges).unwrap();
+    host.set_memory(Box::new(Callbacks::new(map, read, write)));
+    host
+}
+
+/// Numbers that are near what matters.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        0..5u64,
+        (0..SIZE * 2).prop_map(|offset| BASE - 0x100 + offset),
+        (0..8u64).prop_map(|page| BASE + page * 0x1000),
+        any::<u64>(),
+        (0..16u64).prop_map(|less| u64::MAX - less),
+    ]
+}
+
+/// A mailbox whose every field may be anything, but that mostly passes for one.
+fn mailbox() -> impl Strategy<Value = Vec<u8>> {
+    let fields = proptest::collection::vec((0..at::SIZE / 4, number()), 0..6);
+    (fields, 1..5u32, 1..3u64).prop_map(|(fields, kind, session)| {
+        let mut bytes = vec![0; at::SIZE];
+        let mut put = |offset: usize, value: &[u8]| {
+            let end = (offset + value.len()).min(at::SIZE);
+            bytes[offset..end].copy_from_slice(&value[..end - offset]);
+        };
+        put(at::MAGIC, &layout::MAILBOX_MAGIC.to_le_bytes());
+        put(at::VERSION, &layout::ABI_VERSION.to_le_bytes());
+        put(at::SESSION, &session.to_le_bytes());
+        put(at::SEQ, &1u64.to_le_bytes());
+        put(at::KIND, &kind.to_le_bytes());
+        put(at::POINTER_BITS, &64u32.to_le_bytes());
+        put(at::COUNTER_HZ, &1000u32.to_le_bytes());
+        put(at::REGION_COUNT, &2u32.to_le_bytes());
+        put(at::REGIONS, &(BASE + 0x1000).to_le_bytes());
+        put(at::REQUEST, &(BASE + 0x2000).to_le_bytes());
+        put(at::REPLY, &(BASE + 0x3000).to_le_bytes());
+        put(at::REQUEST_LEN, &64u32.to_le_bytes());
+        put(at::REPLY_CAP, &64u32.to_le_bytes());
+        for (word, value) in fields {
+            put(word * 4, &value.to_le_bytes());
+        }
+        bytes
+    })
+}
+
+/// RAM full of numbers that are near what matters.
+fn ram() -> impl Strategy<Value = Vec<u8>> {
+    let words = proptest::collection::vec(number(), 64..512);
+    words.prop_map(|words| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.iter().copied().cycle().take(SIZE as usize).collect()
+    })
+}
+
+/// Encoded envelopes with any numbers in them.
+fn envelopes() -> impl Strategy<Value = Vec<u8>> {
+    use gil_wire::envelope::{Class, Engine, Envelope, Queue, push};
+    let class = prop_oneof![
+        Just(Class::Query),
+        Just(Class::Sync),
+        Just(Class::Post),
+        Just(Class::Enqueue),
+        Just(Class::Wait),
+        Just(Class::Poll),
+    ];
+    let event = || 0..4u64;
+    let one = (
+        class,
+        number(),
+        any::<(bool, bool, bool)>(),
+        proptest::collection::vec(event(), 0..3),
+        proptest::option::of(event()),
+        proptest::option::of(event()),
+        0..3u32,
+    );
+    proptest::collection::vec(one, 0..4).prop_map(|list| {
+        let mut bytes = Vec::new();
+        for (class, entry, flags, waits, signals, retires, regions) in list {
+            let queue = Queue {
+                id: 1,
+                in_order: flags.0,
+                device: 0,
+            };
+            let envelope = Envelope {
+                op: gil_wire::Op::new(1, 1),
+                class,
+                entry,
+                queue: flags.1.then_some(queue),
+                engine: Engine::Compute,
+                blocking: flags.2,
+                waits,
+                signals,
+                observable: flags.0,
+                retires,
+                regions,
+                args: &[],
+            };
+            push(&envelope, &mut bytes);
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_mailbox_in_any_ram(
+        ram in ram(),
+        rings in proptest::collection::vec((mailbox(), number()), 1..8),
+    ) {
+        let ram = Arc::new(Mutex::new(ram));
+        let host = host(&ram, None);
+        for (mailbox, elsewhere) in rings {
+            ram.lock().unwrap()[..at::SIZE].copy_from_slice(&mailbox);
+            host.doorbell(BASE, None);
+            host.doorbell(elsewhere, None);
+        }
+        host.finish();
+    }
+
+    #[test]
+    fn any_envelopes_reach_a_board_or_are_refused(
+        submissions in proptest::collection::vec((envelopes(), 0..3u32, number()), 1..12),
+        cpu_ns in number(),
+    ) {
+        let board = FakeBoard::new(move |call| Act {
+            cpu_ns,
+            reports: if call.seq % 3 == 0 { vec![(call.seq, cpu_ns, vec![])] } else { vec![] },
+            ..Act::default()
+        });
+        let ram = Arc::new(Mutex::new(vec![0; SIZE as usize]));
+        let host = host(&ram, Some(&board));
+        let word = |offset: u64, value: u64| {
+            let mut ram = ram.lock().unwrap();
+            ram[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
+        };
+        let mut seq = 0;
+        let mut ring = |kind: u32, len: usize, regions: u32, now_ns: u64| {
+            seq += 1;
+            word(0, u64::from(layout::MAILBOX_MAGIC) | u64::from(layout::ABI_VERSION) << 32);
+            word(8, 1);
+            word(16, seq);
+            word(24, u64::from(kind) | 64 << 32);
+            word(40, now_ns);
+            word(48, now_ns);
+            word(56, 1_000_000_000 | u64::from(regions) << 32);
+            word(64, BASE + 0x1000);
+            word(72, BASE + 0x2000);
+            word(80, BASE + 0x3000);
+            word(88, len as u64 | 4096 << 32);
+            word(96, u64::from(layout::STATUS_UNSEEN));
+            host.doorbell(BASE, None);
+            let bytes = ram.lock().unwrap();
+            layout::u32_at(&bytes, at::STATUS)
+        };
+        prop_assert_eq!(ring(layout::kind::OPEN, 0, 0, 1), 0);
+        // Two regions of one extent, in and out.
+        for (region, dir) in [(0, 1), (1, 2)] {
+            let page = 0x4000 + region * 0x1000;
+            word(0x1000 + region * 24, 16);
+            word(0x1008 + region * 24, BASE + page);
+            word(0x1010 + region * 24, dir);
+            word(page + 8, 1);
+            word(page + 16, BASE + 0x6000 + region * 8);
+            word(page + 24, 16);
+        }
+        for (request, regions, now_ns) in submissions {
+            ram.lock().unwrap()[0x2000..][..request.len()].copy_from_slice(&request);
+            let status = ring(layout::kind::SUBMIT, request.len(), regions, now_ns);
+            prop_assert!(status <= 5, "{status}");
+            ring(layout::kind::COLLECT, 0, 0, now_ns);
+        }
+        prop_assert_eq!(ring(layout::kind::CLOSE, 0, 0, 1), 0);
+        host.finish();
+    }
+}
