@@ -25,6 +25,7 @@
 //! ```
 
 mod batch;
+mod body;
 pub mod client;
 pub mod counter;
 pub mod device;

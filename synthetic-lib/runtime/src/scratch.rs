@@ -2,10 +2,9 @@
 //! call so that a call allocates nothing.
 
 use crate::client::Call;
-use crate::{Error, uapi};
+use crate::{Error, body, uapi};
 use gil_wire::Op;
-use gil_wire::envelope::{Class, Engine, Queue};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::cell::Cell;
 
 const LENGTH: usize = size_of::<u32>();
@@ -60,13 +59,13 @@ impl Scratch {
             Ok(args) => args,
             Err(error) => return Err(too_long(call.op, args, error)),
         };
-        let body = Body::new(call, args);
-        match postcard::to_slice(&body, &mut self.envelope[LENGTH..]) {
-            Ok(bytes) => self.envelope_len = LENGTH + bytes.len(),
-            Err(error) => return Err(too_long(call.op, &body, error)),
+        let room = &mut self.envelope[LENGTH..];
+        if body::len_max(call, args) > room.len() {
+            return Err(too_many_bytes(call.op, body::len_max(call, args)));
         }
-        let len = (self.envelope_len - LENGTH) as u32;
-        self.envelope[..LENGTH].copy_from_slice(&len.to_le_bytes());
+        let len = body::write(call, args, room);
+        self.envelope[..LENGTH].copy_from_slice(&(len as u32).to_le_bytes());
+        self.envelope_len = LENGTH + len;
         Ok(())
     }
 }
@@ -89,93 +88,33 @@ fn check_regions(call: &Call<'_>) -> Result<(), Error> {
 #[cold]
 fn too_long(op: Op, value: &impl Serialize, error: postcard::Error) -> Error {
     match postcard::to_stdvec(value) {
-        Ok(bytes) => Error::Bounds {
-            op,
-            what: "a request in bytes",
-            len: bytes.len(),
-            max: uapi::REQUEST_MAX - LENGTH,
-        },
+        Ok(bytes) => too_many_bytes(op, bytes.len()),
         Err(_) => Error::Answer { op, error },
     }
 }
 
-/// [`Envelope`](gil_wire::envelope::Envelope) with every list borrowed; the
-/// bytes are the same.
-#[derive(Serialize)]
-struct Body<'a> {
-    op: Op,
-    class: Class,
-    entry: u64,
-    queue: Option<Queue>,
-    engine: Engine,
-    blocking: bool,
-    waits: &'a [u64],
-    signals: Option<u64>,
-    observable: bool,
-    retires: Option<u64>,
-    regions: u32,
-    #[serde(serialize_with = "at_once")]
-    args: &'a [u8],
-}
-
-impl<'a> Body<'a> {
-    fn new(call: &Call<'a>, args: &'a [u8]) -> Self {
-        Self {
-            op: call.op,
-            class: call.class,
-            entry: call.entry,
-            queue: call.queue,
-            engine: call.engine,
-            blocking: call.blocking,
-            waits: call.waits,
-            signals: call.signals,
-            observable: call.observable,
-            retires: call.retires,
-            regions: call.regions.len() as u32,
-            args,
-        }
+#[cold]
+fn too_many_bytes(op: Op, len: usize) -> Error {
+    Error::Bounds {
+        op,
+        what: "a request in bytes",
+        len,
+        max: uapi::REQUEST_MAX - LENGTH,
     }
-}
-
-/// As a sequence of bytes would be, but copied in one piece.
-fn at_once<S: Serializer>(bytes: &&[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bytes(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Region;
-    use gil_wire::envelope;
-    use gil_wire::message::Direction;
+    use gil_wire::envelope::{self, Class};
 
     #[test]
-    fn encodes_as_the_wire_has_it() {
-        let region = Region::new(std::ptr::null(), 4, Direction::In);
-        let call = Call {
-            queue: Some(Queue {
-                id: 9,
-                in_order: true,
-                device: 1 << 63,
-            }),
-            engine: Engine::CopyIn,
-            blocking: true,
-            waits: &[1, 200, 70_000],
-            signals: Some(5),
-            observable: true,
-            retires: Some(3),
-            regions: &[region],
-            ..Call::new(Op::new(1, 2), Class::Enqueue, 1 << 40)
-        };
+    fn an_envelope_stands_behind_its_length() {
+        let call = Call::new(Op::new(1, 2), Class::Query, 1 << 40);
         with(|scratch| {
             scratch.encode(&call, &(7u32, "seven")).unwrap();
             let all = envelope::parse(scratch.envelope()).unwrap();
-            let mut wire = Vec::new();
-            envelope::push(&all[0], &mut wire);
-            assert_eq!(scratch.envelope(), wire);
-            assert_eq!(all[0].waits, [1, 200, 70_000]);
-            assert_eq!((all[0].entry, all[0].regions), (1 << 40, 1));
-            assert_eq!((all[0].signals, all[0].retires), (Some(5), Some(3)));
+            assert_eq!((all.len(), all[0].op, all[0].entry), (1, call.op, 1 << 40));
             assert_eq!(postcard::from_bytes(all[0].args), Ok((7u32, "seven")));
         });
     }
@@ -185,6 +124,13 @@ mod tests {
         let call = Call::new(Op::new(1, 2), Class::Query, 0);
         let args = vec![0u8; 9000];
         let error = with(|scratch| scratch.encode(&call, &args)).unwrap_err();
+        let waits = vec![1; 2000];
+        let many = Call {
+            waits: &waits,
+            ..call
+        };
+        let error_of_waits = with(|scratch| scratch.encode(&many, &0u8)).unwrap_err();
+        assert!(matches!(error_of_waits, Error::Bounds { .. }));
         assert!(
             matches!(
                 error,
