@@ -201,6 +201,11 @@ unsafe fn zero_terminated<T: Copy + Default + PartialEq>(list: *const T) -> Vec<
     all
 }
 
+/// Details of a kernel.
+pub fn kernel() -> Details {
+    Details::Kernel(Arguments::default())
+}
+
 /// Details of an event that the program sets itself.
 pub fn user_event() -> Details {
     Details::Event(OnceLock::new())

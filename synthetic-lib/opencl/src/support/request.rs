@@ -114,6 +114,19 @@ impl Request {
         }
     }
 
+    /// Memory at `ptr` of which the operation overwrites parts, perhaps after
+    /// the call returned.
+    ///
+    /// # Safety
+    /// `ptr` is null or names `len` bytes, until the operation ended.
+    pub unsafe fn inout_region(&mut self, ptr: *mut c_void, len: usize) -> OutRoom {
+        match ptr.is_null() || len == 0 {
+            // SAFETY: the caller's.
+            true => unsafe { self.output_region(ptr, len) },
+            false => OutRoom::Region(self.region(ptr, len, Direction::InOut)),
+        }
+    }
+
     /// Room for a query's value.
     ///
     /// # Safety
