@@ -211,9 +211,9 @@ fn newer_output_at_once_is_not_overwritten_by_older_held_output() {
 #[test]
 fn what_waits_for_a_user_event_is_unresolved_until_it_is_set() {
     // 1: enqueue behind user event 100. 2: wait. 3: input over its output.
-    // 4: the user event is set; the board reports 1. 5: wait again.
+    // 5: the user event is set; the board reports that, and 1.
     let set = Act {
-        reports: vec![(1, 700, vec![b"made".to_vec()])],
+        reports: vec![(5, 0, vec![]), (1, 700, vec![b"made".to_vec()])],
         ..cpu(50)
     };
     let board = FakeBoard::acts([cpu(20), set]);
@@ -271,6 +271,74 @@ fn what_waits_for_a_user_event_is_unresolved_until_it_is_set() {
 }
 
 #[test]
+fn an_event_that_was_not_set_stays_unresolved() {
+    let board = FakeBoard::new(|_| cpu(0));
+    let mut guest = Guest::new(&board);
+    let set = Envelope {
+        signals: Some(100),
+        ..call(Class::Sync, 1_000_000)
+    };
+    assert_eq!(guest.submit(&[set], &[]).status, OK);
+    let seen = guest.submit(&[wait(&[100])], &[]);
+    assert_eq!(seen.status, Status::Unresolved as u32);
+}
+
+#[test]
+fn a_recording_holds_every_call_and_its_bytes() {
+    use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+    let board = FakeBoard::acts([done(1, 7, 9, &[b"out!"])]);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let config = gil_host::Config {
+        trace: Some(file.path().into()),
+        ..config(Some(&board))
+    };
+    let mut guest = Guest::with(config, false);
+    guest.write(DATA, b"in");
+    let post = with_region(call(Class::Post, 0));
+    let read = blocking(with_region(enqueue(1, 1_000_000)));
+    let regions = [(DATA, 2, IN), (DATA + 8, 4, OUT)];
+    assert_eq!(guest.submit(&[post, read], &regions).status, OK);
+    assert_eq!(guest.read(DATA + 8, 4), b"out!");
+    guest.close();
+    let bytes = std::fs::read(file.path()).unwrap();
+    let (header, mut rest) = bytes.split_at(HEADER_LEN);
+    trace::check_header(header.try_into().unwrap()).unwrap();
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let prefix = Prefix::decode(rest[..PREFIX_LEN].try_into().unwrap()).unwrap();
+        let (head, more) = rest[PREFIX_LEN..].split_at(prefix.head_len as usize);
+        let (payload, more) = more.split_at(prefix.payload_len as usize);
+        let mut crc = prefix.checksum();
+        crc.update(head);
+        crc.update(payload);
+        crc.check(prefix).unwrap();
+        records.push((trace::head(prefix, head).unwrap(), payload));
+        rest = more;
+    }
+    assert_eq!(records.len(), 4, "{records:?}");
+    assert!(matches!(
+        records[0].0,
+        Record::SessionOpened {
+            session: 1,
+            process: 42,
+            ..
+        }
+    ));
+    assert_eq!(records[1].1, b"in");
+    let Record::Call(post) = &records[1].0 else {
+        panic!("{records:?}")
+    };
+    assert!(!post.answer && post.done.is_none());
+    assert_eq!(records[2].1, b"out!");
+    let Record::Call(read) = &records[2].0 else {
+        panic!("{records:?}")
+    };
+    let answer = read.done.as_ref().unwrap();
+    assert_eq!((answer.cpu_ns, answer.reports[0].duration_ns), (7, 9));
+    assert!(matches!(records[3].0, Record::SessionClosed { session: 1 }));
+}
+
+#[test]
 fn a_poll_compares_now_with_the_interval() {
     let board = FakeBoard::acts([done(1, 100, 1_000, &[]), done(2, 100, 1_000, &[])]);
     let mut guest = Guest::new(&board);
@@ -299,7 +367,7 @@ fn a_poll_compares_now_with_the_interval() {
 #[test]
 fn an_event_that_only_its_sender_asks_for_is_known_until_then() {
     let set = Act {
-        reports: vec![(1, 700, vec![])],
+        reports: vec![(2, 0, vec![]), (1, 700, vec![])],
         ..cpu(50)
     };
     let board = FakeBoard::acts([cpu(20), set]);

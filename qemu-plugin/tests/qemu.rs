@@ -134,7 +134,6 @@ fn slow_board(delay: Duration) -> FakeBoard {
     FakeBoard::new(move |_| Act {
         delay,
         cpu_ns: 1_000_000,
-        busy_ns: delay.as_nanos() as u64,
         ..Act::default()
     })
 }

@@ -75,12 +75,10 @@ impl Session {
                 self.link = Link::Open(client);
                 Ok(answer)
             }
-            Err(Failure::Refused) => {
+            Err(Failure::Refused(reason)) => {
                 self.link = Link::Open(client);
-                Err(Refusal::Bad(format!(
-                    "the board refused {}",
-                    main.envelope.op
-                )))
+                let op = main.envelope.op;
+                Err(Refusal::Bad(format!("the board refused {op}: {reason}")))
             }
             Err(Failure::Lost(error)) => {
                 self.held.forget(main.header.seq);
@@ -114,11 +112,8 @@ impl Session {
                 flags: settled.flags,
                 ..Answer::status(Status::Ok)
             }),
-            CallStatus::Refused => Err(Failure::Refused),
-            CallStatus::Lost => {
-                let reason = "the device or its driver is gone".into();
-                Err(Failure::Lost(ClientError::Refused(reason)))
-            }
+            CallStatus::Refused => Err(Failure::Refused(done.sentence())),
+            CallStatus::Lost => Err(Failure::Lost(ClientError::Refused(done.sentence()))),
         }
     }
 
@@ -160,7 +155,7 @@ impl Session {
         let mut seen = BTreeMap::new();
         for report in &done.reports {
             let seq = report.seq;
-            let is_own = seq == main.header.seq && main.envelope.class == Class::Enqueue;
+            let is_own = seq == main.header.seq && main.envelope.signals.is_some();
             let room = match is_own {
                 true => own.clone(),
                 false => self.held.lens(seq),
@@ -190,13 +185,10 @@ impl Session {
         if ran && is_enqueue {
             self.enqueue(main, returns_ns)?;
         }
-        self.resolve(context, &done.reports)?;
-        if ran
-            && !is_enqueue
-            && let Some(event) = main.envelope.signals
-        {
+        let set = self.resolve(context, main, &done.reports)?;
+        if let (Some(event), Some(status)) = (main.envelope.signals, set) {
             // Set twice: the board's result says so, the timeline stays.
-            let _ = self.timeline.signal(event, returns_ns, 0);
+            let _ = self.timeline.signal(event, returns_ns, status);
         }
         if let Some(event) = main.envelope.retires {
             self.retire(event);
@@ -246,14 +238,23 @@ impl Session {
         Ok(())
     }
 
+    /// Tells the timeline what ended. A synchronous call's own report says
+    /// that the event it signals was set; returns with which status.
     fn resolve(
         &mut self,
         context: &mut Context<'_>,
+        main: &Call<'_>,
         reports: &[Report],
-    ) -> Result<(), ClientError> {
+    ) -> Result<Option<i32>, ClientError> {
+        let mut set = None;
         for report in reports {
-            let known = self.unreported.remove(&report.seq);
-            let (event, op) = known.ok_or_else(|| wrong(format!("a report of {}", report.seq)))?;
+            let seq = report.seq;
+            if seq == main.header.seq && main.envelope.class != Class::Enqueue {
+                set = Some(report.status);
+                continue;
+            }
+            let known = self.unreported.remove(&seq);
+            let (event, op) = known.ok_or_else(|| wrong(format!("a report of {seq}")))?;
             let done = self
                 .timeline
                 .resolve(event, report.duration_ns, report.status);
@@ -261,7 +262,7 @@ impl Session {
             let entry = context.stats.entry(op);
             entry.gpu_ns = entry.gpu_ns.saturating_add(report.duration_ns);
         }
-        Ok(())
+        Ok(set)
     }
 
     /// When an enqueue's thread may go on, and what becomes of its output.
@@ -404,8 +405,8 @@ impl Session {
 
 /// Why a call has no answer for the guest.
 enum Failure {
-    /// The board refused the call; the session goes on.
-    Refused,
+    /// The board refused the call and said why; the session goes on.
+    Refused(String),
     /// The session is over.
     Lost(ClientError),
 }
@@ -417,6 +418,11 @@ impl From<ClientError> for Failure {
 }
 
 impl Done {
+    /// Why the call was not run.
+    fn sentence(&self) -> String {
+        String::from_utf8_lossy(&self.result).into_owned()
+    }
+
     fn record(&self) -> trace::Done<'_> {
         trace::Done {
             status: self.status,

@@ -34,7 +34,6 @@ pub struct Act {
     pub delay: Duration,
     pub status: CallStatus,
     pub cpu_ns: u64,
-    pub busy_ns: u64,
     pub out: Vec<Vec<u8>>,
     /// Submission, duration, output.
     pub reports: Vec<(u64, u64, Vec<Vec<u8>>)>,
@@ -52,7 +51,6 @@ impl Default for Act {
             delay: Duration::ZERO,
             status: CallStatus::Ran,
             cpu_ns: 0,
-            busy_ns: 0,
             out: vec![],
             reports: vec![],
             hang_up: false,
@@ -176,6 +174,7 @@ fn serve(
 }
 
 fn act(stream: &mut UnixStream, call: &Call, act: Act) -> Option<()> {
+    let begun = std::time::Instant::now();
     std::thread::sleep(act.delay);
     if act.hang_up {
         return None;
@@ -204,7 +203,7 @@ fn act(stream: &mut UnixStream, call: &Call, act: Act) -> Option<()> {
         status: act.status,
         result: b"result",
         cpu_ns: act.cpu_ns,
-        busy_ns: act.busy_ns,
+        busy_ns: begun.elapsed().as_nanos() as u64,
         out,
         reports,
     };
