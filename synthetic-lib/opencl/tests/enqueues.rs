@@ -293,6 +293,34 @@ fn mapping_reads_into_guest_memory_and_unmapping_writes_back() {
 }
 
 #[test]
+fn after_a_read_that_does_not_block_small_input_is_named_not_copied() {
+    let board = agreeing();
+    let w = world(0);
+    let mut memory = [0u8; 16];
+    let room = memory.as_mut_ptr().cast();
+    // SAFETY: 16 bytes of room.
+    let read = unsafe {
+        clEnqueueReadBuffer(
+            w.queue,
+            w.buffer,
+            CL_FALSE,
+            0,
+            16,
+            room,
+            0,
+            null(),
+            null_mut(),
+        )
+    };
+    assert_eq!(read, CL_SUCCESS);
+    let mapper = Mapper(w);
+    let mapped = mapper.map(CL_MAP_WRITE, 0, 8).unwrap();
+    assert_eq!(mapper.unmap(mapped), CL_SUCCESS);
+    let seen = board.seen();
+    assert_eq!((seen[2].regions[0].len, seen[2].regions[0].dir), (8, 1));
+}
+
+#[test]
 fn a_buffer_that_uses_the_programs_memory_maps_there() {
     let _board = agreeing();
     let mut memory = [0u8; SIZE];

@@ -10,12 +10,18 @@ use gil_wire::generated::opencl::Kind;
 use gil_wire::message::Direction;
 use serde::Serialize;
 use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of all data that goes inside a request; the rest goes by region. As
 /// many come back inside a reply.
 const INLINE_TOTAL: usize = 4096;
 /// Room for an extension list, which is read whole whatever the program asks.
 const EXTENSIONS_ROOM: u32 = 7000;
+
+/// Whether the program ever asked for output that comes after the call. Then
+/// its memory may not hold yet what an operation is to read, which only the
+/// host can order: enqueues name their memory instead of copying it.
+static LATE_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// One call being built.
 #[derive(Debug)]
@@ -67,7 +73,8 @@ impl Request {
         if len == 0 {
             return InData::Inline(&[]);
         }
-        if fits(&mut self.inline_in, len) {
+        let late = self.class == Class::Enqueue && LATE_OUTPUT.load(Ordering::Relaxed);
+        if !late && fits(&mut self.inline_in, len) {
             // SAFETY: the caller's; `len` is small.
             return InData::Inline(unsafe { std::slice::from_raw_parts(ptr.cast(), len) });
         }
@@ -188,6 +195,9 @@ impl Request {
         args: &A,
         read: impl FnOnce(&[u8]) -> CallResult<T>,
     ) -> CallResult<T> {
+        if self.has_late_output() {
+            LATE_OUTPUT.store(true, Ordering::Relaxed);
+        }
         let read = |answered: gil_guest::Answered<'_>| {
             ended_well(&answered.observed)?;
             read(answered.result)
@@ -220,6 +230,11 @@ impl Request {
             None => client.observe(self.op, self.entry, &self.waits),
         });
         ended_well(&observed.map_err(|error| code(self.op, &error))?)
+    }
+
+    fn has_late_output(&self) -> bool {
+        let is_out = |region: &Region| region.dir != Direction::In as u32;
+        self.class == Class::Enqueue && !self.blocking && self.regions.iter().any(is_out)
     }
 
     fn call(&self) -> Call<'_> {
