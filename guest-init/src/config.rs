@@ -33,6 +33,9 @@ pub struct Config {
     /// The user it runs as; also its group.
     #[serde(default)]
     pub uid: u32,
+    /// Seed of the guest's random numbers: other seeds, other runs.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 fn root() -> PathBuf {
@@ -99,13 +102,14 @@ mod tests {
     fn what_is_said_stays() {
         let config = read(
             r#"{"argv": ["a", "b"], "env": {"PATH": "/x", "LANG": "C"}, "cwd": "/tmp",
-                "stdin": "/in", "module": "/m.ko", "uid": 1000}"#,
+                "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
         assert_eq!(config.env["LANG"], "C");
         assert_eq!(config.stdin.as_deref(), Some(Path::new("/in")));
         assert_eq!((config.module.as_str(), config.uid), ("/m.ko", 1000));
+        assert_eq!(config.seed, 7);
     }
 
     #[test]

@@ -38,8 +38,8 @@ fn main() -> ExitCode {
 /// Everything but the power switch. An error is what could not be reported to
 /// the host.
 fn boot() -> Result<(), Error> {
-    let mounted = system::prepare();
     let config = Config::read(config::PATH.as_ref());
+    let mounted = system::prepare(config.as_ref().map_or(0, |c| c.seed));
     let module = config.as_ref().map_or(config::MODULE, |c| &c.module);
     system::load_module(module.as_ref())?;
     let mut host = Simulator::open()?;
