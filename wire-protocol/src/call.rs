@@ -135,6 +135,18 @@ pub enum InfoValue<'a> {
     Handles(Vec<Handle>),
 }
 
+/// What is known of an entry point without its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallInfo {
+    /// Its number within its API.
+    pub entry: u16,
+    /// Its name in C.
+    pub name: &'static str,
+    /// What it means for time; `None` if it is never forwarded. Where that
+    /// depends on an argument, the longer one.
+    pub class: Option<crate::envelope::Class>,
+}
+
 /// An array of strings or of byte blocks, each with its own length: one block
 /// that holds all of them ([`pack`], [`unpack`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
 //! | [`length`], [`helpers`] | guest, board | sizes computed from arguments, the same on both sides |
+//! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
 //! | [`address`] | users → host, board | where an agent listens |
@@ -27,6 +28,7 @@ pub mod helpers;
 pub mod length;
 pub mod message;
 pub mod monitor;
+pub mod pieces;
 pub mod trace;
 
 /// Number of an entry point: the API's number in the upper half, the entry's in

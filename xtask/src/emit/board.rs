@@ -1,0 +1,356 @@
+//! The board's dispatch: what runs a call on the real API.
+
+mod input;
+mod output;
+
+use super::expr::{self, Scope};
+use super::*;
+use crate::spec::expr::Expr;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Names of the board's side.
+pub struct BoardScope<'a> {
+    api: &'a Api,
+    paths: &'a Paths,
+}
+
+impl Scope for BoardScope<'_> {
+    fn scalar(&self, param: &Param) -> String {
+        format!("args.{}", ident(&param.name))
+    }
+
+    fn array(&self, param: &Param) -> String {
+        format!("args.{}.as_deref()", ident(&param.name))
+    }
+
+    fn helper(&self, name: &str) -> (String, Option<String>) {
+        match self.api.helpers[name] {
+            HelperSide::Shared => (format!("{}::helpers::{name}", self.paths.gil_wire), None),
+            _ => (format!("support::helpers::{name}"), Some("session".into())),
+        }
+    }
+}
+
+/// `functions.rs`: the API's functions, found at run time.
+pub fn functions(api: &Api, paths: &Paths) -> String {
+    let mut out = header(
+        &format!("{}: the functions of the board's library.", api.title),
+        api,
+    );
+    let _ = writeln!(
+        out,
+        "#![allow(non_snake_case)]\n\nuse {}::types::*;\nuse libloading::Library;\n",
+        paths.board
+    );
+    out.push_str("/// The functions that are forwarded; `None` where the library lacks one.\n#[derive(Clone, Copy, Debug, Default)]\npub struct Functions {\n");
+    let calls: Vec<_> = api.calls.iter().filter(|call| is_called(call)).collect();
+    for call in &calls {
+        let _ = writeln!(out, "/// `{0}`.\npub {0}: Option<{0}_fn>,", call.name);
+    }
+    out.push_str("}\n\nimpl Functions {\n/// Looks every function up.\npub fn load(library: &Library) -> Self {\n// SAFETY: the types are those of the API's own headers, as a test that\n// compiles against them shows; the caller keeps the library loaded.\nunsafe { Self {\n");
+    for call in &calls {
+        let _ = writeln!(
+            out,
+            "{0}: library.get(b\"{0}\").ok().map(|function| *function),",
+            call.name
+        );
+    }
+    out.push_str("} }\n}\n}\n");
+    out
+}
+
+/// Whether the board's side needs the function.
+fn is_called(call: &Call) -> bool {
+    call.is_exported() && (call.is_forwarded() || matches!(call.mode, Mode::Auto))
+}
+
+/// `manual.rs`: the bodies that the board's support code must have.
+pub fn manual(api: &Api, paths: &Paths) -> String {
+    let mut out = header(&format!("{}: what is written by hand.", api.title), api);
+    let _ = writeln!(
+        out,
+        "use {}::{{Call, Refusal, Session}};\nuse {} as wire;\n",
+        paths.board_support, paths.wire
+    );
+    out.push_str("/// Calls whose bodies are written by hand.\npub trait Manual {\n");
+    for call in api.calls.iter().filter(|call| is_manual(call)) {
+        let args = wire::type_name(call, "Args");
+        let reply = manual_reply(call);
+        let _ = writeln!(
+            out,
+            "/// `{}`{}.\n///\n/// # Errors\n/// [`Refusal`] if it was not run.\nfn {}(session: &mut Session, call: &mut Call, args: wire::{args}) -> Result<{reply}, Refusal>;\n",
+            call.name,
+            if reply.starts_with("Vec") {
+                "; gives the encoded reply"
+            } else {
+                ""
+            },
+            snake(&call.name)
+        );
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn is_manual(call: &Call) -> bool {
+    matches!(call.mode, Mode::Manual { board: true, .. }) && call.is_forwarded()
+}
+
+/// Replies that borrow are encoded by hand.
+fn manual_reply(call: &Call) -> String {
+    match wire::borrows(&wire::reply(call)) {
+        true => "Vec<u8>".into(),
+        false => format!("wire::{}Reply", camel(&call.name)),
+    }
+}
+
+/// `dispatch.rs`.
+pub fn dispatch(api: &Api, paths: &Paths) -> String {
+    let mut out = header(&format!("{}: one function an entry point.", api.title), api);
+    out.push_str(
+        "#![allow(unused_imports, unused_parens, clippy::unnecessary_cast, clippy::useless_conversion)]\n\n",
+    );
+    let _ = writeln!(
+        out,
+        "use {0}::manual::Manual;\nuse {0}::types::*;\nuse {1}::{{self, Board, Call, DispatchFn, Enqueued, Refusal, Session}};",
+        paths.board, paths.board_support
+    );
+    let _ = writeln!(
+        out,
+        "use {0}::Op;\nuse {0}::call::{{Handle, InfoType}};\nuse {0}::length::{{self, Length}};\nuse {0}::pieces::Pieces;\nuse {1}::{{self as wire, Kind}};",
+        paths.gil_wire, paths.wire
+    );
+    out.push_str("use std::ffi::{c_char, c_int, c_uint, c_void};\nuse std::ptr;\n");
+    table(api, &mut out);
+    for call in api.calls.iter().filter(|call| call.is_forwarded()) {
+        let name = snake(&call.name);
+        let body = Body { api, call, paths }.text();
+        let underscore = |word: &str| if body.contains(word) { "" } else { "_" };
+        let (session, call_) = (underscore("session"), underscore("call"));
+        let _ = writeln!(
+            out,
+            "\nfn {name}({session}session: &mut Session, {call_}call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {{\n{body}}}"
+        );
+    }
+    out
+}
+
+fn table(api: &Api, out: &mut String) {
+    let calls: Vec<_> = api
+        .calls
+        .iter()
+        .filter(|call| call.is_forwarded())
+        .collect();
+    let _ = writeln!(
+        out,
+        "\n/// By entry number.\nstatic DISPATCH: [(u16, DispatchFn); {}] = [",
+        calls.len()
+    );
+    for call in calls {
+        let _ = writeln!(out, "({}, {}),", call.number, snake(&call.name));
+    }
+    let _ = writeln!(
+        out,
+        "];\n\n/// The function that runs an operation; `None` for one that is never forwarded.\npub fn dispatch(op: Op) -> Option<DispatchFn> {{\nif op.api() != {} {{ return None; }}\nlet at = DISPATCH.binary_search_by_key(&op.entry(), |(entry, _)| *entry).ok()?;\nSome(DISPATCH[at].1)\n}}",
+        api.number
+    );
+}
+
+/// One dispatch function.
+struct Body<'a> {
+    api: &'a Api,
+    call: &'a Call,
+    paths: &'a Paths,
+}
+
+impl Body<'_> {
+    fn scope(&self) -> BoardScope<'_> {
+        BoardScope {
+            api: self.api,
+            paths: self.paths,
+        }
+    }
+
+    fn decode(&self) -> String {
+        let args = if wire::args(self.call).is_empty() {
+            "_"
+        } else {
+            "args"
+        };
+        format!(
+            "let {args}: wire::{}Args = support::decode(args)?;\n",
+            camel(&self.call.name)
+        )
+    }
+
+    fn text(&self) -> String {
+        match &self.call.mode {
+            Mode::Release => self.release(),
+            Mode::Manual { board: true, .. } => self.by_hand(),
+            _ if self.info().is_some() => self.query(),
+            _ => self.run(),
+        }
+    }
+
+    fn release(&self) -> String {
+        let param = &self.call.params[0];
+        let kind = guest::kind_of(self.api, param);
+        format!(
+            "{}session.release(Kind::{kind}, args.{})?;\nOk(Vec::new())\n",
+            self.decode(),
+            ident(&param.name)
+        )
+    }
+
+    fn by_hand(&self) -> String {
+        let name = snake(&self.call.name);
+        let decode = self.decode();
+        match manual_reply(self.call).starts_with("Vec") {
+            true => format!("{decode}Board::{name}(session, call, args)\n"),
+            false => format!("{decode}support::encode(&Board::{name}(session, call, args)?)\n"),
+        }
+    }
+
+    fn info(&self) -> Option<&Param> {
+        self.call
+            .params
+            .iter()
+            .find(|p| matches!(p.role, Role::Info { .. }))
+    }
+
+    /// The function, or the answer that it is missing.
+    fn function(&self) -> String {
+        let name = &self.call.name;
+        let fields = wire::reply(self.call);
+        let reply = format!("wire::{}Reply", camel(name));
+        let missing = self.api.errors.as_ref().map(|e| e.missing.as_str());
+        let answer = match missing {
+            _ if self.call.class == Some(Class::Post) => "Ok(Vec::new())".into(),
+            Some(code) if fields.iter().any(|f| f.name == "result") => {
+                let rest = if fields.len() > 1 {
+                    ", ..Default::default()"
+                } else {
+                    ""
+                };
+                format!("support::encode(&{reply} {{ result: {code} as i32{rest} }})")
+            }
+            _ => format!("support::encode(&{reply}::default())"),
+        };
+        format!("let Some(function) = session.functions().{name} else {{ return {answer}; }};\n")
+    }
+
+    fn query(&self) -> String {
+        let mut out = self.decode();
+        out.push_str(&self.function());
+        let mut derived = BTreeMap::new();
+        for param in &self.call.params {
+            self.prelude(param, &mut derived, &mut out);
+        }
+        let Some(Role::Info {
+            name,
+            size,
+            size_ret,
+            ..
+        }) = self.info().map(|param| &param.role)
+        else {
+            return out;
+        };
+        let _ = writeln!(
+            out,
+            "let kind = wire::{}(args.{name}).filter(|kind| *kind != InfoType::Local).ok_or(Refusal::parameter(\"{name}\", args.{name}.into()))?;",
+            snake(&self.call.name)
+        );
+        let arg = |param: &Param| match &param.role {
+            Role::Info { .. } => "value".into(),
+            _ if param.name == *size => "size".into(),
+            _ if param.name == *size_ret => "size_ret".into(),
+            _ => self.argument(param, &derived),
+        };
+        let args: Vec<_> = self.call.params.iter().map(arg).collect();
+        let room = self
+            .info()
+            .map_or(String::new(), |param| ident(&param.name));
+        let _ = writeln!(
+            out,
+            "// SAFETY: the objects are alive, and `info` gives room of the size it says.\nlet info = support::info(session, call, kind, args.{room}, |size, value, size_ret| unsafe {{ function({}) }})?;",
+            args.join(", ")
+        );
+        let _ = writeln!(
+            out,
+            "support::encode(&wire::{}Reply {{ result: info.result, size: info.size, value: info.value() }})",
+            camel(&self.call.name)
+        );
+        out
+    }
+
+    fn run(&self) -> String {
+        let mut out = self.decode();
+        out.push_str(&self.function());
+        if self.call.current {
+            out.push_str("session.make_current(args.current)?;\n");
+        }
+        let mut derived = BTreeMap::new();
+        for param in &self.call.params {
+            self.prelude(param, &mut derived, &mut out);
+        }
+        if matches!(self.call.returns, Returns::New(..)) {
+            out.push_str("session.can_bind(args.new)?;\n");
+        }
+        let args: Vec<_> = self
+            .call
+            .params
+            .iter()
+            .map(|p| self.argument(p, &derived))
+            .collect();
+        self.invoke(&args.join(", "), &mut out);
+        self.finish(&mut out);
+        out
+    }
+
+    fn invoke(&self, args: &str, out: &mut String) {
+        if self.call.way == Way::Written {
+            let errors = self.api.errors.as_ref();
+            let (ty, success) =
+                errors.map_or(("i32", "0"), |e| (e.ctype.as_str(), e.success.as_str()));
+            let _ = writeln!(out, "let mut result: {ty} = {success};");
+        }
+        let binding = match (&self.call.returns, self.call.way) {
+            (Returns::New(..), _) => "let object = ",
+            (Returns::Value(_), _) => "let value = ",
+            (_, Way::Returned) => "let result = ",
+            _ => "",
+        };
+        let _ = writeln!(
+            out,
+            "// SAFETY: objects are alive and of their kind; memory is as long as the function\n// will read or write, by the same expressions.\n{binding}call.timed(|| unsafe {{ function({args}) }});"
+        );
+    }
+
+    /// A length in the board's own types, or a refusal.
+    fn len(&self, len: &Expr, of: &str) -> String {
+        if let Expr::Number(n) = len {
+            return n.to_string();
+        }
+        if let Some(Param {
+            role:
+                Role::Scalar {
+                    scalar: Scalar::Usize,
+                    ..
+                },
+            name,
+            ..
+        }) = expr::is_plain(self.call, len)
+        {
+            return format!("support::size(args.{}, \"{name}\")?", ident(name));
+        }
+        format!(
+            "{}.get().ok_or(Refusal::missing_size(\"{of}\"))?",
+            self.length(len)
+        )
+    }
+
+    fn length(&self, len: &Expr) -> String {
+        expr::length(self.api, self.call, len, &self.scope())
+    }
+}

@@ -1,0 +1,245 @@
+//! `cargo xtask gen`: writes what the descriptions say, or compares.
+
+use crate::emit::{self, Paths};
+use crate::spec::{self, Api, SpecError};
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Why nothing was generated.
+#[derive(Debug, thiserror::Error)]
+pub enum GenError {
+    /// A description is wrong.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// rustfmt would not take what was generated.
+    #[error("rustfmt failed for {}: {message}", path.display())]
+    Format {
+        /// Of which file.
+        path: PathBuf,
+        /// What it said.
+        message: String,
+    },
+    /// `gen --check` found differences.
+    #[error("these files are not what api/ says, run `cargo xtask gen` and commit: {}", list(.0))]
+    Differ(Vec<PathBuf>),
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let names: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    names.join(", ")
+}
+
+/// A generated file: its path from the repository's root, and its text.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// From the root.
+    pub path: PathBuf,
+    /// Formatted.
+    pub text: String,
+}
+
+fn io(path: &Path) -> impl Fn(std::io::Error) -> GenError + '_ {
+    |error| GenError::Io {
+        path: path.into(),
+        error,
+    }
+}
+
+/// Reads `api/*.toml`: the descriptions by API number, and their hash.
+///
+/// # Errors
+/// [`GenError::Spec`] or [`GenError::Io`].
+pub fn descriptions(root: &Path) -> Result<(Vec<Api>, [u8; 32]), GenError> {
+    let folder = root.join("api");
+    let entries = std::fs::read_dir(&folder).map_err(io(&folder))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|ext| ext == "toml"));
+    files.sort();
+    let (mut apis, mut hash) = (Vec::new(), Sha256::new());
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(io(&path))?;
+        let shown = path.strip_prefix(root).unwrap_or(&path);
+        apis.push(spec::parse(shown, &text)?);
+        let canonical = canonical(&text);
+        hash.update((canonical.len() as u64).to_le_bytes());
+        hash.update(canonical);
+    }
+    apis.sort_by_key(|api| api.number);
+    Ok((apis, hash.finalize().into()))
+}
+
+/// A description without comments, layout and order of keys: what its hash is
+/// made of.
+fn canonical(text: &str) -> String {
+    match text.parse::<toml::Table>() {
+        Ok(table) => table.to_string(),
+        Err(_) => text.into(),
+    }
+}
+
+/// Everything that is generated from the descriptions.
+///
+/// # Errors
+/// [`GenError`].
+pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
+    let (apis, hash) = descriptions(root)?;
+    let mut all = vec![file(
+        "wire-protocol/src/generated/mod.rs",
+        emit::names::index(&apis, &hash),
+    )];
+    for api in &apis {
+        all.extend(of_api(api));
+    }
+    all.into_iter().map(|output| format(root, output)).collect()
+}
+
+fn file(path: impl Into<PathBuf>, text: String) -> Output {
+    Output {
+        path: path.into(),
+        text,
+    }
+}
+
+fn of_api(api: &Api) -> Vec<Output> {
+    let paths = Paths::of(api);
+    let name = &api.name;
+    let guest = |leaf: &str| format!("synthetic-lib/{name}/src/generated/{leaf}");
+    let board = |leaf: &str| format!("board-iface/src/{name}/generated/{leaf}");
+    let mut all = vec![
+        file(
+            format!("wire-protocol/src/generated/{name}.rs"),
+            emit::wire::module(api, &paths),
+        ),
+        file(guest("mod.rs"), emit::guest_index(api)),
+        file(guest("types.rs"), emit::types::module(api, &paths)),
+        file(guest("stubs.rs"), emit::guest::stubs(api, &paths)),
+        file(guest("manual.rs"), emit::guest::manual(api, &paths)),
+        file(guest("exports.rs"), emit::exports::exports(api, &paths)),
+        file(board("mod.rs"), emit::board_index(api)),
+        file(board("types.rs"), emit::types::module(api, &paths)),
+        file(board("functions.rs"), emit::board::functions(api, &paths)),
+        file(board("dispatch.rs"), emit::board::dispatch(api, &paths)),
+        file(board("manual.rs"), emit::board::manual(api, &paths)),
+        file(
+            format!("docs/coverage/{name}.md"),
+            emit::coverage::page(api),
+        ),
+        file(format!("tests/abi/{name}.c"), emit::abi::program(api)),
+    ];
+    if let Some(table) = &api.dispatch {
+        all.push(file(
+            guest("dispatch.rs"),
+            emit::exports::dispatch(api, table, &paths),
+        ));
+    }
+    all
+}
+
+fn format(root: &Path, output: Output) -> Result<Output, GenError> {
+    if output.path.extension().is_none_or(|ext| ext != "rs") {
+        return Ok(output);
+    }
+    let text = rustfmt(root, &output.path, &output.text)?;
+    Ok(Output { text, ..output })
+}
+
+/// Lays Rust text out as the project does.
+///
+/// # Errors
+/// [`GenError::Format`].
+pub fn rustfmt(root: &Path, path: &Path, text: &str) -> Result<String, GenError> {
+    let failed = |message: String| GenError::Format {
+        path: path.into(),
+        message,
+    };
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024", "--emit", "stdout"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            failed(format!(
+                "{error}; install it with rustup component add rustfmt"
+            ))
+        })?;
+    let mut stdin = child.stdin.take().expect("piped");
+    let text = text.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = child
+        .wait_with_output()
+        .map_err(|error| failed(error.to_string()))?;
+    let written = writer.join().is_ok_and(|result| result.is_ok());
+    if !output.status.success() || !written {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    String::from_utf8(output.stdout).map_err(|error| failed(error.to_string()))
+}
+
+/// Writes every output that differs; returns which.
+///
+/// # Errors
+/// [`GenError`].
+pub fn write(root: &Path) -> Result<Vec<PathBuf>, GenError> {
+    let mut written = Vec::new();
+    for output in outputs(root)? {
+        let path = root.join(&output.path);
+        if is_same(&path, &output.text) {
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(io(folder))?;
+        }
+        std::fs::write(&path, &output.text).map_err(io(&path))?;
+        written.push(output.path);
+    }
+    Ok(written)
+}
+
+/// Compares every output with what is there.
+///
+/// # Errors
+/// [`GenError::Differ`] names the files.
+pub fn check(root: &Path) -> Result<(), GenError> {
+    let differing: Vec<_> = outputs(root)?
+        .into_iter()
+        .filter(|output| !is_same(&root.join(&output.path), &output.text))
+        .map(|output| output.path)
+        .collect();
+    match differing.is_empty() {
+        true => Ok(()),
+        false => Err(GenError::Differ(differing)),
+    }
+}
+
+fn is_same(path: &Path, text: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|found| found == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_of_what_a_description_says() {
+        let a = canonical("b = 1\n[t]\nx = 2 # why\ny = 3\n");
+        assert_eq!(a, canonical("# title\nb=1\n[t]\ny = 3\nx = 2\n"));
+        assert_ne!(a, canonical("b = 2\n[t]\nx = 2\ny = 3\n"));
+    }
+}

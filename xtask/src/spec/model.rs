@@ -1,0 +1,499 @@
+//! A checked description: every name in it is known, every pointer annotated.
+
+use super::annotation::{Direction, ListValue};
+use super::expr::Expr;
+use super::prototype::{CParam, CType, Signature};
+use std::collections::BTreeMap;
+
+/// An API.
+#[derive(Clone, Debug)]
+pub struct Api {
+    /// Its name in paths: `opencl`.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// Its number in operation numbers.
+    pub number: u16,
+    /// The header with its prototypes.
+    pub header: String,
+    /// Lines before that header is included.
+    pub prelude: Vec<String>,
+    /// How its calls tell errors, if they do.
+    pub errors: Option<Errors>,
+    /// The C type of the object that is current in a thread.
+    pub current: Option<String>,
+    /// Where each helper of expressions lives.
+    pub helpers: BTreeMap<String, HelperSide>,
+    /// Scalar types by C name.
+    pub types: BTreeMap<String, Scalar>,
+    /// What each typedef stands for, as the file has it.
+    pub typedefs: BTreeMap<String, String>,
+    /// Handle types by C name.
+    pub handles: BTreeMap<String, Handle>,
+    /// Structures by C name.
+    pub structs: BTreeMap<String, Vec<Field>>,
+    /// Tagged unions by name.
+    pub unions: BTreeMap<String, BTreeMap<String, FieldType>>,
+    /// Constants: name, C type, value.
+    pub constants: BTreeMap<String, Constant>,
+    /// Tables of size-and-data queries: constant and value's type.
+    pub queries: BTreeMap<String, BTreeMap<String, InfoKind>>,
+    /// The entry points, by number.
+    pub calls: Vec<Call>,
+    /// The loader's dispatch table.
+    pub dispatch: Option<Dispatch>,
+}
+
+/// How an API's calls tell errors.
+#[derive(Clone, Debug)]
+pub struct Errors {
+    /// The C type of codes.
+    pub ctype: String,
+    /// No error.
+    pub success: String,
+    /// The board's API lacks the function.
+    pub missing: String,
+    /// A size is out of all bounds.
+    pub bounds: String,
+    /// A query for a name that is not known.
+    pub value: String,
+}
+
+/// Where a helper lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelperSide {
+    /// `gil_wire::helpers`.
+    Shared,
+    /// The support code of both sides, which know the current object's state.
+    State,
+    /// The guest's support code only.
+    Guest,
+    /// A method of the board's session.
+    Board,
+}
+
+/// A scalar as it is on this side of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+    /// As wide as a pointer, signed.
+    Isize,
+    /// As wide as a pointer.
+    Usize,
+}
+
+impl Scalar {
+    /// By the name in `[types]`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "i8" => Self::I8,
+            "u8" => Self::U8,
+            "i16" => Self::I16,
+            "u16" => Self::U16,
+            "i32" => Self::I32,
+            "u32" => Self::U32,
+            "i64" => Self::I64,
+            "u64" => Self::U64,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            "isize" => Self::Isize,
+            "usize" => Self::Usize,
+            _ => return None,
+        })
+    }
+
+    /// The Rust type in C signatures.
+    pub fn rust(self) -> &'static str {
+        match self {
+            Self::I8 => "i8",
+            Self::U8 => "u8",
+            Self::I16 => "i16",
+            Self::U16 => "u16",
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Isize => "isize",
+            Self::Usize => "usize",
+        }
+    }
+
+    /// The Rust type on the wire.
+    pub fn wire(self) -> &'static str {
+        match self {
+            Self::Isize => "i64",
+            Self::Usize => "u64",
+            other => other.rust(),
+        }
+    }
+
+    /// Whether its width is the pointer's.
+    pub fn is_word(self) -> bool {
+        matches!(self, Self::Isize | Self::Usize)
+    }
+}
+
+/// A handle type.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    /// The `Kind` of its objects.
+    pub kind: String,
+    /// The opaque structure it points to.
+    pub target: String,
+    /// The error for a handle that is none.
+    pub invalid: String,
+    /// The call that retains.
+    pub retain: Option<String>,
+    /// The call that releases.
+    pub release: Option<String>,
+}
+
+/// A structure's field.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Name and C type.
+    pub c: CParam,
+    /// How many, if it is an array.
+    pub count: Option<usize>,
+}
+
+/// A constant.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Its C type.
+    pub ctype: String,
+    /// Its value.
+    pub value: i64,
+}
+
+/// How a query's value crosses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InfoKind {
+    /// The same bytes on both sides.
+    Bytes,
+    /// Of pointer width.
+    Sizes,
+    /// Objects of this kind.
+    Handles(String),
+    /// The extension string of an object of this kind.
+    Extensions(String),
+    /// The same with versions.
+    ExtensionVersions(String),
+    /// The guest knows.
+    Local,
+    /// The guest's support code does all of it.
+    Manual,
+}
+
+/// A field of hand-written wire types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    Nothing,
+    Bool,
+    Scalar(Scalar),
+    Handle,
+    Handles,
+    In,
+    Out,
+    Event,
+    Union(String),
+}
+
+/// What a call means for time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Query,
+    Sync,
+    Post,
+    Enqueue,
+    Wait,
+    Poll,
+}
+
+impl Class {
+    /// The name of the variant.
+    pub fn rust(self) -> &'static str {
+        match self {
+            Self::Query => "Query",
+            Self::Sync => "Sync",
+            Self::Post => "Post",
+            Self::Enqueue => "Enqueue",
+            Self::Wait => "Wait",
+            Self::Poll => "Poll",
+        }
+    }
+}
+
+/// Who does a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Generated on both sides.
+    Auto,
+    /// Answered in the guest: one more reference.
+    Retain,
+    /// Answered in the guest; the last reference is a post.
+    Release,
+    /// Another name of this call.
+    SameAs(String),
+    /// Bodies by hand.
+    Manual {
+        /// In the guest.
+        guest: bool,
+        /// On the board.
+        board: bool,
+    },
+    /// Exported; fails as the API documents.
+    Unsupported,
+}
+
+impl Mode {
+    /// Whether the guest's stub is made from the parameters.
+    pub fn is_generated(&self) -> bool {
+        match self {
+            Self::Auto | Self::Retain | Self::Release => true,
+            Self::Manual { guest, .. } => !guest,
+            Self::SameAs(_) | Self::Unsupported => false,
+        }
+    }
+}
+
+/// Where a call's error goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It is the result.
+    Returned,
+    /// To a parameter.
+    Written,
+    /// The API keeps it for a later question.
+    Noted,
+    /// There is none.
+    None,
+}
+
+/// What a call returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// Its error, or nothing.
+    Status,
+    /// A new object of this handle type with these parents.
+    New(String, Vec<String>),
+    /// A value.
+    Value(Scalar),
+    /// A pointer, in calls that are not generated.
+    Pointer,
+}
+
+/// A helper's name and its arguments, which are parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Helper {
+    /// Its name.
+    pub name: String,
+    /// Parameters.
+    pub args: Vec<String>,
+}
+
+/// What a parameter is for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Role {
+    /// A number, sent; another one if a helper says so.
+    Scalar {
+        scalar: Scalar,
+        send: Option<Helper>,
+    },
+    /// Made again on the board from another parameter.
+    Derived,
+    /// Whether an enqueue returns only when its operation is complete.
+    Blocking,
+    /// An object.
+    Handle { ctype: String, optional: bool },
+    /// Objects.
+    Handles { ctype: String, len: Expr },
+    /// Events.
+    Waits { count: String, required: bool },
+    /// The new event.
+    Signals,
+    /// Memory.
+    Bytes { direction: Direction, len: Expr },
+    /// Numbers.
+    Array { scalar: Scalar, len: Expr },
+    /// Room for numbers.
+    OutArray {
+        scalar: Scalar,
+        room: Expr,
+        counter: Option<String>,
+    },
+    /// Room for structures.
+    OutStructs {
+        name: String,
+        room: Expr,
+        counter: Option<String>,
+    },
+    /// Room for objects.
+    OutHandles {
+        ctype: String,
+        room: Expr,
+        counter: Option<String>,
+        parents: Option<Vec<String>>,
+    },
+    /// How many there are.
+    Counter(Scalar),
+    /// One structure.
+    Struct(String),
+    /// A string; completed by a helper of the board's, if there is one.
+    CStr(Option<Helper>),
+    /// Strings or byte blocks.
+    Packed {
+        strings: bool,
+        count: String,
+        lengths: Option<String>,
+    },
+    /// Pointers to pieces whose sizes the helper knows.
+    Pieces(Helper),
+    /// A key-value list.
+    List {
+        scalar: Scalar,
+        keys: Vec<(String, ListValue)>,
+        end: Option<String>,
+    },
+    /// One value.
+    Out(Scalar),
+    /// A query's value.
+    Info {
+        name: String,
+        size: String,
+        size_ret: String,
+        table: String,
+    },
+    /// A function of the program's.
+    Callback {
+        user_data: String,
+        once: Option<Vec<String>>,
+        signature: Signature,
+    },
+    /// What it gets back.
+    UserData,
+    /// A tagged union.
+    Union(String, Helper),
+    /// Where the error is written.
+    Error,
+    /// Ignored.
+    Unused,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Its name in C.
+    pub name: String,
+    /// Its type in C.
+    pub ctype: CType,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its name in C.
+    pub name: String,
+    /// Its number, never used again.
+    pub number: u16,
+    /// The API's version that has it.
+    pub since: String,
+    /// The last version in which it is not deprecated.
+    pub deprecated: Option<String>,
+    /// Another header than the API's.
+    pub header: Option<String>,
+    /// Its declaration in C; none for calls of our own.
+    pub declaration: Option<String>,
+    /// What it returns in C.
+    pub ret: CType,
+    /// Its class, if it is ever forwarded.
+    pub class: Option<Class>,
+    /// The class when the expression is 0.
+    pub otherwise: Option<(Expr, Class)>,
+    /// Who does it.
+    pub mode: Mode,
+    /// Its parameters, in order.
+    pub params: Vec<Param>,
+    /// What it returns.
+    pub returns: Returns,
+    /// Where its error goes.
+    pub way: Way,
+    /// Whether it is a query whose every value the guest knows.
+    pub is_local: bool,
+    /// Whether it works on the thread's current object.
+    pub current: bool,
+    /// The queue it works on.
+    pub queue: Option<String>,
+    /// The engine of its operation.
+    pub engine: Option<&'static str>,
+    /// The parameter that makes it blocking.
+    pub blocking: Option<String>,
+    /// The event that it signals at its end.
+    pub signals: Option<String>,
+    /// What the guest remembers of a new object.
+    pub details: Option<Helper>,
+    /// The documented error of an unsupported call.
+    pub fails: Option<String>,
+    /// Wire arguments by hand.
+    pub wire: Option<Vec<(String, FieldType)>>,
+    /// Wire reply by hand.
+    pub reply: Option<Vec<(String, FieldType)>>,
+}
+
+/// A loader's dispatch table.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Its C type.
+    pub ctype: String,
+    /// The header that declares it.
+    pub header: String,
+    /// The functions in order; calls that are not described are null.
+    pub slots: Vec<String>,
+}
+
+impl Api {
+    /// The call of this name.
+    pub fn call(&self, name: &str) -> Option<&Call> {
+        self.calls.iter().find(|call| call.name == name)
+    }
+}
+
+impl Call {
+    /// Whether C programs can call it.
+    pub fn is_exported(&self) -> bool {
+        self.declaration.is_some()
+    }
+
+    /// Whether the board ever sees it.
+    pub fn is_forwarded(&self) -> bool {
+        let waits = matches!(self.class, Some(Class::Wait | Class::Poll)) || self.is_local;
+        match &self.mode {
+            Mode::Auto | Mode::Release => !waits,
+            Mode::Manual { board, .. } => *board && !waits,
+            Mode::Retain | Mode::SameAs(_) | Mode::Unsupported => false,
+        }
+    }
+
+    /// Whether its own wire types exist.
+    pub fn has_wire(&self) -> bool {
+        self.is_forwarded()
+    }
+
+    /// The parameter of this name.
+    pub fn param(&self, name: &str) -> Option<&Param> {
+        self.params.iter().find(|param| param.name == name)
+    }
+}
