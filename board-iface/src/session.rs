@@ -8,6 +8,9 @@ use gil_wire::frame::FrameError;
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
 use std::time::{Duration, Instant};
 
+/// Calls of a session that are not run and are warned of.
+const MAX_WARNINGS: u32 = 20;
+
 /// Times to report instead of the measured ones: for tests whose simulated
 /// time must be predictable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +86,7 @@ pub fn serve(
         options,
         budget: Budget::new(options.memory),
         session: None,
-        lost: false,
+        warnings: MAX_WARNINGS,
     };
     let result = server.run();
     if let Err(error) = &result {
@@ -98,7 +101,8 @@ struct Server<'b> {
     options: SessionOptions,
     budget: Budget,
     session: Option<Box<dyn Session>>,
-    lost: bool,
+    /// Warnings left; what is refused after them is logged as detail.
+    warnings: u32,
 }
 
 /// The fields of [`Request::Call`].
@@ -192,15 +196,23 @@ impl Server<'_> {
         Ok(())
     }
 
+    /// Says what was not run, as long as it is not said all the time.
     fn log(&mut self, head: &CallHead<'_>, outcome: &Outcome) {
-        let reason = || String::from_utf8_lossy(&outcome.result);
-        match outcome.status {
-            CallStatus::Ran => {}
-            // Every call after the first that was lost is, too.
-            CallStatus::Lost if self.lost => {}
-            status => tracing::warn!(op = %head.op, seq = head.seq, ?status, "{}", reason()),
+        let status = outcome.status;
+        if status == CallStatus::Ran {
+            return;
         }
-        self.lost |= outcome.status == CallStatus::Lost;
+        let reason = String::from_utf8_lossy(&outcome.result);
+        if self.warnings > 0 {
+            tracing::warn!(op = %head.op, seq = head.seq, ?status, "{reason}");
+        } else {
+            tracing::debug!(op = %head.op, seq = head.seq, ?status, "{reason}");
+        }
+        // Once a call is lost, so is every later one.
+        self.warnings = match status {
+            CallStatus::Lost => 0,
+            _ => self.warnings.saturating_sub(1),
+        };
     }
 
     fn run_call(&mut self, head: &CallHead<'_>, regions: Vec<Region>) -> Outcome {

@@ -6,9 +6,13 @@ mod common;
 use common::Client;
 use common::agent::Agent;
 use common::program::{OUT_OF_ORDER, Program, bytes, ints, out, reply};
+use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
-use gil_wire::message::{CallStatus, Reply, Request};
+use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Request};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 const CL_DEVICE_NAME: u32 = 0x102b;
@@ -180,6 +184,30 @@ fn kernel_arguments_are_checked_before_the_driver_sees_them() {
 }
 
 #[test]
+fn a_kernel_keeps_the_objects_it_was_given() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(1 << 16);
+    let kernel = program.scale(buffer, 5);
+    let memobj = wire::ClReleaseMemObjectArgs { memobj: buffer };
+    program.raw(wire::CL_RELEASE_MEM_OBJECT, &memobj, &[], &[]);
+    let gone = KernelArgument::Handle(buffer);
+    assert_eq!(program.arg(kernel, 0, 8, gone), CL_INVALID_MEM_OBJECT);
+    for _ in 0..20 {
+        let other = program.buffer(1 << 16);
+        program.write(queue, other, &[1; 1 << 16], &[]).ended();
+        program.run(queue, kernel, 1 << 14, &[]).ended();
+        let read = program.read(queue, other, 1 << 16, &[]);
+        assert_eq!(
+            read.done.out,
+            [[1; 1 << 16]],
+            "nobody else's memory is written"
+        );
+    }
+}
+
+#[test]
 fn the_guest_sees_its_own_build_options() {
     let Some(agent) = agent(&[]) else { return };
     let mut program = Program::start(&agent.address);
@@ -287,6 +315,33 @@ fn requests_that_name_what_is_not_there_are_refused() {
         .client
         .call(gil_wire::Op::new(1, 60000), &[], &[], &[]);
     assert!(nothing.reason().contains("no OpenCL call"));
+}
+
+#[test]
+fn random_arguments_are_refused_and_never_a_crash() {
+    let Some(agent) = agent(&[]) else { return };
+    let client = RefCell::new(Client::open(&agent.address));
+    let entries = (0u16..160, prop::collection::vec(any::<u8>(), 0..64));
+    let regions = prop::collection::vec((0u64..100, any::<bool>()), 0..3);
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(3000));
+    let calls = runner.run(&(entries, regions), |((entry, args), regions)| {
+        let region = |(len, goes_in): (u64, bool)| RegionDesc {
+            len,
+            dir: if goes_in {
+                Direction::In
+            } else {
+                Direction::Out
+            },
+        };
+        let regions: Vec<_> = regions.into_iter().map(region).collect();
+        let ins = regions.iter().filter(|region| region.dir.is_in());
+        let payload = vec![0x5a; ins.map(|region| region.len as usize).sum()];
+        let mut client = client.borrow_mut();
+        client.call(Op::new(1, entry), &args, &regions, &[&payload]);
+        Ok(())
+    });
+    calls.unwrap();
+    client.into_inner().ping(1).unwrap();
 }
 
 #[test]

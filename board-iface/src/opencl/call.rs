@@ -77,6 +77,7 @@ pub struct Call {
     blocks: Vec<Block>,
     cpu: Duration,
     ended: Vec<Ended>,
+    enqueued: bool,
 }
 
 impl Call {
@@ -94,7 +95,19 @@ impl Call {
             blocks: Vec::new(),
             cpu: Duration::ZERO,
             ended: Vec::new(),
+            enqueued: false,
         }
+    }
+
+    /// The enqueue function was called: the operation is known to the session,
+    /// or reported.
+    pub(super) fn set_enqueued(&mut self) {
+        self.enqueued = true;
+    }
+
+    /// Whether the enqueue function was called.
+    pub(super) fn was_enqueued(&self) -> bool {
+        self.enqueued
     }
 
     /// Which entry point.

@@ -57,13 +57,13 @@ struct Core {
     wait: unsafe extern "C" fn(cl_uint, *const *mut c_void) -> cl_int,
     set_user_event: unsafe extern "C" fn(*mut c_void, cl_int) -> cl_int,
     flush: OnObject,
-    retain_queue: OnObject,
-    retain_event: OnObject,
-    release: Releases,
+    retain: References,
+    release: References,
 }
 
+/// One function for each kind of object that is counted.
 #[derive(Debug)]
-struct Releases {
+struct References {
     context: OnObject,
     queue: OnObject,
     mem: OnObject,
@@ -74,6 +74,59 @@ struct Releases {
     /// OpenCL 1.2: of devices made by partition.
     device: Option<OnObject>,
 }
+
+impl References {
+    /// The functions of these names, in the order of the fields.
+    fn load(library: &Library, names: &[&'static str; 8]) -> Result<Self, OpenClError> {
+        let [context, queue, mem, sampler, program, kernel, event, device] = *names;
+        Ok(Self {
+            context: symbol(library, context)?,
+            queue: symbol(library, queue)?,
+            mem: symbol(library, mem)?,
+            sampler: symbol(library, sampler)?,
+            program: symbol(library, program)?,
+            kernel: symbol(library, kernel)?,
+            event: symbol(library, event)?,
+            device: symbol(library, device).ok(),
+        })
+    }
+
+    fn of(&self, kind: Kind) -> Option<OnObject> {
+        match kind {
+            Kind::Platform => None,
+            Kind::Device => self.device,
+            Kind::Context => Some(self.context),
+            Kind::CommandQueue => Some(self.queue),
+            Kind::Mem => Some(self.mem),
+            Kind::Sampler => Some(self.sampler),
+            Kind::Program => Some(self.program),
+            Kind::Kernel => Some(self.kernel),
+            Kind::Event => Some(self.event),
+        }
+    }
+}
+
+const RETAIN: [&str; 8] = [
+    "clRetainContext",
+    "clRetainCommandQueue",
+    "clRetainMemObject",
+    "clRetainSampler",
+    "clRetainProgram",
+    "clRetainKernel",
+    "clRetainEvent",
+    "clRetainDevice",
+];
+
+const RELEASE: [&str; 8] = [
+    "clReleaseContext",
+    "clReleaseCommandQueue",
+    "clReleaseMemObject",
+    "clReleaseSampler",
+    "clReleaseProgram",
+    "clReleaseKernel",
+    "clReleaseEvent",
+    "clReleaseDevice",
+];
 
 /// The machine's OpenCL. Never unloaded: drivers have threads of their own.
 #[derive(Debug)]
@@ -103,18 +156,8 @@ impl Core {
             wait: symbol(library, "clWaitForEvents")?,
             set_user_event: symbol(library, "clSetUserEventStatus")?,
             flush: symbol(library, "clFlush")?,
-            retain_queue: symbol(library, "clRetainCommandQueue")?,
-            retain_event: symbol(library, "clRetainEvent")?,
-            release: Releases {
-                context: symbol(library, "clReleaseContext")?,
-                queue: symbol(library, "clReleaseCommandQueue")?,
-                mem: symbol(library, "clReleaseMemObject")?,
-                sampler: symbol(library, "clReleaseSampler")?,
-                program: symbol(library, "clReleaseProgram")?,
-                kernel: symbol(library, "clReleaseKernel")?,
-                event: symbol(library, "clReleaseEvent")?,
-                device: symbol(library, "clReleaseDevice").ok(),
-            },
+            retain: References::load(library, &RETAIN)?,
+            release: References::load(library, &RELEASE)?,
         })
     }
 }
@@ -216,33 +259,18 @@ impl Driver {
         unsafe { (self.core.set_user_event)(event.as_ptr(), status) };
     }
 
-    /// Takes one more reference to an event.
-    pub fn retain_event(&self, event: Pointer) {
-        // SAFETY: the object is alive: the session's table has it.
-        unsafe { (self.core.retain_event)(event.as_ptr()) };
-    }
-
-    /// Takes one more reference to a queue.
-    pub fn retain_queue(&self, queue: Pointer) {
-        // SAFETY: as above.
-        unsafe { (self.core.retain_queue)(queue.as_ptr()) };
+    /// Takes one more reference.
+    pub fn retain(&self, kind: Kind, object: Pointer) {
+        if let Some(function) = self.core.retain.of(kind) {
+            // SAFETY: the object is alive and of this kind: the session's table
+            // has it, or the call that made it just returned.
+            unsafe { function(object.as_ptr()) };
+        }
     }
 
     /// Gives up one reference.
     pub fn release(&self, kind: Kind, object: Pointer) {
-        let release = &self.core.release;
-        let function = match kind {
-            Kind::Platform => None,
-            Kind::Device => release.device,
-            Kind::Context => Some(release.context),
-            Kind::CommandQueue => Some(release.queue),
-            Kind::Mem => Some(release.mem),
-            Kind::Sampler => Some(release.sampler),
-            Kind::Program => Some(release.program),
-            Kind::Kernel => Some(release.kernel),
-            Kind::Event => Some(release.event),
-        };
-        if let Some(function) = function {
+        if let Some(function) = self.core.release.of(kind) {
             // SAFETY: the callers own a reference of this kind, and give it up.
             unsafe { function(object.as_ptr()) };
         }

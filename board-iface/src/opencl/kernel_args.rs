@@ -13,6 +13,7 @@ use super::session::Session;
 use crate::table::Pointer;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{ClSetKernelArgArgs, KernelArgument, Kind};
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 
@@ -32,11 +33,52 @@ pub enum ArgType {
     Unknown,
 }
 
+/// A kernel's arguments.
+#[derive(Debug)]
+pub struct KernelArgs {
+    /// The types, as the driver says.
+    types: Vec<ArgType>,
+    /// The objects that are set. A driver need not keep them, and a program
+    /// may release one and still run the kernel: here each has a reference.
+    held: HashMap<cl_uint, (Kind, Pointer)>,
+}
+
+impl KernelArgs {
+    fn of(driver: &Driver, kernel: cl_kernel) -> Self {
+        let count = number_of_args(driver, kernel).min(MAX_ARGS);
+        Self {
+            types: (0..count).map(|index| ask(driver, kernel, index)).collect(),
+            held: HashMap::new(),
+        }
+    }
+
+    fn hold(&mut self, driver: &Driver, index: cl_uint, object: Option<(Kind, Pointer)>) {
+        if let Some((kind, pointer)) = object {
+            driver.retain(kind, pointer);
+        }
+        let before = match object {
+            Some(object) => self.held.insert(index, object),
+            None => self.held.remove(&index),
+        };
+        if let Some((kind, pointer)) = before {
+            driver.release(kind, pointer);
+        }
+    }
+
+    /// Gives up the objects: the kernel is gone.
+    pub fn release(self, driver: &Driver) {
+        for (kind, pointer) in self.held.into_values() {
+            driver.release(kind, pointer);
+        }
+    }
+}
+
 /// What the driver is given.
+#[derive(Clone, Copy)]
 enum Value {
     Null,
     Bytes(*const c_void),
-    Object(*mut c_void),
+    Object(Kind, *mut c_void),
 }
 
 /// Sets an argument.
@@ -53,22 +95,22 @@ pub fn set(
     let Some(function) = session.functions().clSetKernelArg else {
         return Ok(CL_INVALID_OPERATION);
     };
-    let arg = arg_type(session, kernel, args.arg_index);
+    let arg = arg_type(session, kernel, args.arg_index)?;
     let mut size = super::support::size(args.arg_size, "arg_size")?;
     let value = match value(session, call, args, arg)? {
         Ok(value) => value,
         Err(code) => return Ok(code),
     };
     let object = match value {
-        Value::Object(object) => object,
+        Value::Object(_, object) => object,
         _ => null_mut(),
     };
     let pointer = match value {
         Value::Null => null(),
         Value::Bytes(pointer) => pointer,
-        Value::Object(_) => std::ptr::from_ref(&object).cast(),
+        Value::Object(..) => std::ptr::from_ref(&object).cast(),
     };
-    if matches!(arg, ArgType::Object(_)) || matches!(value, Value::Object(_)) {
+    if matches!(arg, ArgType::Object(_)) || matches!(value, Value::Object(..)) {
         if args.arg_size != u64::from(session.guest.pointer_bits / 8) {
             return Ok(CL_INVALID_ARG_SIZE);
         }
@@ -77,7 +119,16 @@ pub fn set(
     let index = args.arg_index;
     // SAFETY: the kernel is alive; `pointer` is null or has `size` bytes, which
     // are an object's handle only where the object is alive.
-    Ok(call.timed(|| unsafe { function(kernel, index, size, pointer) }))
+    let result = call.timed(|| unsafe { function(kernel, index, size, pointer) });
+    if result == CL_SUCCESS {
+        let held = match value {
+            Value::Object(kind, object) => NonNull::new(object).map(|object| (kind, object)),
+            _ => None,
+        };
+        let driver = session.driver;
+        kernel_args(session, kernel)?.hold(driver, index, held);
+    }
+    Ok(result)
 }
 
 /// What to give the driver, or the API's error code.
@@ -109,7 +160,8 @@ fn value(
 
 fn object(session: &Session, handle: Handle, kind: Kind) -> Result<Value, cl_int> {
     let object = session.get(kind, handle);
-    object.map(Value::Object).map_err(|_| kind.invalid())
+    let object = object.map(|object| Value::Object(kind, object));
+    object.map_err(|_| kind.invalid())
 }
 
 /// Bytes where an object belongs: zeroes are NULL, which OpenCL allows;
@@ -121,25 +173,23 @@ fn null_object(
 ) -> Result<Result<Value, cl_int>, Refusal> {
     let bytes = call.bytes(data)?.unwrap_or_default();
     Ok(match bytes.iter().all(|byte| *byte == 0) {
-        true => Ok(Value::Object(null_mut())),
+        true => Ok(Value::Object(kind, null_mut())),
         false => Err(kind.invalid()),
     })
 }
 
-fn arg_type(session: &mut Session, kernel: cl_kernel, index: cl_uint) -> ArgType {
+fn kernel_args(session: &mut Session, kernel: cl_kernel) -> Result<&mut KernelArgs, Refusal> {
     let driver = session.driver;
-    let pointer: Pointer = NonNull::new(kernel.cast()).expect("the table has no null");
-    let types = session.kernels.entry(pointer);
-    let types = types.or_insert_with(|| arg_types(driver, kernel));
-    types
-        .get(index as usize)
-        .copied()
-        .unwrap_or(ArgType::Unknown)
+    let pointer: Option<Pointer> = NonNull::new(kernel.cast());
+    let pointer = pointer.ok_or(Refusal::parameter("kernel", 0))?;
+    let args = session.kernels.entry(pointer);
+    Ok(args.or_insert_with(|| KernelArgs::of(driver, kernel)))
 }
 
-fn arg_types(driver: &Driver, kernel: cl_kernel) -> Vec<ArgType> {
-    let count = number_of_args(driver, kernel).min(MAX_ARGS);
-    (0..count).map(|index| ask(driver, kernel, index)).collect()
+fn arg_type(session: &mut Session, kernel: cl_kernel, index: cl_uint) -> Result<ArgType, Refusal> {
+    let args = kernel_args(session, kernel)?;
+    let known = args.types.get(index as usize);
+    Ok(known.copied().unwrap_or(ArgType::Unknown))
 }
 
 fn number_of_args(driver: &Driver, kernel: cl_kernel) -> cl_uint {

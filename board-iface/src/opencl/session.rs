@@ -5,13 +5,14 @@ use super::driver::Driver;
 use super::generated;
 use super::generated::functions::Functions;
 use super::generated::types::*;
-use super::kernel_args::ArgType;
+use super::kernel_args::KernelArgs;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
 use super::refusal::Refusal;
 use crate::board::{self, Ended, Guest, Outcome};
 use crate::table::{Pointer, Table};
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent, Property};
+use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -27,8 +28,8 @@ pub struct Session {
     pub(super) operations: Operations,
     /// Whether each queue executes in order.
     pub(super) queues: HashMap<Pointer, bool>,
-    /// The types of each kernel's arguments, as far as they were asked for.
-    pub(super) kernels: HashMap<Pointer, Vec<ArgType>>,
+    /// The arguments of each kernel that had one set.
+    pub(super) kernels: HashMap<Pointer, KernelArgs>,
     /// The options that the guest gave where the driver was given others.
     pub(super) options: HashMap<Pointer, CString>,
 }
@@ -144,10 +145,13 @@ impl Session {
         let pointer = self.table.remove(number, kind)?;
         // The address may be another object's from here on.
         self.queues.remove(&pointer);
-        self.kernels.remove(&pointer);
+        let args = self.kernels.remove(&pointer);
         self.options.remove(&pointer);
         if !number.is_boards() {
             self.driver.release(kind, pointer);
+        }
+        if let Some(args) = args {
+            args.release(self.driver);
         }
         Ok(())
     }
@@ -206,6 +210,7 @@ impl Session {
         op: Enqueued<'_>,
         order: Order,
     ) -> Result<(), Refusal> {
+        call.set_enqueued();
         if op.result != CL_SUCCESS {
             // Nothing was enqueued. The host put the call on its timeline and
             // learns here that nothing will come of it.
@@ -218,7 +223,7 @@ impl Session {
             return Err(Refusal::NoEvent);
         };
         if op.signals.kept {
-            self.driver.retain_event(event);
+            self.driver.retain(Kind::Event, event);
         }
         let operation = self.operation(call, &op, order, event)?;
         let mut finisher = Finisher(self.driver);
@@ -253,7 +258,7 @@ impl Session {
             .iter()
             .map(|wait| self.table.get(*wait, Kind::Event));
         let waits = waits.collect::<Result<_, _>>()?;
-        self.driver.retain_queue(queue);
+        self.driver.retain(Kind::CommandQueue, queue);
         Ok(Operation {
             seq: call.seq(),
             event,
@@ -269,7 +274,7 @@ impl Session {
 
     /// A user event was made.
     pub(super) fn user_event(&mut self, event: Pointer) {
-        self.driver.retain_event(event);
+        self.driver.retain(Kind::Event, event);
         self.operations.user_event(event);
     }
 
@@ -294,7 +299,14 @@ impl Session {
 
     fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
         let dispatch = generated::dispatch::dispatch(call.op());
-        dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)
+        let result = dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)?;
+        let info = gil_wire::generated::info(call.op());
+        let is_enqueue = info.is_some_and(|info| info.class == Some(Class::Enqueue));
+        if is_enqueue && !call.was_enqueued() {
+            // The driver lacks the function: nothing will come of this either.
+            call.report_own(CL_INVALID_OPERATION);
+        }
+        Ok(result)
     }
 }
 
@@ -315,6 +327,9 @@ impl Drop for Session {
             // Nobody will set it any more: what waits for it fails, and ends.
             self.driver.set_user_event(event, -1);
             self.unblock(event);
+        }
+        for (_, args) in self.kernels.drain() {
+            args.release(self.driver);
         }
         for (number, object) in self.table.drain() {
             if !number.is_boards() {

@@ -165,6 +165,7 @@ impl Program {
     pub fn new_context(&mut self) -> Handle {
         let new = self.number();
         let args = wire::ClCreateContextArgs {
+            num_devices: 1,
             devices: Some(vec![self.device]),
             new,
             ..Default::default()
@@ -212,7 +213,7 @@ impl Program {
                 data: InData::Inline(&data),
             },
             new,
-            ..Default::default()
+            count: 1,
         };
         let reply: wire::ClCreateProgramWithSourceReply =
             self.call(wire::CL_CREATE_PROGRAM_WITH_SOURCE, &args);
