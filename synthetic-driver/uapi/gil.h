@@ -74,7 +74,14 @@ struct gil_region {
  *
  * Errors: EPERM (not the process that opened the device), EINVAL (a bound
  * above was exceeded, or an unknown field is set), EFAULT (a region or buffer
- * is not accessible), ENOMEM, ENODEV (no simulator answers the doorbell).
+ * is not accessible), ENOMEM (also: more memory than gil.ko's max_pinned, or
+ * more outputs than it keeps, would be outstanding), EBADF (the device is being
+ * closed), ENODEV (no simulator answers the doorbell). After each of them the
+ * host has seen nothing; the one exception is EFAULT where another thread takes
+ * the reply's memory away during the call.
+ *
+ * open() of the device fails with ENODEV (no simulator answers), EPROTO (the
+ * host interface refuses this driver) or ENOMEM.
  */
 struct gil_submit {
 	__u64 request;      /* user address */
@@ -97,6 +104,9 @@ struct gil_submit {
 /*
  * GIL_IOC_WAIT. Restartable: a signal interrupts it with EINTR (or restarts
  * it), and calling it again with the same arguments is right.
+ *
+ * Errors: EINTR, EINVAL (an unknown kind or flag), and EPERM, EFAULT, EBADF and
+ * ENODEV as above.
  */
 struct gil_wait {
 	__u64 deadline_ns;
