@@ -2,22 +2,20 @@
 
 use super::build;
 use super::call::Call;
+use super::enqueue::{Parts, first_error};
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::kernel_args;
 use super::operations::Order;
+use super::queue::{NewQueue, with_profiling};
 use super::refusal::Refusal;
-use super::session::{Enqueued, Session};
-use super::support::{Board, encode, list_ptr, size};
+use super::session::Session;
+use super::support::{Board, encode, size};
 use crate::table::Pointer;
-use gil_wire::call::{Handle, NewEvent, OutData};
+use gil_wire::call::OutData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
-
-/// Enqueues something that signals an event: queue, wait list's length and
-/// address, event.
-type Enqueue<'f> = &'f dyn Fn(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
 
 impl Manual for Board {
     fn cl_create_command_queue(
@@ -229,163 +227,11 @@ impl Manual for Board {
     }
 }
 
-/// A queue to be made.
-struct NewQueue {
-    context: Handle,
-    device: Handle,
-    new: Handle,
-    /// The guest's own properties.
-    flags: cl_command_queue_properties,
-}
-
-impl NewQueue {
-    /// Makes it, with profiling whatever the guest asked for: the durations
-    /// come from there.
-    fn create(
-        &self,
-        session: &mut Session,
-        call: &mut Call,
-        list: Option<&[u64]>,
-    ) -> Result<cl_int, Refusal> {
-        let context: cl_context = session.get(Kind::Context, self.context)?;
-        let device: cl_device_id = session.get(Kind::Device, self.device)?;
-        session.can_bind(self.new)?;
-        let flags = self.flags | CL_QUEUE_PROFILING_ENABLE;
-        let functions = session.functions();
-        let mut result = CL_INVALID_OPERATION;
-        let queue: cl_command_queue = call.timed(|| {
-            let with_list = functions.clCreateCommandQueueWithProperties.zip(list);
-            // SAFETY: the objects are alive, and the list is terminated.
-            unsafe {
-                match (with_list, functions.clCreateCommandQueue) {
-                    (Some((create, list)), _) => {
-                        create(context, device, list.as_ptr(), &mut result)
-                    }
-                    (None, Some(create)) => create(context, device, flags, &mut result),
-                    (None, None) => null_mut(),
-                }
-            }
-        });
-        if result == CL_SUCCESS {
-            session.bind(Kind::CommandQueue, self.new, queue, self.context)?;
-            let in_order = self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
-            session.queues.insert(pointer(queue)?, in_order);
-        }
-        Ok(result)
-    }
-}
-
-/// Adds profiling to a terminated property list; returns the guest's own flags.
-fn with_profiling(list: &mut Vec<u64>) -> u64 {
-    let profiling = CL_QUEUE_PROFILING_ENABLE;
-    let key = u64::from(CL_QUEUE_PROPERTIES);
-    let pairs = list.chunks_exact_mut(2);
-    if let Some(pair) = pairs.into_iter().find(|pair| pair[0] == key) {
-        let own = pair[1];
-        pair[1] |= profiling;
-        return own;
-    }
-    list.splice(0..0, [key, profiling]);
-    0
-}
-
-/// What every enqueue has.
-struct Parts<'a> {
-    queue: Handle,
-    waits: &'a [Handle],
-    event: NewEvent,
-}
-
-impl<'a> Parts<'a> {
-    fn new(queue: Handle, waits: &'a [Handle], event: NewEvent) -> Self {
-        Self {
-            queue,
-            waits,
-            event,
-        }
-    }
-
-    fn enqueue(
-        &self,
-        session: &mut Session,
-        call: &mut Call,
-        order: Order,
-        function: Enqueue<'_>,
-    ) -> Result<cl_int, Refusal> {
-        let queue: cl_command_queue = session.get(Kind::CommandQueue, self.queue)?;
-        let waits: Vec<cl_event> = session.list(Kind::Event, self.waits)?;
-        session.can_bind(self.event.number)?;
-        let mut event: cl_event = null_mut();
-        let count = waits.len() as cl_uint;
-        let result = call.timed(|| function(queue, count, list_ptr(&waits), &mut event));
-        let enqueued = Enqueued {
-            result,
-            queue: self.queue,
-            waits: self.waits,
-            signals: self.event,
-            event,
-        };
-        session.enqueued_as(call, enqueued, order)?;
-        Ok(result)
-    }
-
-    /// Ends when its wait list, or without one everything before it, has ended.
-    fn marker(&self, session: &mut Session, call: &mut Call) -> Result<cl_int, Refusal> {
-        let functions = session.functions();
-        let enqueue = |queue, count, list, event: *mut cl_event| {
-            // SAFETY: the objects are alive.
-            unsafe {
-                match (
-                    functions.clEnqueueMarkerWithWaitList,
-                    functions.clEnqueueMarker,
-                ) {
-                    (Some(marker), _) => marker(queue, count, list, event),
-                    (None, Some(marker)) => {
-                        let waited = match functions.clEnqueueWaitForEvents {
-                            Some(wait) if count > 0 => wait(queue, count, list),
-                            _ => CL_SUCCESS,
-                        };
-                        first_error(waited, || marker(queue, event))
-                    }
-                    _ => CL_INVALID_OPERATION,
-                }
-            }
-        };
-        self.enqueue(session, call, Order::Marker, &enqueue)
-    }
-
-    /// As a marker; what comes after it on the queue waits for it.
-    fn barrier(&self, session: &mut Session, call: &mut Call) -> Result<cl_int, Refusal> {
-        let functions = session.functions();
-        let enqueue = |queue, count, list, event: *mut cl_event| {
-            // SAFETY: the objects are alive.
-            unsafe {
-                if let Some(barrier) = functions.clEnqueueBarrierWithWaitList {
-                    return barrier(queue, count, list, event);
-                }
-                let blocked = match (functions.clEnqueueWaitForEvents, functions.clEnqueueBarrier) {
-                    (Some(wait), _) if count > 0 => wait(queue, count, list),
-                    (_, Some(barrier)) => barrier(queue),
-                    _ => CL_INVALID_OPERATION,
-                };
-                first_error(blocked, || match functions.clEnqueueMarker {
-                    Some(marker) => marker(queue, event),
-                    None => CL_INVALID_OPERATION,
-                })
-            }
-        };
-        self.enqueue(session, call, Order::Barrier, &enqueue)
-    }
-}
-
-fn first_error(result: cl_int, next: impl FnOnce() -> cl_int) -> cl_int {
-    match result {
-        CL_SUCCESS => next(),
-        code => code,
-    }
-}
-
-fn pointer<T>(object: *mut T) -> Result<Pointer, Refusal> {
+/// The address of an object that the driver just made.
+///
+/// # Errors
+/// [`Refusal::Parameter`] if it made none.
+pub fn pointer<T>(object: *mut T) -> Result<Pointer, Refusal> {
     NonNull::new(object.cast()).ok_or(Refusal::parameter("new object", 0))
 }
 
@@ -427,21 +273,5 @@ fn binary_sizes(
     match result {
         CL_SUCCESS => Ok(sizes),
         code => Err(code),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queues_always_profile() {
-        let (key, profiling) = (u64::from(CL_QUEUE_PROPERTIES), CL_QUEUE_PROFILING_ENABLE);
-        let mut list = vec![0];
-        assert_eq!(with_profiling(&mut list), 0);
-        assert_eq!(list, [key, profiling, 0]);
-        let mut list = vec![77, 5, key, 1, 0];
-        assert_eq!(with_profiling(&mut list), 1);
-        assert_eq!(list, [77, 5, key, 1 | profiling, 0]);
     }
 }

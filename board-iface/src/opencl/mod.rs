@@ -7,11 +7,13 @@
 mod build;
 pub mod call;
 mod driver;
+mod enqueue;
 pub mod generated;
 pub mod info;
 mod kernel_args;
 mod manual;
 pub mod operations;
+mod queue;
 pub mod refusal;
 pub mod session;
 pub mod support;

@@ -1,0 +1,92 @@
+//! Making command queues.
+
+use super::call::Call;
+use super::generated::types::*;
+use super::manual::pointer;
+use super::refusal::Refusal;
+use super::session::Session;
+use gil_wire::call::Handle;
+use gil_wire::generated::opencl::Kind;
+use std::ptr::null_mut;
+
+/// A queue to be made.
+pub struct NewQueue {
+    /// Its context.
+    pub context: Handle,
+    /// Its device.
+    pub device: Handle,
+    /// The guest's number for it.
+    pub new: Handle,
+    /// The guest's own properties.
+    pub flags: cl_command_queue_properties,
+}
+
+impl NewQueue {
+    /// Makes it, with profiling whatever the guest asked for: the durations
+    /// come from there.
+    ///
+    /// # Errors
+    /// [`Refusal`]; what the driver says is in the result.
+    pub fn create(
+        &self,
+        session: &mut Session,
+        call: &mut Call,
+        list: Option<&[u64]>,
+    ) -> Result<cl_int, Refusal> {
+        let context: cl_context = session.get(Kind::Context, self.context)?;
+        let device: cl_device_id = session.get(Kind::Device, self.device)?;
+        session.can_bind(self.new)?;
+        let flags = self.flags | CL_QUEUE_PROFILING_ENABLE;
+        let functions = session.functions();
+        let mut result = CL_INVALID_OPERATION;
+        let queue: cl_command_queue = call.timed(|| {
+            let with_list = functions.clCreateCommandQueueWithProperties.zip(list);
+            // SAFETY: the objects are alive, and the list is terminated.
+            unsafe {
+                match (with_list, functions.clCreateCommandQueue) {
+                    (Some((create, list)), _) => {
+                        create(context, device, list.as_ptr(), &mut result)
+                    }
+                    (None, Some(create)) => create(context, device, flags, &mut result),
+                    (None, None) => null_mut(),
+                }
+            }
+        });
+        if result == CL_SUCCESS {
+            session.bind(Kind::CommandQueue, self.new, queue, self.context)?;
+            let in_order = self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
+            session.queues.insert(pointer(queue)?, in_order);
+        }
+        Ok(result)
+    }
+}
+
+/// Adds profiling to a terminated property list; returns the guest's own flags.
+pub fn with_profiling(list: &mut Vec<u64>) -> u64 {
+    let profiling = CL_QUEUE_PROFILING_ENABLE;
+    let key = u64::from(CL_QUEUE_PROPERTIES);
+    let pairs = list.chunks_exact_mut(2);
+    if let Some(pair) = pairs.into_iter().find(|pair| pair[0] == key) {
+        let own = pair[1];
+        pair[1] |= profiling;
+        return own;
+    }
+    list.splice(0..0, [key, profiling]);
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_always_profile() {
+        let (key, profiling) = (u64::from(CL_QUEUE_PROPERTIES), CL_QUEUE_PROFILING_ENABLE);
+        let mut list = vec![0];
+        assert_eq!(with_profiling(&mut list), 0);
+        assert_eq!(list, [key, profiling, 0]);
+        let mut list = vec![77, 5, key, 1, 0];
+        assert_eq!(with_profiling(&mut list), 1);
+        assert_eq!(list, [77, 5, key, 1 | profiling, 0]);
+    }
+}
