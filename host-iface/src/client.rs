@@ -14,8 +14,8 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::ToSocketAddrs;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Longest wait without a look at the cancel flag.
@@ -26,18 +26,41 @@ const CONNECT: Duration = Duration::from_secs(10);
 const CHUNK: usize = 16 << 10;
 
 /// A flag that ends every wait: set when the user quits.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<CancelState>);
+
+#[derive(Default)]
+struct CancelState {
+    flag: AtomicBool,
+    then: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
 
 impl Cancel {
     /// Ends every wait, now and later.
     pub fn set(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        let before = self.0.flag.swap(true, Ordering::SeqCst);
+        if let Some(then) = self.0.then.get()
+            && !before
+        {
+            then();
+        }
     }
 
     /// Whether the user quit.
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.flag.load(Ordering::SeqCst)
+    }
+
+    /// What to do when the user quits, once, on the thread that learns of it.
+    /// Only the first one given counts.
+    pub fn on_set(&self, then: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.then.set(Box::new(then));
+    }
+}
+
+impl std::fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Cancel").field(&self.is_set()).finish()
     }
 }
 

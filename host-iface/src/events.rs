@@ -198,6 +198,9 @@ mod tests {
         let path = folder.path().join("monitor");
         let listener = UnixListener::bind(&path).unwrap();
         let cancel = Cancel::default();
+        let told = Cancel::default();
+        let tell = told.clone();
+        cancel.on_set(move || tell.set());
         let mut monitor = Monitor::connect(&path, cancel.clone()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let event = Event::Warning { text: "w".into() };
@@ -210,7 +213,7 @@ mod tests {
         assert!(!cancel.is_set());
         drop(peer);
         let start = Instant::now();
-        while !cancel.is_set() {
+        while !(cancel.is_set() && told.is_set()) {
             assert!(start.elapsed() < Duration::from_secs(5));
             std::thread::yield_now();
         }

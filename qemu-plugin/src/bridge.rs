@@ -8,6 +8,7 @@ use gil_host::events::Standard;
 use gil_host::host::HostError;
 use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
+use nix::sys::signal::Signal;
 use qemu_plugin::{
     PluginId, RegisterDescriptor, VCPUIndex, qemu_plugin_get_registers,
     qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
@@ -59,8 +60,14 @@ impl Bridge {
             (Detect::Symbol, Some(path)) => Some(ModuleCode::open(path, "gil_doorbell")?),
             _ => None,
         };
+        let host = Host::new(&config, simulator, Box::new(Standard))?;
+        // Without its monitor nobody would end this QEMU; its own handler does
+        // it in order.
+        host.cancel().on_set(|| {
+            let _ = raise_process(Signal::SIGTERM);
+        });
         Ok(Self {
-            host: Host::new(&config, simulator, Box::new(Standard))?,
+            host,
             x0: OnceLock::new(),
             counter: config.count.then(Counter::new),
             module,
@@ -133,6 +140,10 @@ impl Bridge {
     fn executed(&self) -> Option<u64> {
         self.counter.as_ref().map(Counter::sum)
     }
+}
+
+fn raise_process(signal: Signal) -> nix::Result<()> {
+    nix::sys::signal::kill(nix::unistd::Pid::this(), signal)
 }
 
 extern "C" fn vcpu_init(_: PluginId, _: VCPUIndex) {
