@@ -52,7 +52,7 @@ pub enum AgentError {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// The recording is not there.
-    #[error("there is no recording {} : make one with --record", .0.display())]
+    #[error("there is no recording {}: make one with --record", .0.display())]
     NoRecording(PathBuf),
     /// It answered something else.
     #[error(
@@ -83,9 +83,22 @@ pub struct Agent {
 pub fn ready(board: &Board, folder: &Path) -> Result<Agent, AgentError> {
     match board {
         Board::Own => start(folder, None),
-        Board::Replay(file) if !file.is_file() => Err(AgentError::NoRecording(file.clone())),
-        Board::Replay(file) => start(folder, Some(&fs::canonicalize(file)?)),
+        Board::Replay(file) => {
+            check_recording(file)?;
+            start(folder, Some(&fs::canonicalize(file)?))
+        }
         Board::At(address) => reach(address),
+    }
+}
+
+/// Whether there is a file to replay.
+///
+/// # Errors
+/// [`AgentError::NoRecording`] if not.
+pub fn check_recording(file: &Path) -> Result<(), AgentError> {
+    match file.is_file() {
+        true => Ok(()),
+        false => Err(AgentError::NoRecording(file.into())),
     }
 }
 

@@ -3,7 +3,7 @@
 //! lists, cache and an empty package database. The machine's apt is only asked
 //! where its Debian archive is.
 
-use crate::cache::{At, Cache, CacheError};
+use crate::cache::{self, At, Cache, CacheError};
 use crate::tool::{self, ToolError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -102,6 +102,11 @@ pub struct Apt {
 /// Lists older than this are fetched again before a package is called missing.
 const LISTS_FRESH: Duration = Duration::from_secs(12 * 3600);
 
+/// Bytes that apt's lists and its index of them take, generously.
+const ROOM_FOR_LISTS: u64 = 256 << 20;
+/// Room for a package: its file, its unpacked files, their archive.
+const PACKED_AND_UNPACKED: u64 = 8;
+
 impl Apt {
     /// apt for `arch`, of the machine's own Debian release. Asks nothing yet.
     ///
@@ -167,6 +172,8 @@ impl Apt {
             .filter_map(Deb::exact)
             .collect();
         if !missing.is_empty() {
+            let bytes: u64 = debs.iter().map(|deb| deb.size).sum();
+            cache::has_room(&folder, bytes.saturating_mul(PACKED_AND_UNPACKED))?;
             self.fresh(|| self.call("apt-get", &["download"], &missing))?;
         }
         Ok(debs.iter().map(|deb| folder.join(&deb.file)).collect())
@@ -202,6 +209,8 @@ impl Apt {
     }
 
     fn update(&self, stamp: &Path) -> Result<(), AptError> {
+        fs::create_dir_all(&self.root).at(&self.root)?;
+        cache::has_room(&self.root, ROOM_FOR_LISTS)?;
         self.configure()?;
         self.call("apt-get", &["update", "--error-on=any"], &[])?;
         fs::write(stamp, "").at(stamp)?;
@@ -269,20 +278,40 @@ impl Apt {
     /// # Errors
     /// [`AptError::NoArchive`] if it has none.
     pub fn sources(&self) -> Result<String, AptError> {
-        let format = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)";
-        let mut command = Command::new("apt-get");
-        command.args(["indextargets", "--format", format]);
-        let text = tool::run(&mut command, "looking for the Debian archive", &self.root)?;
-        let lines: BTreeSet<String> = String::from_utf8_lossy(&text)
-            .lines()
-            .filter_map(|line| source_line(line, &self.release))
-            .collect();
+        let mut lines = self.sources_known(None)?;
+        if lines.is_empty() {
+            // A machine whose lists were never fetched names no archive: fetch
+            // them into a folder of our own.
+            let lists = self.root.join("machine-lists");
+            fs::create_dir_all(lists.join("partial")).at(&lists)?;
+            let mut update = Command::new("apt-get");
+            update
+                .args(["update", "-o", "APT::Sandbox::User=root", "-o"])
+                .arg(lists_option(&lists));
+            tool::run(&mut update, "fetching package lists", &lists)?;
+            lines = self.sources_known(Some(&lists))?;
+        }
         if lines.is_empty() {
             return Err(AptError::NoArchive {
                 release: self.release.clone(),
             });
         }
         Ok(lines.into_iter().collect())
+    }
+
+    fn sources_known(&self, lists: Option<&Path>) -> Result<BTreeSet<String>, AptError> {
+        let format = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)";
+        let mut command = Command::new("apt-get");
+        command.args(["indextargets", "--format", format]);
+        if let Some(lists) = lists {
+            command.arg("-o").arg(lists_option(lists));
+        }
+        let text = tool::run(&mut command, "looking for the Debian archive", &self.root)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let lines = text.lines();
+        Ok(lines
+            .filter_map(|line| source_line(line, &self.release))
+            .collect())
     }
 
     /// How the machine reaches its archive (proxies, retries), and our places.
@@ -320,6 +349,10 @@ Dir::Cache "{root}/cache";
             .collect::<String>()
             + &ours)
     }
+}
+
+fn lists_option(lists: &Path) -> String {
+    format!("Dir::State::lists={}", lists.display())
 }
 
 fn is_whole(path: &Path, size: u64) -> bool {

@@ -23,6 +23,19 @@ pub enum CacheError {
         /// What was being written.
         path: PathBuf,
     },
+    /// The disk has too little room for what comes.
+    #[error(
+        "{needed} MiB are needed on the disk that holds {} and {free} MiB are free: make room there, or point GIL_CACHE to another disk",
+        path.display()
+    )]
+    Small {
+        /// What was to be written.
+        path: PathBuf,
+        /// Mebibytes needed.
+        needed: u64,
+        /// Mebibytes free.
+        free: u64,
+    },
     /// A file or folder cannot be read or written.
     #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
     File {
@@ -53,6 +66,26 @@ impl<T> At<T> for io::Result<T> {
                 source,
             },
         })
+    }
+}
+
+/// Whether `path`'s disk has room for so many bytes. Asked before apt is
+/// called: with a full disk, its download methods never end.
+///
+/// # Errors
+/// [`CacheError::Small`] if not.
+pub fn has_room(path: &Path, bytes: u64) -> Result<(), CacheError> {
+    let disk = nix::sys::statvfs::statvfs(path)
+        .map_err(io::Error::from)
+        .at(path)?;
+    let free = disk.blocks_available() * disk.fragment_size();
+    match bytes <= free {
+        true => Ok(()),
+        false => Err(CacheError::Small {
+            path: path.into(),
+            needed: bytes.div_ceil(1 << 20),
+            free: free >> 20,
+        }),
     }
 }
 
@@ -189,6 +222,14 @@ mod tests {
             .unwrap();
         assert_eq!(fs::read(made.join("whole")).unwrap(), b"x");
         assert!(!root.path().join("a/.unfinished-old").exists());
+    }
+
+    #[test]
+    fn room_is_compared_with_what_is_free() {
+        let root = tempfile::tempdir().unwrap();
+        has_room(root.path(), 1).unwrap();
+        let error = has_room(root.path(), u64::MAX).unwrap_err().to_string();
+        assert!(error.contains("make room"), "{error}");
     }
 
     #[test]

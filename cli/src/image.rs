@@ -6,7 +6,7 @@ use crate::assets::Assets;
 use crate::cache::{At, CacheError};
 use crate::packages::PackageSet;
 use crate::program::Program;
-use crate::tree::{PROGRAM_FOLDERS, Tree};
+use crate::tree::{Entry, PROGRAM_FOLDERS, Tree};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -116,6 +116,25 @@ pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<()
     Ok(())
 }
 
+/// Programs that Debian's busybox has. A package that has one of its own
+/// replaces the link.
+fn applets() -> impl Iterator<Item = String> {
+    let names = include_str!("applets.txt").split_whitespace();
+    names.map(|name| format!("usr/bin/{name}"))
+}
+
+const BUSYBOX: &str = "busybox";
+
+/// What the guest has before any package.
+pub fn skeleton() -> Tree {
+    let mut tree = Tree::default();
+    for path in applets() {
+        let target = BUSYBOX.into();
+        tree.insert(&path, Entry::Link { target });
+    }
+    tree
+}
+
 /// The folders and files that every Linux program expects; first, so that
 /// packages find `/lib` and its like as the links Debian has.
 fn write_skeleton(path: &Path) -> Result<(), CacheError> {
@@ -132,8 +151,8 @@ fn write_skeleton(path: &Path) -> Result<(), CacheError> {
     for (name, text) in ACCOUNTS {
         archive.file(name, 0o644, text.as_bytes())?;
     }
-    for applet in include_str!("applets.txt").split_whitespace() {
-        archive.link(&format!("usr/bin/{applet}"), b"busybox")?;
+    for path in applets() {
+        archive.link(&path, BUSYBOX.as_bytes())?;
     }
     archive.finish()
 }

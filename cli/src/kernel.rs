@@ -77,18 +77,27 @@ fn one(apt: &Apt, package: String) -> Result<PathBuf, AptError> {
 /// name each other by absolute paths.
 fn build(at: &Path, place: &Path, sources: &Sources, progress: &Progress) -> Result<(), AptError> {
     progress.say("unpacking Debian's arm64 kernel");
-    let boot = at.join("boot");
-    packages::unpack(std::slice::from_ref(&sources.image), &boot, progress)?;
-    let image = boot
-        .join("boot")
-        .join(format!("vmlinuz-{}", sources.release));
-    fs::rename(&image, at.join("vmlinuz")).at(&image)?;
-    fs::remove_dir_all(&boot).at(&boot)?;
+    take_image(at, sources)?;
     let headers = at.join("headers");
     packages::unpack(&sources.headers, &headers, progress)?;
     let build = headers.join(build_folder(&sources.release));
     relocate(&build, &place.join("headers"))?;
     fs::write(at.join("release"), &sources.release).at(at)?;
+    Ok(())
+}
+
+/// Of the kernel's package, the bootable image alone: its modules are many.
+fn take_image(at: &Path, sources: &Sources) -> Result<(), AptError> {
+    let inside = format!("boot/vmlinuz-{}", sources.release);
+    let script = "set -o pipefail; dpkg-deb --fsys-tarfile \"$1\" | tar -x -C \"$2\" \"./$3\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash"]);
+    command.arg(&sources.image).arg(at).arg(&inside);
+    tool::run(&mut command, "unpacking the kernel's package", at)?;
+    let image = at.join(&inside);
+    fs::rename(&image, at.join("vmlinuz")).at(&image)?;
+    let boot = at.join("boot");
+    fs::remove_dir_all(&boot).at(&boot)?;
     Ok(())
 }
 

@@ -18,6 +18,7 @@ pub struct PackageSet {
     pub image: PathBuf,
     /// What is in it.
     pub tree: Tree,
+    packages: Vec<Deb>,
 }
 
 /// What every guest has: a shell and its tools, and the C and C++ libraries.
@@ -29,16 +30,18 @@ const BASE: [&str; 4] = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6"];
 /// [`AptError`] if they are not in the cache and cannot be had.
 pub fn base(cache: &Cache, progress: &Progress) -> Result<PackageSet, AptError> {
     let names: Vec<String> = BASE.iter().map(|&name| name.into()).collect();
-    ensure(cache, &names, progress)
+    ensure(cache, &names, None, progress)
 }
 
-/// The set of `names`, from the cache or the archive.
+/// The set of `names`, from the cache or the archive, without what `base` has
+/// already.
 ///
 /// # Errors
 /// [`AptError`], with the package's name if it does not exist.
 pub fn ensure(
     cache: &Cache,
     names: &[String],
+    base: Option<&PackageSet>,
     progress: &Progress,
 ) -> Result<PackageSet, AptError> {
     let mut names = names.to_vec();
@@ -54,7 +57,8 @@ pub fn ensure(
         let lock = cache.lock()?;
         if !place.exists() {
             progress.say(&format!("fetching packages: {}", names.join(" ")));
-            let debs = apt.resolve(&names)?;
+            let mut debs = apt.resolve(&names)?;
+            debs.retain(|deb| base.is_none_or(|base| !base.packages.contains(deb)));
             let files = apt.fetch(&debs)?;
             cache.publish(&lock, &folder, |at| build(at, &debs, &files, progress))?;
         }
@@ -73,15 +77,18 @@ fn folder_name(names: &[String]) -> String {
 }
 
 fn open(place: &Path) -> Result<PackageSet, AptError> {
-    let path = place.join("tree.json");
-    let text = fs::read(&path).at(&path)?;
-    let tree = serde_json::from_slice(&text)
-        .map_err(std::io::Error::from)
-        .at(&path)?;
     Ok(PackageSet {
         image: place.join("image.cpio"),
-        tree,
+        tree: read_json(&place.join("tree.json"))?,
+        packages: read_json(&place.join("packages.json"))?,
     })
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheError> {
+    let text = fs::read(path).at(path)?;
+    serde_json::from_slice(&text)
+        .map_err(std::io::Error::from)
+        .at(path)
 }
 
 fn build(at: &Path, debs: &[Deb], files: &[PathBuf], progress: &Progress) -> Result<(), AptError> {

@@ -110,8 +110,10 @@ fn check_cheap_things(args: &RunArgs) -> Result<(), RunError> {
     for source in args.files.iter().map(|f| &f.source).chain(&args.stdin) {
         fs::metadata(source).at(source)?;
     }
-    if let Some(Board::At(address)) = &args.board {
-        agent::Connection::open(address)?;
+    match &args.board {
+        Some(Board::At(address)) => drop(agent::Connection::open(address)?),
+        Some(Board::Replay(file)) => agent::check_recording(file)?,
+        Some(Board::Own) | None => {}
     }
     Ok(())
 }
@@ -132,15 +134,20 @@ const OPENCL_LOADER: (&str, &str) = ("ocl-icd-libopencl1", "libOpenCL.so.1");
 fn prepare(args: &RunArgs, progress: &Progress) -> Result<Prepared, RunError> {
     let cache = Cache::open()?;
     let mut sets = vec![packages::base(&cache, progress)?];
+    let add = |sets: &mut Vec<PackageSet>, names: &[String]| {
+        let set = packages::ensure(&cache, names, sets.first(), progress)?;
+        sets.push(set);
+        Ok::<(), AptError>(())
+    };
     if !args.packages.is_empty() {
-        sets.push(packages::ensure(&cache, &args.packages, progress)?);
+        add(&mut sets, &args.packages)?;
     }
     let mut tree = trees(&sets);
     let program = program::find(&args.program, &tree)?;
     if let Program::Local(local) = &program {
         let (package, library) = OPENCL_LOADER;
         if local.libraries.iter().any(|l| l == library) && !tree.has_library(library) {
-            sets.push(packages::ensure(&cache, &[package.into()], progress)?);
+            add(&mut sets, &[package.into()])?;
             tree = trees(&sets);
         }
         let added: Vec<_> = args.files.iter().map(|f| f.target.clone()).collect();
@@ -161,7 +168,7 @@ fn prepare(args: &RunArgs, progress: &Progress) -> Result<Prepared, RunError> {
 }
 
 fn trees(sets: &[PackageSet]) -> Tree {
-    let mut all = Tree::default();
+    let mut all = image::skeleton();
     for set in sets {
         all.extend(set.tree.clone());
     }

@@ -1,0 +1,287 @@
+//! What cannot be run is refused with the exit code that `env` would give, in
+//! one sentence, and leaves nothing behind.
+
+mod common;
+
+use common::{Bench, report, succeeds};
+use gil_wire::hello::{HELLO_LEN, Hello};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+
+#[test]
+fn wrong_arguments_of_run_give_125_and_others_2() {
+    let bench = Bench::new();
+    for (args, code) in [
+        (&["run"][..], 125),
+        (&["run", "--no-such-option", "x"], 125),
+        (&["run", "--memory", "1", "x"], 125),
+        (&["run", "--file", "nocolon", "x"], 125),
+        (&["run", "--board", "http://x", "x"], 125),
+        (&["no-such-command"], 2),
+        (&["ping", "nowhere"], 2),
+    ] {
+        let output = bench.gil(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains("error:"), "{said}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let bench = Bench::new();
+    let help = succeeds(&mut bench.gil(&["run", "--help"]));
+    assert!(help.contains("--detect"), "{help}");
+    let version = succeeds(&mut bench.gil(&["--version"]));
+    assert_eq!(version.trim(), concat!("gil ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_program_that_is_not_there_gives_127() {
+    let bench = Bench::new();
+    let json = bench.path("report.json");
+    let json_text = json.display().to_string();
+    let args = ["run", "--json", &json_text, "./no-such-program"];
+    bench.refuses(
+        &mut bench.gil(&args),
+        127,
+        &["./no-such-program", "check the path"],
+    );
+    let report = report(&json);
+    assert_eq!(report["exit"]["code"], 127);
+    assert_eq!(report["exit"]["origin"], "start");
+    assert_eq!(report["argv"][0], "./no-such-program");
+    let reason = report["exit"]["reason"].as_str().unwrap();
+    assert!(reason.contains("no-such-program"), "{reason}");
+}
+
+#[test]
+fn a_program_of_another_machine_gives_126() {
+    let bench = Bench::new();
+    let gil = env!("CARGO_BIN_EXE_gil");
+    bench.refuses(
+        &mut bench.gil(&["run", gil]),
+        126,
+        &[gil, "the guest is arm64"],
+    );
+}
+
+#[test]
+fn what_is_no_program_gives_126() {
+    let bench = Bench::new();
+    bench.executable("text", b"no program at all");
+    bench.refuses(
+        &mut bench.gil(&["run", "./text"]),
+        126,
+        &["./text", "neither"],
+    );
+    std::fs::write(bench.path("plain"), b"\x7fELF").unwrap();
+    bench.refuses(&mut bench.gil(&["run", "./plain"]), 126, &["chmod +x"]);
+    bench.refuses(&mut bench.gil(&["run", "./tmp"]), 126, &["no file"]);
+}
+
+#[test]
+fn files_to_copy_must_be_there() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let args = ["run", "--file", "no-such-file:/x", "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &["no-such-file"]);
+    let args = ["run", "--stdin", "no-such-input", "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &["no-such-input"]);
+}
+
+#[test]
+fn a_board_that_is_not_there_is_told_before_the_guest_boots() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let board = format!("unix:{}", bench.path("nobody").display());
+    let args = ["run", "--board", &board, "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &[&board, "gil-board"]);
+    let ping = ["ping", board.as_str()];
+    bench.refuses(&mut bench.gil(&ping), 1, &[&board, "gil-board"]);
+}
+
+/// Listens, and answers every connection with `answer` behind its hello.
+fn fake_board(bench: &Bench, answer: Vec<u8>) -> String {
+    let path = bench.path("fake");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut hello = [0; HELLO_LEN];
+            let _ = stream.read_exact(&mut hello);
+            let _ = stream.write_all(&answer);
+        }
+    });
+    format!("unix:{}", path.display())
+}
+
+#[test]
+fn a_board_of_another_version_is_refused_with_both_versions() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let theirs = Hello {
+        version: 4711,
+        ..Hello::ours()
+    };
+    let board = fake_board(&bench, theirs.encode().to_vec());
+    let ours = format!("speaks {}", Hello::ours().version);
+    let args = ["run", "--board", &board, "./arm64"];
+    bench.refuses(
+        &mut bench.gil(&args),
+        125,
+        &["4711", &ours, "same gil release"],
+    );
+}
+
+#[test]
+fn what_is_no_board_is_refused() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let board = fake_board(&bench, b"HTTP/1.1 400 Bad Request\r\n".repeat(4));
+    let args = ["run", "--board", &board, "./arm64"];
+    bench.refuses(
+        &mut bench.gil(&args),
+        125,
+        &["does not speak gil's protocol"],
+    );
+}
+
+#[test]
+fn without_qemu_setup_is_named() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let mut command = bench.gil(&["run", "./arm64"]);
+    command.env("PATH", bench.path("tmp"));
+    bench.refuses(&mut command, 125, &["not installed", "./scripts/setup"]);
+}
+
+#[test]
+fn qemu_that_is_too_old_is_named_with_its_version() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let script = "#!/bin/sh\necho 'QEMU emulator version 7.2.17 (Debian)'\n";
+    let path = bench.program("qemu-system-aarch64", script);
+    let mut command = bench.gil(&["run", "./arm64"]);
+    command.env("PATH", path);
+    bench.refuses(&mut command, 125, &["7.2", "9.2", "./scripts/setup"]);
+}
+
+#[test]
+fn qemu_without_plugins_is_named() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let script = "#!/bin/sh\necho 'QEMU emulator version 10.0.2'\n";
+    let path = bench.program("qemu-system-aarch64", script);
+    let mut command = bench.gil(&["run", "./arm64"]);
+    command.env("PATH", path);
+    bench.refuses(&mut command, 125, &["without TCG plugins"]);
+}
+
+#[test]
+fn a_package_that_does_not_exist_is_named() {
+    let bench = Bench::new();
+    let args = ["run", "--pkg", "gil-no-such-package", "true"];
+    let words = ["gil-no-such-package", "arm64", "check its name"];
+    bench.refuses(&mut bench.gil(&args), 125, &words);
+}
+
+#[test]
+fn a_name_that_no_package_has_gives_127() {
+    let bench = Bench::new();
+    let words = ["gil-no-such-name", "--pkg"];
+    bench.refuses(&mut bench.gil(&["run", "gil-no-such-name"]), 127, &words);
+}
+
+/// A shell in which `folder` is a file system of 64 KiB.
+fn with_small_disk(folder: &str, script: &str) -> Command {
+    let script = format!("mount -t tmpfs -o size=64k small '{folder}' && {script}");
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &script]);
+    command
+}
+
+#[test]
+fn a_cache_on_a_full_disk_is_named_with_its_path() {
+    let bench = Bench::new();
+    let small = bench.path("small").display().to_string();
+    std::fs::create_dir(&small).unwrap();
+    let script = format!("exec '{}' run true", env!("CARGO_BIN_EXE_gil"));
+    let mut command = with_small_disk(&small, &script);
+    bench.prepare(&mut command);
+    command.env("GIL_CACHE", &small);
+    bench.refuses(&mut command, 125, &[&small, "make room", "GIL_CACHE"]);
+}
+
+/// An installation whose parts are empty, but for the driver.
+fn hollow_home(bench: &Bench) -> String {
+    let home = bench.path("home");
+    std::fs::create_dir(&home).unwrap();
+    for name in ["libgil_qemu.so", "gil-init", "libgil_opencl.so"] {
+        std::fs::write(home.join(name), "").unwrap();
+    }
+    let driver = concat!(env!("CARGO_MANIFEST_DIR"), "/../synthetic-driver");
+    std::os::unix::fs::symlink(driver, home.join("driver")).unwrap();
+    home.display().to_string()
+}
+
+#[test]
+fn running_on_a_full_disk_is_named_with_its_path() {
+    let bench = Bench::new();
+    let home = hollow_home(&bench);
+    // Fills the cache. QEMU's own words say why it ends.
+    let mut command = bench.gil(&["run", "--quiet", "true"]);
+    let output = command.env("GIL_HOME", &home).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("plugin"), "{said}");
+    bench.nothing_is_left();
+
+    let small = bench.path("tmp").display().to_string();
+    let script = format!("exec '{}' run true", env!("CARGO_BIN_EXE_gil"));
+    let mut command = with_small_disk(&small, &script);
+    bench.prepare(&mut command);
+    command.env("GIL_HOME", &home);
+    bench.refuses(&mut command, 125, &[&small, "is full", "TMPDIR"]);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_told() {
+    let bench = Bench::new();
+    let output = bench
+        .gil(&["run", "--json", "/dev/full", "./no-such-program"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(127), "{said}");
+    assert!(said.contains("/dev/full"), "{said}");
+    assert!(said.contains("no-such-program"), "{said}");
+}
+
+#[test]
+fn a_report_is_printed_from_its_json() {
+    let bench = Bench::new();
+    let args = ["run", "--json", "r.json", "./no-such-program"];
+    let _ = bench.gil(&args).output().unwrap();
+    let text = succeeds(&mut bench.gil(&["report", "r.json"]));
+    assert!(text.contains("exit code 127"), "{text}");
+    std::fs::write(bench.path("other.json"), "{\"a\": 1}").unwrap();
+    bench.refuses(
+        &mut bench.gil(&["report", "other.json"]),
+        1,
+        &["no report of gil"],
+    );
+}
+
+#[test]
+fn a_recording_that_is_not_there_is_named() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let args = ["run", "--board", "replay:no-such-recording", "./arm64"];
+    bench.refuses(
+        &mut bench.gil(&args),
+        125,
+        &["no-such-recording", "--record"],
+    );
+}
