@@ -128,6 +128,7 @@ static void child(struct gpu *gpu, cl_kernel add, cl_mem buffer)
 	cl_uint count;
 	cl_int error;
 
+	failures = 0;
 	CHECK(clSetKernelArg(add, 1, sizeof(word), &word) != CL_SUCCESS);
 	CHECK(launch(gpu->queue, add, 0, NULL, NULL) != CL_SUCCESS);
 	CHECK(clFinish(gpu->queue) != CL_SUCCESS);
