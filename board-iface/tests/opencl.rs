@@ -165,6 +165,32 @@ fn an_out_of_order_queue_does_not_wait_behind_a_blocked_operation() {
 }
 
 #[test]
+fn markers_and_barriers_wait_for_what_is_before_them() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(OUT_OF_ORDER);
+    let buffer = program.buffer(16);
+    let gate = program.user_event();
+    program.write(queue, buffer, &[1; 16], &[gate]).blocked();
+    let marker = wire::ClEnqueueMarkerArgs {
+        command_queue: queue,
+        event: program.event(),
+    };
+    let marker = program.raw(wire::CL_ENQUEUE_MARKER, &marker, &[], &[]);
+    let barrier = wire::ClEnqueueBarrierArgs {
+        command_queue: queue,
+        event: program.event(),
+    };
+    let barrier = program.raw(wire::CL_ENQUEUE_BARRIER, &barrier, &[], &[]);
+    assert!(marker.reports.is_empty() && barrier.reports.is_empty());
+    let read = program.read(queue, buffer, 16, &[]);
+    read.blocked();
+    let set = program.set(gate, 0);
+    assert_eq!(set.reports.len(), 5);
+    assert_eq!(set.reports[4].1, [[1; 16]]);
+}
+
+#[test]
 fn kernel_arguments_are_checked_before_the_driver_sees_them() {
     let Some(agent) = agent(&[]) else { return };
     let mut program = Program::start(&agent.address);
