@@ -12,6 +12,7 @@ pub struct Pieces {
     _owned: Vec<Option<Box<[u8]>>>,
     pointers: Vec<*const u8>,
     lengths: Vec<usize>,
+    int_lengths: Vec<i32>,
 }
 
 impl Pieces {
@@ -28,13 +29,15 @@ impl Pieces {
             });
         };
         let pieces = unpack(count, data)?;
-        let lengths = pieces.iter().map(|p| p.map_or(0, <[u8]>::len)).collect();
+        let lengths: Vec<usize> = pieces.iter().map(|p| p.map_or(0, <[u8]>::len)).collect();
+        let int = |len: &usize| i32::try_from(*len).unwrap_or(i32::MAX);
         let owned: Vec<_> = pieces.iter().map(|p| p.map(with_nul)).collect();
         let pointer = |p: &Option<Box<[u8]>>| p.as_ref().map_or(std::ptr::null(), |p| p.as_ptr());
         Ok(Self {
             is_null: false,
             pointers: owned.iter().map(pointer).collect(),
             _owned: owned,
+            int_lengths: lengths.iter().map(int).collect(),
             lengths,
         })
     }
@@ -52,6 +55,15 @@ impl Pieces {
         match self.is_null {
             true => std::ptr::null(),
             false => self.lengths.as_ptr(),
+        }
+    }
+
+    /// The lengths for functions that take them as `int`. Frames are bounded
+    /// far below what an `int` holds.
+    pub fn int_lengths(&self) -> *const i32 {
+        match self.is_null {
+            true => std::ptr::null(),
+            false => self.int_lengths.as_ptr(),
         }
     }
 
@@ -76,8 +88,12 @@ mod tests {
         let data = pack([Some(&b"ab"[..]), None, Some(&b""[..])]);
         let pieces = Pieces::new(3, Some(&data)).unwrap();
         assert_eq!(pieces.lengths, [2, 0, 0]);
+        assert_eq!(pieces.int_lengths, [2, 0, 0]);
         assert_eq!(pieces._owned[0].as_deref(), Some(&b"ab\0"[..]));
-        assert_eq!(pieces.pointers[0], pieces._owned[0].as_ref().unwrap().as_ptr());
+        assert_eq!(
+            pieces.pointers[0],
+            pieces._owned[0].as_ref().unwrap().as_ptr()
+        );
         assert!(pieces.pointers[1].is_null() && !pieces.pointers[2].is_null());
         assert!(pieces.covers(Length::of(3u8)) && !pieces.covers(Length::of(4u8)));
         let null = Pieces::new(5, None).unwrap();

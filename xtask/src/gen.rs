@@ -1,6 +1,7 @@
 //! `cargo xtask gen`: writes what the descriptions say, or compares.
 
-use crate::emit::{self, Paths};
+use crate::emit;
+pub use crate::emit::Paths;
 use crate::spec::{self, Api, SpecError};
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -108,6 +109,16 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
     all.into_iter().map(|output| format(root, output)).collect()
 }
 
+/// The generated C programs, one an API.
+///
+/// # Errors
+/// [`GenError`].
+pub fn abi_programs(root: &Path) -> Result<Vec<PathBuf>, GenError> {
+    let (apis, _) = descriptions(root)?;
+    let program = |api: &Api| root.join(format!("tests/abi/{}.c", api.name));
+    Ok(apis.iter().map(program).collect())
+}
+
 fn file(path: impl Into<PathBuf>, text: String) -> Output {
     Output {
         path: path.into(),
@@ -148,6 +159,35 @@ fn of_api(api: &Api) -> Vec<Output> {
         ));
     }
     all
+}
+
+/// What one description yields, with the paths of test doubles: for the
+/// generator's own tests.
+///
+/// # Errors
+/// [`GenError`].
+pub fn of_description(
+    root: &Path,
+    file: &Path,
+    text: &str,
+    paths: &Paths,
+) -> Result<Vec<Output>, GenError> {
+    let api = spec::parse(file, text)?;
+    let outputs = [
+        ("wire.rs", emit::wire::module(&api, paths)),
+        ("types.rs", emit::types::module(&api, paths)),
+        ("stubs.rs", emit::guest::stubs(&api, paths)),
+        ("guest_manual.rs", emit::guest::manual(&api, paths)),
+        ("functions.rs", emit::board::functions(&api, paths)),
+        ("dispatch.rs", emit::board::dispatch(&api, paths)),
+        ("board_manual.rs", emit::board::manual(&api, paths)),
+        ("coverage.md", emit::coverage::page(&api)),
+    ];
+    let outputs = outputs.map(|(name, text)| self::file(name, text));
+    outputs
+        .into_iter()
+        .map(|output| format(root, output))
+        .collect()
 }
 
 fn format(root: &Path, output: Output) -> Result<Output, GenError> {

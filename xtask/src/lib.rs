@@ -1,5 +1,18 @@
 //! The project's tasks: `gen`, `ci`, `guest`.
+//!
+//! | module | what |
+//! |---|---|
+//! | `spec` | descriptions of APIs: TOML, checked, as plain structures |
+//! | `emit` | one short emitter an output |
+//! | [`gen`](mod@r#gen) | writes or compares the generated files |
+//! | [`ci`] | the table of checks |
+//! | [`guest`] | builds what runs in the guest |
 
+// Errors end the run; their size does not matter.
+#![allow(clippy::result_large_err)]
+
+pub mod ci;
 mod emit;
 pub mod r#gen;
+pub mod guest;
 mod spec;

@@ -1,10 +1,75 @@
-//! The project's tasks: gen, ci, guest.
-fn main() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap();
-    match xtask::r#gen::write(root) {
-        Ok(files) => println!("{files:?}"),
-        Err(e) => println!("{e}"),
+//! The project's tasks: `cargo xtask gen`, `ci`, `guest`.
+
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use xtask::{ci, r#gen, guest};
+
+/// The project's tasks.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Generate both sides of every API from api/*.toml.
+    Gen {
+        /// Write nothing; fail and name the files that differ.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run the checks, all or those named.
+    Ci {
+        /// Names of checks.
+        names: Vec<String>,
+        /// Print the table of checks.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Build what runs in the guest: its init and its libraries.
+    Guest {
+        /// The guest's target.
+        #[arg(long, default_value = guest::TARGET)]
+        target: String,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse().task, &root()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
     }
+}
+
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).into()
+}
+
+fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    match task {
+        Task::Gen { check: true } => r#gen::check(root)?,
+        Task::Gen { check: false } => {
+            for path in r#gen::write(root)? {
+                println!("{}", path.display());
+            }
+        }
+        Task::Ci { list: true, .. } => {
+            for check in ci::CHECKS {
+                println!("{:<8} {}", check.name, check.about);
+            }
+        }
+        Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
+        Task::Guest { target } => {
+            for path in guest::build(root, target)? {
+                println!("{}", path.display());
+            }
+        }
+    }
+    Ok(())
 }

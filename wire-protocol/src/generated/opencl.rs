@@ -112,9 +112,9 @@ pub const CL_SET_COMMAND_QUEUE_PROPERTY: Op = Op::new(1, 14);
 /// `clCreateBuffer`.
 pub const CL_CREATE_BUFFER: Op = Op::new(1, 15);
 /// `clCreateImage2D`.
-pub const CL_CREATE_IMAGE2_D: Op = Op::new(1, 16);
+pub const CL_CREATE_IMAGE2D: Op = Op::new(1, 16);
 /// `clCreateImage3D`.
-pub const CL_CREATE_IMAGE3_D: Op = Op::new(1, 17);
+pub const CL_CREATE_IMAGE3D: Op = Op::new(1, 17);
 /// `clRetainMemObject`.
 pub const CL_RETAIN_MEM_OBJECT: Op = Op::new(1, 18);
 /// `clReleaseMemObject`.
@@ -216,9 +216,9 @@ pub const CL_GET_EXTENSION_FUNCTION_ADDRESS: Op = Op::new(1, 66);
 /// `clCreateFromGLBuffer`.
 pub const CL_CREATE_FROM_GL_BUFFER: Op = Op::new(1, 67);
 /// `clCreateFromGLTexture2D`.
-pub const CL_CREATE_FROM_GL_TEXTURE2_D: Op = Op::new(1, 68);
+pub const CL_CREATE_FROM_GL_TEXTURE2D: Op = Op::new(1, 68);
 /// `clCreateFromGLTexture3D`.
-pub const CL_CREATE_FROM_GL_TEXTURE3_D: Op = Op::new(1, 69);
+pub const CL_CREATE_FROM_GL_TEXTURE3D: Op = Op::new(1, 69);
 /// `clCreateFromGLRenderbuffer`.
 pub const CL_CREATE_FROM_GL_RENDERBUFFER: Op = Op::new(1, 70);
 /// `clGetGLObjectInfo`.

@@ -337,11 +337,15 @@ impl Stub<'_> {
         );
         if let Some(queue) = &self.call.queue {
             let engine = self.call.engine.unwrap_or("None");
-            let _ = writeln!(
-                out,
-                "request.queue({}.queue(), Engine::{engine});",
-                ident(queue)
+            let optional = matches!(
+                self.call.param(queue).map(|param| &param.role),
+                Some(Role::Handle { optional: true, .. })
             );
+            let queue = match optional {
+                true => format!("support::queue_or_default(&{})?", ident(queue)),
+                false => format!("{}.queue()", ident(queue)),
+            };
+            let _ = writeln!(out, "request.queue({queue}, Engine::{engine});");
         }
         if let Some(blocking) = &self.call.blocking {
             let _ = writeln!(out, "request.blocking({} != 0);", ident(blocking));

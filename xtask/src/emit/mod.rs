@@ -88,7 +88,7 @@ pub fn snake(name: &str) -> String {
 
 fn begins_word(chars: &[char], i: usize) -> bool {
     if !chars[i - 1].is_ascii_uppercase() {
-        return chars[i - 1] != '_';
+        return chars[i - 1] != '_' && !chars[i - 1].is_ascii_digit();
     }
     // The last capital of a run begins a word, unless a plural's s follows.
     let next = chars.get(i + 1).is_some_and(char::is_ascii_lowercase);
@@ -201,12 +201,12 @@ mod tests {
             ("clGetPlatformIDs", "cl_get_platform_ids"),
             (
                 "clGetDeviceIDsFromD3D10KHR",
-                "cl_get_device_ids_from_d3d10_khr",
+                "cl_get_device_ids_from_d3d10khr",
             ),
             ("clEnqueueNDRangeKernel", "cl_enqueue_nd_range_kernel"),
             ("clSVMAlloc", "cl_svm_alloc"),
             ("clCreateProgramWithIL", "cl_create_program_with_il"),
-            ("glTexImage2D", "gl_tex_image2_d"),
+            ("glTexImage2D", "gl_tex_image2d"),
             ("cuMemcpyDtoHAsync_v2", "cu_memcpy_dto_h_async_v2"),
             ("eglGetDisplay", "egl_get_display"),
         ] {

@@ -50,7 +50,7 @@ fn arg(param: &Param) -> Option<WireField> {
     let field = |ty: &str| Some(WireField::new(&param.name, ty));
     match &param.role {
         Role::Scalar { scalar, .. } => field(scalar.wire()),
-        Role::Handle { .. } => field("Handle"),
+        Role::Handle { .. } | Role::OutNew { .. } => field("Handle"),
         Role::Handles { .. } => field("Option<Vec<Handle>>"),
         Role::Waits { .. } => field("Vec<Handle>"),
         Role::Signals => field("NewEvent"),

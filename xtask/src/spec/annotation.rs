@@ -57,6 +57,8 @@ pub enum Annotation {
         /// The elements are new objects with these parents.
         parents: Option<Vec<String>>,
     },
+    /// `out new T(parent, …)`: one new object.
+    OutNew(String, Vec<String>),
     /// `in T`: one structure.
     InOne(String),
     /// `out`: one value.
@@ -326,7 +328,11 @@ impl Parser<'_> {
         if self.0.is_empty() {
             return Ok(Annotation::OutOne);
         }
-        let word = self.name("bytes or a type")?;
+        let word = self.name("bytes, new or a type")?;
+        if word == "new" {
+            let ctype = self.name("a handle's type")?;
+            return Ok(Annotation::OutNew(ctype, self.names()?));
+        }
         if word == "bytes" {
             return Ok(Annotation::Bytes(Direction::Out, self.in_parentheses()?));
         }
@@ -368,6 +374,7 @@ mod tests {
             "in size_t[3]",
             "in cl_image_format",
             "out",
+            "out new CUmodule(context)",
             "out cl_device_id[n] counted(m) new(parent)",
             "in cstr",
             "in cstr through options(program)",

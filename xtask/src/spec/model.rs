@@ -346,6 +346,8 @@ pub enum Role {
         counter: Option<String>,
         parents: Option<Vec<String>>,
     },
+    /// One new object, written.
+    OutNew { ctype: String, parents: Vec<String> },
     /// How many there are.
     Counter(Scalar),
     /// One structure.

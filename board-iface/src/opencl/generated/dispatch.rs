@@ -1174,7 +1174,7 @@ fn cl_enqueue_read_buffer(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueReadBufferReply { result })
@@ -1221,7 +1221,7 @@ fn cl_enqueue_write_buffer(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueWriteBufferReply { result })
@@ -1269,7 +1269,7 @@ fn cl_enqueue_copy_buffer(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueCopyBufferReply { result })
@@ -1355,7 +1355,7 @@ fn cl_enqueue_nd_range_kernel(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueNDRangeKernelReply { result })
@@ -1395,7 +1395,7 @@ fn cl_enqueue_task(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueTaskReply { result })
@@ -1558,7 +1558,7 @@ fn cl_enqueue_read_buffer_rect(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueReadBufferRectReply { result })
@@ -1637,7 +1637,7 @@ fn cl_enqueue_write_buffer_rect(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueWriteBufferRectReply { result })
@@ -1705,7 +1705,7 @@ fn cl_enqueue_copy_buffer_rect(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueCopyBufferRectReply { result })
@@ -2045,7 +2045,7 @@ fn cl_enqueue_fill_buffer(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueFillBufferReply { result })
@@ -2094,7 +2094,7 @@ fn cl_enqueue_migrate_mem_objects(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueMigrateMemObjectsReply { result })
@@ -2132,7 +2132,7 @@ fn cl_enqueue_marker_with_wait_list(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueMarkerWithWaitListReply { result })
@@ -2170,7 +2170,7 @@ fn cl_enqueue_barrier_with_wait_list(
             queue: args.command_queue,
             waits: &args.event_wait_list,
             signals: args.event,
-            event: event,
+            event,
         },
     )?;
     support::encode(&wire::ClEnqueueBarrierWithWaitListReply { result })

@@ -52,6 +52,10 @@ impl Body<'_> {
                     "session.can_bind(args.{name}.number)?;\nlet mut {name}: {ty} = ptr::null_mut();"
                 )
             }
+            Role::OutNew { ctype, .. } => writeln!(
+                out,
+                "session.can_bind(args.{name})?;\nlet mut {name}: {ctype} = ptr::null_mut();"
+            ),
             Role::Bytes {
                 direction: Direction::In,
                 len,
@@ -86,7 +90,11 @@ impl Body<'_> {
             ),
             Role::Packed { count, lengths, .. } => {
                 if let Some(lengths) = lengths {
-                    derived.insert(lengths.clone(), format!("{name}.lengths().cast()"));
+                    let method = match self.is_size_array(lengths) {
+                        true => "lengths",
+                        false => "int_lengths",
+                    };
+                    derived.insert(lengths.clone(), format!("{name}.{method}().cast()"));
                 }
                 self.pieces(&name, c, out);
                 writeln!(
@@ -125,6 +133,18 @@ impl Body<'_> {
             }
             _ => Ok(()),
         };
+    }
+
+    /// Whether a parameter points to `size_t`.
+    fn is_size_array(&self, param: &str) -> bool {
+        let target = self
+            .call
+            .param(param)
+            .and_then(|param| param.ctype.target());
+        target
+            .and_then(CType::name)
+            .and_then(|name| self.api.types.get(name))
+            == Some(&Scalar::Usize)
     }
 
     fn type_of(&self, param: &str) -> String {
@@ -274,7 +294,7 @@ impl Body<'_> {
             Role::Handle { .. } => name,
             Role::Handles { .. } => format!("length::pointer(&{name}){cast}"),
             Role::Waits { .. } => format!("support::list_ptr(&{name})"),
-            Role::Signals => format!("&mut {name}"),
+            Role::Signals | Role::OutNew { .. } => format!("&mut {name}"),
             Role::Bytes {
                 direction: Direction::In,
                 ..

@@ -35,14 +35,14 @@ impl Body<'_> {
     }
 
     fn bind(&self, out: &mut String) {
+        for param in &self.call.params {
+            self.bind_written(param, out);
+        }
         let Returns::New(ctype, parents) = &self.call.returns else {
             return;
         };
         let kind = &self.api.handles[ctype].kind;
-        let parent = match parents.first() {
-            Some(parent) => format!("args.{}", ident(parent)),
-            None => "Handle::NULL".into(),
-        };
+        let parent = parent(parents);
         let bind = format!("session.bind(Kind::{kind}, args.new, object, {parent})?;");
         let _ = match self.call.way {
             Way::Written => writeln!(out, "if result == {} {{ {bind} }}", self.success()),
@@ -51,6 +51,21 @@ impl Body<'_> {
                 "let result = if object.is_null() {{ session.last_error() }} else {{ {bind} 0 }};"
             ),
         };
+    }
+
+    /// A new object that the function wrote to a parameter.
+    fn bind_written(&self, param: &Param, out: &mut String) {
+        let Role::OutNew { ctype, parents } = &param.role else {
+            return;
+        };
+        let kind = &self.api.handles[ctype].kind;
+        let name = ident(&param.name);
+        let parent = parent(parents);
+        let _ = writeln!(
+            out,
+            "if result == {} {{ session.bind(Kind::{kind}, args.{name}, {name}, {parent})?; }}",
+            self.success()
+        );
     }
 
     fn enqueued(&self, out: &mut String) {
@@ -66,19 +81,17 @@ impl Body<'_> {
         let waits = waits.map_or("&[]".into(), |p| format!("&args.{}", ident(&p.name)));
         let event = self.call.params.iter().find(|p| p.role == Role::Signals);
         let (number, event) = match event {
-            Some(param) => (format!("args.{}", ident(&param.name)), ident(&param.name)),
-            None => ("args.event".into(), "ptr::null_mut()".into()),
-        };
-        let result = match self.call.way {
-            Way::Returned | Way::Written => "result",
-            _ => "0",
+            Some(param) => (
+                format!("args.{}", ident(&param.name)),
+                event_field(&param.name),
+            ),
+            None => ("args.event".into(), "event: ptr::null_mut()".into()),
         };
         let _ = writeln!(
             out,
-            "session.enqueued(call, Enqueued {{ result, queue: args.{}, waits: {waits}, signals: {number}, event: {event} }})?;",
+            "session.enqueued(call, Enqueued {{ result, queue: args.{}, waits: {waits}, signals: {number}, {event} }})?;",
             ident(queue)
         );
-        debug_assert!(result == "result", "an enqueue returns its error");
     }
 
     /// Cuts an array to what the function filled.
@@ -168,5 +181,21 @@ impl Body<'_> {
             }
             _ => return None,
         })
+    }
+}
+
+/// The event's field of `Enqueued`.
+fn event_field(name: &str) -> String {
+    match ident(name).as_str() {
+        "event" => "event".into(),
+        other => format!("event: {other}"),
+    }
+}
+
+/// The first parent's number.
+fn parent(parents: &[String]) -> String {
+    match parents.first() {
+        Some(parent) => format!("args.{}", ident(parent)),
+        None => "Handle::NULL".into(),
     }
 }

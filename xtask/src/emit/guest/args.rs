@@ -52,6 +52,13 @@ impl Stub<'_> {
                     ),
                 }
             }
+            Role::OutNew { .. } => {
+                writeln!(
+                    out,
+                    "let {} = support::new_number();",
+                    derived(&param.name, "new")
+                )
+            }
             Role::Struct(ctype) => writeln!(
                 out,
                 "let {into} = {name}.cast::<{ctype}>().as_ref().map({ctype}::to_wire);"
@@ -199,6 +206,7 @@ impl Stub<'_> {
             | Role::Struct(_)
             | Role::List { .. } => into,
             Role::Signals => "signal".into(),
+            Role::OutNew { .. } => derived(&param.name, "new"),
             Role::Bytes { direction, len } => {
                 let enqueue = self.call.class == Some(Class::Enqueue);
                 let method = match direction {

@@ -167,6 +167,16 @@ impl Stub<'_> {
             Role::Counter(_) | Role::Out(_) => {
                 writeln!(out, "support::write({name}, reply.{name});")
             }
+            Role::OutNew { ctype, parents } => {
+                let kind = &self.api.handles[ctype].kind;
+                let parents: Vec<_> = parents.iter().map(|p| format!("&{}", ident(p))).collect();
+                let (new, details) = (derived(&param.name, "new"), self.details());
+                writeln!(
+                    out,
+                    "support::write({name}, support::create(Kind::{kind}, {new}, &[{}], {details}));",
+                    parents.join(", ")
+                )
+            }
             Role::OutHandles { room, parents, .. } => {
                 let kind = kind_of(self.api, param);
                 let room = self.len(room);
@@ -229,19 +239,22 @@ impl Stub<'_> {
         )
     }
 
+    fn details(&self) -> String {
+        match &self.call.details {
+            None => "Details::default()".into(),
+            Some(helper) => {
+                let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
+                format!("details::{}({})", helper.name, args.join(", "))
+            }
+        }
+    }
+
     fn value(&self) -> String {
         match &self.call.returns {
             Returns::New(ctype, parents) => {
                 let kind = &self.api.handles[ctype].kind;
                 let parents: Vec<_> = parents.iter().map(|p| format!("&{}", ident(p))).collect();
-                let details = match &self.call.details {
-                    None => "Details::default()".into(),
-                    Some(helper) => {
-                        let args: Vec<_> =
-                            helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
-                        format!("details::{}({})", helper.name, args.join(", "))
-                    }
-                };
+                let details = self.details();
                 format!(
                     "Ok(support::create(Kind::{kind}, new, &[{}], {details}))",
                     parents.join(", ")

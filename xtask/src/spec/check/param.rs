@@ -116,6 +116,13 @@ fn annotated(
         }
         Annotation::InOne(name) if api.structs.contains_key(&name) => Role::Struct(name),
         Annotation::InOne(name) => return Err(place.error(Problem::UnknownType(name))),
+        Annotation::OutNew(ctype, parents) => {
+            let target = c.ctype.target().and_then(CType::name);
+            if target != Some(&ctype) || !api.handles.contains_key(&ctype) {
+                return Err(place.error(Problem::UnknownType(ctype)));
+            }
+            Role::OutNew { ctype, parents }
+        }
         Annotation::OutOne => Role::Out(target_scalar(api, c, place)?),
         Annotation::InArray(element, len) => in_array(api, c, element, len, place)?,
         out @ Annotation::OutArray { .. } => out_array(api, c, out, place)?,
@@ -382,6 +389,13 @@ fn check(api: &Api, params: &[Param], place: &Place) -> Result<(), SpecError> {
             for arg in &helper.args {
                 if !params.iter().any(|param| param.name == *arg) {
                     return Err(place.error(Problem::UnknownParameter(arg.clone())));
+                }
+            }
+        }
+        if let Role::OutNew { parents, .. } = &param.role {
+            for parent in parents {
+                if !params.iter().any(|param| param.name == *parent) {
+                    return Err(place.error(Problem::UnknownParameter(parent.clone())));
                 }
             }
         }
