@@ -116,9 +116,10 @@ pub fn dispatch(api: &Api, paths: &Paths) -> String {
         "use {0}::manual::Manual;\nuse {0}::types::*;\nuse {1}::{{self, Board, Call, DispatchFn, Enqueued, Refusal, Session}};",
         paths.board, paths.board_support
     );
+    let kind = kind_import(api);
     let _ = writeln!(
         out,
-        "use {0}::Op;\nuse {0}::call::{{Handle, InfoType}};\nuse {0}::length::{{self, Length}};\nuse {0}::pieces::Pieces;\nuse {1}::{{self as wire, Kind}};",
+        "use {0}::Op;\nuse {0}::call::{{Handle, InfoType}};\nuse {0}::length::{{self, Length}};\nuse {0}::pieces::Pieces;\nuse {1}::{{self as wire{kind}}};",
         paths.gil_wire, paths.wire
     );
     out.push_str("use std::ffi::{c_char, c_int, c_uint, c_void};\nuse std::ptr;\n");

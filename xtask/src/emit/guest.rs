@@ -12,6 +12,7 @@ use std::fmt::Write;
 pub struct GuestScope<'a> {
     api: &'a Api,
     paths: &'a Paths,
+    current: bool,
 }
 
 impl Scope for GuestScope<'_> {
@@ -26,7 +27,10 @@ impl Scope for GuestScope<'_> {
     fn helper(&self, name: &str) -> (String, Option<String>) {
         match self.api.helpers[name] {
             HelperSide::Shared => (format!("{}::helpers::{name}", self.paths.gil_wire), None),
-            HelperSide::State => (format!("helpers::{name}"), Some("&current".into())),
+            HelperSide::State => (
+                format!("helpers::{name}"),
+                self.current.then(|| "&current".into()),
+            ),
             HelperSide::Guest | HelperSide::Board => (format!("helpers::{name}"), None),
         }
     }
@@ -51,7 +55,8 @@ pub fn stubs(api: &Api, paths: &Paths) -> String {
         "use {0}::call::{{InData, InfoType, Packed}};\nuse {0}::envelope::{{Class, Engine}};\nuse {0}::length::Length;",
         paths.gil_wire
     );
-    let _ = writeln!(out, "use {}::{{self as wire, Kind}};", paths.wire);
+    let kind = kind_import(api);
+    let _ = writeln!(out, "use {}::{{self as wire{kind}}};", paths.wire);
     out.push_str("use std::ffi::{c_char, c_int, c_uint, c_void};\nuse std::ptr;\n");
     for call in api.calls.iter().filter(|call| call.is_exported()) {
         out.push_str(&stub(api, call, paths));
@@ -161,6 +166,7 @@ impl Stub<'_> {
         GuestScope {
             api: self.api,
             paths: self.paths,
+            current: self.call.current,
         }
     }
 

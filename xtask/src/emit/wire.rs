@@ -153,12 +153,7 @@ pub fn type_name(call: &Call, suffix: &str) -> String {
 /// The whole module.
 pub fn module(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: what travels.", api.title), api);
-    let gil_wire = &paths.gil_wire;
-    let krate = if paths.gil_wire == "gil_wire" {
-        "crate"
-    } else {
-        gil_wire
-    };
+    let krate = &paths.own_wire;
     let _ = writeln!(
         out,
         "#![allow(missing_docs, clippy::manual_range_patterns)]\n"

@@ -332,7 +332,7 @@ fn derive(api: &Api, params: &mut [Param], raw: &RawCall, place: &Place) -> Resu
         let silent = param.role == Role::Unused && !raw.params.contains_key(&param.name);
         if silent {
             let problem = Problem::NoAnnotation(param.name.clone());
-            return Err(place.error(problem));
+            return Err(place.key(&param.name).error(problem));
         }
     }
     Ok(())

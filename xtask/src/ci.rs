@@ -1,0 +1,159 @@
+//! The checks: one table.
+
+use crate::r#gen::{self, GenError};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// A check.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// For the command line.
+    pub name: &'static str,
+    /// For people.
+    pub about: &'static str,
+    run: fn(&Path) -> Result<(), CiError>,
+}
+
+/// Every check, quickest first.
+pub const CHECKS: &[Check] = &[
+    Check {
+        name: "fmt",
+        about: "the code is formatted",
+        run: |root| cargo(root, "fmt", &["fmt", "--all", "--check"]),
+    },
+    Check {
+        name: "gen",
+        about: "the generated files are what api/ says",
+        run: |root| Ok(r#gen::check(root)?),
+    },
+    Check {
+        name: "abi",
+        about: "the descriptions agree with the real headers",
+        run: abi,
+    },
+    Check {
+        name: "clippy",
+        about: "clippy has nothing to say",
+        run: |root| {
+            let all = [
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ];
+            cargo(root, "clippy", &all)
+        },
+    },
+    Check {
+        name: "unit",
+        about: "unit tests, without full systems",
+        run: |root| {
+            cargo(
+                root,
+                "unit",
+                &["test", "--workspace", "--exclude", "gil-tests", "--quiet"],
+            )
+        },
+    },
+];
+
+/// What a check found.
+#[derive(Debug, thiserror::Error)]
+pub enum CiError {
+    /// No check has this name.
+    #[error("there is no check \"{0}\": `cargo xtask ci --list` prints all")]
+    Unknown(String),
+    /// A program would not run.
+    #[error("{program} does not run ({error}): install it")]
+    Start {
+        /// Which.
+        program: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A program said no; its output stands above.
+    #[error("the check \"{0}\" failed: see above")]
+    Failed(&'static str),
+    /// The generated files.
+    #[error(transparent)]
+    Gen(#[from] GenError),
+}
+
+/// Runs the checks of these names, or all; tells `say` how each ended.
+///
+/// # Errors
+/// The first check that fails.
+pub fn run(root: &Path, names: &[String], say: &mut dyn FnMut(String)) -> Result<(), CiError> {
+    for check in selected(names)? {
+        let began = Instant::now();
+        (check.run)(root)?;
+        say(format!(
+            "{:<8} ok, {:.1} s",
+            check.name,
+            began.elapsed().as_secs_f64()
+        ));
+    }
+    Ok(())
+}
+
+fn selected(names: &[String]) -> Result<Vec<&'static Check>, CiError> {
+    if names.is_empty() {
+        return Ok(CHECKS.iter().collect());
+    }
+    let find = |name: &String| {
+        let check = CHECKS.iter().find(|check| check.name == *name);
+        check.ok_or_else(|| CiError::Unknown(name.clone()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn cargo(root: &Path, check: &'static str, args: &[&str]) -> Result<(), CiError> {
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
+    succeed(check, Command::new(cargo).args(args).current_dir(root))
+}
+
+/// Compiles each API's generated program; it compares as it compiles.
+fn abi(root: &Path) -> Result<(), CiError> {
+    for program in r#gen::abi_programs(root)? {
+        let mut compiler = Command::new(std::env::var("CC").unwrap_or("cc".into()));
+        compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+        succeed("abi", compiler.arg(program))?;
+    }
+    Ok(())
+}
+
+fn succeed(check: &'static str, command: &mut Command) -> Result<(), CiError> {
+    let status = command.status().map_err(|error| CiError::Start {
+        program: command.get_program().to_string_lossy().into_owned(),
+        error,
+    })?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(CiError::Failed(check)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_found_by_name() {
+        let names = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+            selected(&names).map(|checks| checks.iter().map(|c| c.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["abi", "fmt"]).unwrap(), ["abi", "fmt"]);
+        assert_eq!(names(&[]).unwrap().len(), CHECKS.len());
+        assert!(
+            names(&["lint"])
+                .unwrap_err()
+                .to_string()
+                .contains("\"lint\"")
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! `cargo xtask guest`: builds what runs in the guest.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The guest's target, unless another is named.
+pub const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// A crate that runs in the guest.
+struct Part {
+    package: &'static str,
+    artifact: &'static str,
+    /// Needs no library of the guest's.
+    is_static: bool,
+}
+
+const PARTS: [Part; 2] = [
+    Part {
+        package: "gil-init",
+        artifact: "gil-init",
+        is_static: true,
+    },
+    Part {
+        package: "gil-opencl",
+        artifact: "libgil_opencl.so",
+        is_static: false,
+    },
+];
+
+/// Why the guest's part was not built.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// A program would not run.
+    #[error("{program} does not run ({error}): install it")]
+    Start {
+        /// Which.
+        program: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The target cannot be added.
+    #[error("rustup has no target {0} and cannot add it: check the name, and the network")]
+    Target(String),
+    /// Cargo failed; its output stands above.
+    #[error("{0} was not built: see above")]
+    Build(&'static str),
+}
+
+/// Builds every part with the profile `guest`; returns the files.
+///
+/// # Errors
+/// [`GuestError`].
+pub fn build(root: &Path, target: &str) -> Result<Vec<PathBuf>, GuestError> {
+    ensure_target(root, target)?;
+    PARTS
+        .iter()
+        .map(|part| build_part(root, target, part))
+        .collect()
+}
+
+fn ensure_target(root: &Path, target: &str) -> Result<(), GuestError> {
+    let mut list = Command::new("rustup");
+    list.args(["target", "list", "--installed"])
+        .current_dir(root)
+        .stdout(Stdio::piped());
+    let list = list.output().map_err(|error| start("rustup", error))?;
+    let installed = String::from_utf8_lossy(&list.stdout);
+    if installed.lines().any(|line| line.trim() == target) {
+        return Ok(());
+    }
+    let mut add = Command::new("rustup");
+    let added = add
+        .args(["target", "add", target])
+        .current_dir(root)
+        .status();
+    match added.map_err(|error| start("rustup", error))?.success() {
+        true => Ok(()),
+        false => Err(GuestError::Target(target.into())),
+    }
+}
+
+fn start(program: &str, error: std::io::Error) -> GuestError {
+    GuestError::Start {
+        program: program.into(),
+        error,
+    }
+}
+
+fn build_part(root: &Path, target: &str, part: &Part) -> Result<PathBuf, GuestError> {
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
+    let mut command = Command::new(&cargo);
+    command
+        .args(["build", "--quiet", "--profile", "guest"])
+        .args(["--package", part.package, "--target", target])
+        .current_dir(root);
+    if part.is_static {
+        command.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    }
+    let status = command.status().map_err(|error| start(&cargo, error))?;
+    match status.success() {
+        true => Ok(target_folder(root)
+            .join(target)
+            .join("guest")
+            .join(part.artifact)),
+        false => Err(GuestError::Build(part.package)),
+    }
+}
+
+fn target_folder(root: &Path) -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root.join(folder),
+        None => root.join("target"),
+    }
+}

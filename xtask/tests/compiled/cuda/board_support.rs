@@ -1,0 +1,25 @@
+//! CUDA on the board.
+
+pub use crate::board_double::*;
+
+pub type Session = crate::board_double::Session<super::functions::Functions>;
+pub type DispatchFn = fn(&mut Session, &mut Call, &[u8]) -> Result<Vec<u8>, Refusal>;
+
+/// What the module's metadata says.
+pub mod helpers {
+    use super::super::wire::ModuleImage;
+    use super::{Call, Refusal, Session, Sizes, never};
+    use gil_wire::call::Handle;
+    use std::ffi::c_void;
+
+    pub fn kernel_params(_: &Session, _: Handle) -> Result<Sizes, Refusal> {
+        never()
+    }
+    pub fn module_image(
+        _: &mut Session,
+        _: &mut Call,
+        _: &ModuleImage<'_>,
+    ) -> Result<*const c_void, Refusal> {
+        never()
+    }
+}
