@@ -79,6 +79,10 @@ pub struct RunArgs {
     /// Call the board lost if one call takes longer, in seconds of wall time.
     #[arg(long, value_name = "SECONDS")]
     pub board_timeout: Option<u64>,
+    /// Count the guest's instructions, for the report's prediction of
+    /// simulated time. Takes about twice the wall time.
+    #[arg(long)]
+    pub count: bool,
     /// Keep the run's files here: kernel, initramfs, QEMU's command line, logs.
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,

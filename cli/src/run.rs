@@ -297,6 +297,7 @@ fn start_qemu(args: &RunArgs, at: &Path, board: &str) -> Result<Owned, RunError>
         cpu: args.cpu.clone(),
         detect: args.detect,
         board_timeout: args.board_timeout,
+        count: args.count,
     };
     let mut command = qemu::command(&machine, at, board, args.record.is_some());
     if args.keep.is_some() {
