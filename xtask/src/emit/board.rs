@@ -70,7 +70,7 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: what is written by hand.", api.title), api);
     let _ = writeln!(
         out,
-        "use {}::{{Call, Refusal, Session}};\nuse {} as wire;\n",
+        "#![allow(unused_imports)]\n\nuse {}::{{Call, Refusal, Session}};\nuse {} as wire;\n",
         paths.board_support, paths.wire
     );
     out.push_str("/// Calls whose bodies are written by hand.\npub trait Manual {\n");
@@ -236,6 +236,7 @@ impl Body<'_> {
                 };
                 format!("support::encode(&{reply} {{ result: {code} as i32{rest} }})")
             }
+            _ if fields.is_empty() => format!("support::encode(&{reply})"),
             _ => format!("support::encode(&{reply}::default())"),
         };
         format!("let Some(function) = session.functions().{name} else {{ return {answer}; }};\n")

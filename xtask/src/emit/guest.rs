@@ -196,15 +196,15 @@ impl Stub<'_> {
 
     /// Whether it touches the program's memory.
     fn is_unsafe(&self) -> bool {
-        let safe = |param: &Param| {
-            matches!(
-                param.role,
-                Role::Scalar { .. }
-                    | Role::Handle { .. }
-                    | Role::Derived
-                    | Role::Blocking
-                    | Role::UserData
-            )
+        let safe = |param: &Param| match &param.role {
+            Role::Scalar { .. }
+            | Role::Handle { .. }
+            | Role::Derived
+            | Role::Blocking
+            | Role::UserData
+            | Role::Unused => true,
+            Role::Callback { once, .. } => once.as_ref().is_none_or(Vec::is_empty),
+            _ => false,
         };
         !self.call.params.iter().all(safe)
     }

@@ -445,6 +445,8 @@ pub struct Call {
     pub blocking: Option<String>,
     /// The event that it signals at its end.
     pub signals: Option<String>,
+    /// Whether the board's function may make an object and fail.
+    pub leaves: bool,
     /// What the guest remembers of a new object.
     pub details: Option<Helper>,
     /// The documented error of an unsupported call.

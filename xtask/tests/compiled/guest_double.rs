@@ -57,7 +57,9 @@ impl Object {
 }
 
 #[derive(Default)]
-pub struct Details;
+pub struct Details {
+    of: Option<Handle>,
+}
 
 pub struct Room;
 

@@ -1936,8 +1936,11 @@ fn cl_link_program(
             &mut result,
         )
     });
-    if result == CL_SUCCESS {
+    if !object.is_null() {
         session.bind(Kind::Program, args.new, object, args.context)?;
+        if result != CL_SUCCESS {
+            session.release(Kind::Program, args.new)?;
+        }
     }
     support::encode(&wire::ClLinkProgramReply { result })
 }

@@ -45,6 +45,12 @@ impl Body<'_> {
         let parent = parent(parents);
         let bind = format!("session.bind(Kind::{kind}, args.new, object, {parent})?;");
         let _ = match self.call.way {
+            // What is left of a failed call is nobody's: it goes at once.
+            Way::Written if self.call.leaves => writeln!(
+                out,
+                "if !object.is_null() {{ {bind} if result != {} {{ session.release(Kind::{kind}, args.new)?; }} }}",
+                self.success()
+            ),
             Way::Written => writeln!(out, "if result == {} {{ {bind} }}", self.success()),
             _ => writeln!(
                 out,

@@ -59,6 +59,7 @@ impl Stub<'_> {
                     derived(&param.name, "new")
                 )
             }
+            Role::Unused => writeln!(out, "let _ = {name};"),
             Role::Struct(ctype) => writeln!(
                 out,
                 "let {into} = {name}.cast::<{ctype}>().as_ref().map({ctype}::to_wire);"

@@ -17,7 +17,7 @@ impl Stub<'_> {
 
     /// Keeps the handles that a callback gets, before lookups shadow them.
     pub(super) fn notified(&self, out: &mut String) {
-        let Some((_, _, Some(_), signature)) = self.callback() else {
+        let Some((_, _, Some([_, ..]), signature)) = self.callback() else {
             return;
         };
         for param in &signature.params {

@@ -41,6 +41,10 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
             .transpose()?,
         blocking: raw.blocking.clone(),
         signals: raw.signals.clone(),
+        leaves: raw
+            .returns
+            .as_ref()
+            .is_some_and(|text| text.ends_with(EVEN_FAILED)),
         details: None,
         fails: raw.fails.clone(),
         wire: fields(api, raw.wire.as_deref(), &place.key("wire"))?,
@@ -235,9 +239,13 @@ fn returns(
     }
 }
 
-/// `new T(parent, …)`.
+/// The function may return an object with an error.
+const EVEN_FAILED: &str = " even failed";
+
+/// `new T(parent, …)`, `new T(parent, …) even failed`.
 fn new_object(api: &Api, text: &str, ret: &CType, place: &Place) -> Result<Returns, SpecError> {
-    let helper = text.strip_prefix("new ").map(Expr::parse);
+    let object = text.strip_suffix(EVEN_FAILED).unwrap_or(text);
+    let helper = object.strip_prefix("new ").map(Expr::parse);
     let Some(Ok(Expr::Call(ctype, parents))) = helper else {
         return Err(word(place, "returns", text, "\"new type(parent, …)\""));
     };

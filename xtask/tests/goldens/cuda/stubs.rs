@@ -110,6 +110,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
             let hStream = support::find_optional(Kind::Stream, hStream)?;
             let kernelParams_in =
                 support::pack_pieces(&helpers::kernel_params(&f)?, kernelParams.cast())?;
+            let _ = extra;
             let mut request = Request::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry);
             request.queue(support::queue_or_default(&hStream)?, Engine::Compute);
             let signal = support::new_event(ptr::null_mut());
@@ -217,28 +218,24 @@ pub unsafe extern "C" fn cuStreamAddCallback(
 ) -> CUresult {
     let entry = crate::double::guest::entry();
     support::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let hStream_given = hStream;
-            let hStream = support::find_optional(Kind::Stream, hStream)?;
-            let mut request = Request::new(wire::CU_STREAM_ADD_CALLBACK, Class::Enqueue, entry);
-            request.queue(support::queue_or_default(&hStream)?, Engine::None);
-            let signal = support::new_event(ptr::null_mut());
-            request.signals(signal.number, signal.kept);
-            let args = wire::CuStreamAddCallbackArgs {
-                hStream: support::number(&hStream),
-                userData: callback.is_none() && !userData.is_null(),
-                flags,
-                event: signal,
-            };
-            let ended = request.forward(&args, |reply| {
-                let reply: wire::CuStreamAddCallbackReply = support::decode(reply)?;
-                support::check(reply.result)
-            });
-            if ended.is_ok() {
-                support::defer(callback, userData);
-            }
-            ended
+        let hStream = support::find_optional(Kind::Stream, hStream)?;
+        let mut request = Request::new(wire::CU_STREAM_ADD_CALLBACK, Class::Enqueue, entry);
+        request.queue(support::queue_or_default(&hStream)?, Engine::None);
+        let signal = support::new_event(ptr::null_mut());
+        request.signals(signal.number, signal.kept);
+        let args = wire::CuStreamAddCallbackArgs {
+            hStream: support::number(&hStream),
+            userData: callback.is_none() && !userData.is_null(),
+            flags,
+            event: signal,
+        };
+        let ended = request.forward(&args, |reply| {
+            let reply: wire::CuStreamAddCallbackReply = support::decode(reply)?;
+            support::check(reply.result)
+        });
+        if ended.is_ok() {
+            support::defer(callback, userData);
         }
+        ended
     })
 }

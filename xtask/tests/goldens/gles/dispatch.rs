@@ -236,7 +236,7 @@ fn gl_buffer_sub_data(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlBufferSubDataArgs = support::decode(args)?;
     let Some(function) = session.functions().glBufferSubData else {
-        return support::encode(&wire::GlBufferSubDataReply::default());
+        return support::encode(&wire::GlBufferSubDataReply);
     };
     session.make_current(args.current)?;
     let data = call.input(
