@@ -206,31 +206,50 @@ fn drain(simulation: &mut Simulation<'_>, state: &mut State) -> Exit {
 
 /// Nobody said how the program ended: what was written last tells why.
 fn post_mortem(simulation: &mut Simulation<'_>) -> String {
+    let texts = simulation.logs.map(|log| {
+        let bytes = fs::read(log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    if let Some(panic) = texts.iter().find_map(|text| panic_of(text)) {
+        return format!("the guest's kernel panicked before the program ended:\n{panic}");
+    }
     let status = simulation.qemu.ended();
-    let how = status.map_or("ended".to_owned(), |status| format!("ended with {status}"));
-    let last: Vec<String> = simulation
-        .logs
+    let how = status.map_or("in an unknown way".to_owned(), |status| status.to_string());
+    let last: Vec<_> = texts
         .iter()
-        .filter_map(|log| last_lines(log))
+        .filter_map(|text| excerpt(text, None))
         .collect();
     match last.is_empty() {
-        true => format!("the simulation stopped before the program ended (QEMU {how})"),
+        true => format!("QEMU ended ({how}) before the program did"),
         false => format!(
-            "the simulation stopped before the program ended (QEMU {how}); written last:\n{}",
+            "QEMU ended ({how}) before the program did; written last:\n{}",
             last.join("\n")
         ),
     }
 }
 
-fn last_lines(log: &Path) -> Option<String> {
-    let text = String::from_utf8_lossy(&fs::read(log).ok()?).into_owned();
-    let lines: Vec<_> = text
-        .lines()
-        .map(str::trim_end)
-        .filter(|l| !l.is_empty())
+/// Lines shown of a log.
+const EXCERPT: usize = 10;
+
+/// The first lines of a kernel's last words.
+fn panic_of(console: &str) -> Option<String> {
+    let marks = ["Unable to handle kernel", "Internal error", "Kernel panic"];
+    let is_mark = |line: &str| marks.iter().any(|mark| line.contains(mark));
+    console
+        .contains("Kernel panic")
+        .then(|| excerpt(console, console.lines().position(is_mark)))?
+}
+
+/// Some lines from that one on, or the last ones.
+fn excerpt(log: &str, from: Option<usize>) -> Option<String> {
+    let lines: Vec<_> = log.lines().map(str::trim_end).collect();
+    let first = from.unwrap_or(lines.len().saturating_sub(EXCERPT));
+    let shown = lines.iter().skip(first).take(EXCERPT);
+    let shown: Vec<_> = shown
+        .filter(|line| !line.is_empty())
+        .map(|line| format!("  {line}"))
         .collect();
-    let last = &lines[lines.len().saturating_sub(12)..];
-    (!last.is_empty()).then(|| last.iter().map(|line| format!("  {line}\n")).collect())
+    (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
 /// Ends QEMU if it still runs; closing the connection first lets go of a vCPU
@@ -242,4 +261,25 @@ fn finish(simulation: &mut Simulation<'_>, state: &mut State) {
         simulation.qemu.ends_within(Duration::from_millis(300));
     }
     simulation.qemu.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_shown_from_its_cause_on() {
+        let mut console = "booting\nInternal error: Oops\ncause\n".to_owned();
+        console += &"trace\n".repeat(20);
+        assert_eq!(panic_of(&console), None);
+        console += "Kernel panic - not syncing: Oops\n";
+        let shown = panic_of(&console).unwrap();
+        assert!(
+            shown.starts_with("  Internal error: Oops\n  cause\n"),
+            "{shown}"
+        );
+        assert_eq!(shown.lines().count(), EXCERPT);
+        assert_eq!(excerpt("a\n\nb\n", None).unwrap(), "  a\n  b");
+        assert_eq!(excerpt("", None), None);
+    }
 }
