@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENS=1 cargo test -p xtask` writes the golden files anew.
 
 use std::path::{Path, PathBuf};
-use xtask::r#gen::{Paths, of_description};
+use xtask::r#gen::{self, GenError, Paths, of_description};
 
 fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
@@ -206,5 +206,31 @@ fn a_post_with_output_is_a_contradiction() {
         error_of(&text).contains("a post has no answer"),
         "{}",
         error_of(&text)
+    );
+}
+
+#[test]
+fn a_file_that_differs_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("api")).unwrap();
+    std::fs::write(root.path().join("api/x.toml"), GOOD).unwrap();
+    assert!(matches!(
+        r#gen::check(root.path()),
+        Err(GenError::Differ(_))
+    ));
+    let written = r#gen::write(root.path()).unwrap();
+    r#gen::check(root.path()).unwrap();
+    assert!(
+        r#gen::write(root.path()).unwrap().is_empty(),
+        "a second time"
+    );
+
+    let stubs = Path::new("synthetic-lib/x/src/generated/stubs.rs");
+    assert!(written.iter().any(|path| path == stubs));
+    std::fs::write(root.path().join(stubs), "// by hand").unwrap();
+    let error = r#gen::check(root.path()).unwrap_err().to_string();
+    assert!(
+        error.ends_with(": synthetic-lib/x/src/generated/stubs.rs"),
+        "{error}"
     );
 }
