@@ -112,17 +112,11 @@ fn target_folder(profile: &Path) -> &Path {
 
 fn build(checkout: &Path, profile: &Path) -> Result<(), ToolError> {
     let mut guest = cargo(checkout, profile);
-    guest
-        .args(["--profile", "guest", "--target", GUEST_TARGET])
-        .args(["--package", "gil-init", "--package", "gil-opencl"]);
+    guest.args(["run", "--quiet", "--package", "xtask", "--", "guest"]);
     tool::run(&mut guest, "building the guest's programs", profile)?;
     let mut host = cargo(checkout, profile);
-    host.args([
-        "--package",
-        "gil-qemu-plugin",
-        "--profile",
-        cargo_profile(profile),
-    ]);
+    host.args(["build", "--quiet", "--package", "gil-qemu-plugin"])
+        .args(["--profile", cargo_profile(profile)]);
     tool::run(&mut host, "building the QEMU plugin", profile)?;
     Ok(())
 }
@@ -138,7 +132,6 @@ fn cargo_profile(folder: &Path) -> &str {
 fn cargo(checkout: &Path, profile: &Path) -> Command {
     let mut command = Command::new("cargo");
     command
-        .args(["build", "--quiet"])
         .current_dir(checkout)
         .env("CARGO_TARGET_DIR", target_folder(profile));
     command
