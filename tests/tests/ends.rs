@@ -184,11 +184,17 @@ fn a_killed_simulator_is_told() {
 fn a_board_that_dies_fails_the_programs_calls_and_the_simulation_goes_on() {
     let watched = Watched::new();
     let program = guest_program("examples/matmul/matmul.c", Link::OpenCl);
-    let program = program.display().to_string();
-    let mut child = watched.gil(&[&program]).spawn().expect("gil starts");
+    let copy = format!("{}:/matmul", program.display());
+    let loader = "ocl-icd-libopencl1";
+    let script = "echo begun; exec /matmul";
+    let args = ["--pkg", loader, "--file", &copy, "sh", "-c", script];
+    let mut child = watched.gil(&args).spawn().expect("gil starts");
     let stdout = child.stdout.as_mut().expect("a pipe");
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line).expect("output");
+    assert_eq!(line, "begun\n");
+    // Into its work, which takes many times as long.
+    std::thread::sleep(Duration::from_secs(2));
     let board = process_with(&watched, &["board", "--listen"]).expect("the agent runs");
     kill(board, Signal::SIGKILL).expect("it runs");
     let run = watched.finish(child);
