@@ -290,6 +290,7 @@ impl Apt {
                 .arg(lists_option(&lists));
             tool::run(&mut update, "fetching package lists", &lists)?;
             lines = self.sources_known(Some(&lists))?;
+            fs::remove_dir_all(&lists).at(&lists)?;
         }
         if lines.is_empty() {
             return Err(AptError::NoArchive {
@@ -332,6 +333,7 @@ APT::Architectures:: "{arch}";
 APT::Install-Recommends "0";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
+Acquire::GzipIndexes "true";
 Acquire::Retries "3";
 Dir::Etc::main "/dev/null";
 Dir::Etc::parts "/dev/null";
