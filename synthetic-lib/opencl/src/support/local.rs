@@ -27,7 +27,13 @@ impl Local for Guest {
     }
 
     fn clGetDeviceInfo(_entry: u64, device: &Object, param_name: cl_uint) -> CallResult<Vec<u8>> {
-        references(device, param_name, CL_DEVICE_REFERENCE_COUNT)
+        match param_name {
+            // What the board's device may well have, and this library does not
+            // offer: programs ask here before they use it.
+            CL_DEVICE_IMAGE_SUPPORT | CL_DEVICE_PIPE_SUPPORT => Ok(bytes(CL_FALSE)),
+            CL_DEVICE_SVM_CAPABILITIES => Ok(bytes(0_u64)),
+            _ => references(device, param_name, CL_DEVICE_REFERENCE_COUNT),
+        }
     }
 
     fn clGetContextInfo(_entry: u64, context: &Object, param_name: cl_uint) -> CallResult<Vec<u8>> {
