@@ -10,6 +10,8 @@ use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Request};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
@@ -484,16 +486,12 @@ fn devices_are_described() {
 
 #[test]
 fn the_agent_ends_with_signals_and_with_its_standard_input() {
-    for signal in ["TERM", "INT"] {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let Some(mut agent) = agent(&[]) else { return };
         let _session = Program::start(&agent.address);
-        let pid = agent.pid().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-s", signal, &pid])
-            .status();
-        assert!(sent.unwrap().success());
+        kill(Pid::from_raw(agent.pid().cast_signed()), signal).unwrap();
         let status = agent.wait(Duration::from_secs(10)).expect("it ends");
-        assert!(status.success(), "SIG{signal}: {status}");
+        assert!(status.success(), "{signal}: {status}");
     }
     let Some(mut agent) = agent(&[]) else { return };
     drop(agent.stdin.take());
