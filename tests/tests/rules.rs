@@ -43,3 +43,8 @@ fn opencl_programs_keep_to_the_rules_behind_the_stock_loader() {
 fn vectors_are_added() {
     passes(&[], "tests/guest/cl_vadd.c", &[]);
 }
+
+#[test]
+fn a_program_may_be_killed_while_the_board_works() {
+    passes(&[], "tests/guest/cl_killed.c", &[]);
+}
