@@ -33,6 +33,12 @@ pub trait Board: Send + Sync {
 pub trait Session {
     /// Runs a call. What goes wrong is in the outcome.
     fn call(&mut self, call: Call<'_>) -> Outcome;
+
+    /// Whether the next call's regions may be in memory that is used for
+    /// something else once it is answered: nothing that it begins keeps them.
+    fn takes_shared(&self) -> bool {
+        false
+    }
 }
 
 /// Why a board cannot be had, or gives no session.
@@ -95,8 +101,26 @@ pub enum Output {
 impl Output {
     /// All of a region's bytes.
     pub fn whole(region: Region) -> Self {
-        let len = region.bytes().len();
+        let len = region.len();
         Self::Bytes { region, len }
+    }
+
+    /// How many bytes go back.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Bytes { len, .. } => *len,
+        }
+    }
+
+    /// Whether none do.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether they are in the window already.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Bytes { region, .. } if region.is_shared())
     }
 
     /// What goes back.

@@ -1,7 +1,9 @@
 //! A call's memory regions, and how much of them a session may hold.
 
+use crate::transport::Part;
 use gil_wire::message::{Direction, RegionDesc};
 use std::alloc::Layout;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -96,12 +98,16 @@ impl Drop for Charge {
     }
 }
 
-/// The board's copy of a pointer argument's memory. Its address never changes
-/// while it lives, however often it is moved.
+/// A pointer argument's memory on the board: a copy, or some of the window. Its
+/// address never changes while it lives, however often it is moved, until
+/// [`bytes_mut`](Self::bytes_mut).
 #[derive(Debug)]
 pub struct Region {
     dir: Direction,
-    bytes: Vec<u8>,
+    /// The window's part, if it is there.
+    part: Option<Part>,
+    /// The bytes; of a part, what they were when they were first asked for.
+    own: OnceCell<Vec<u8>>,
     _charge: Charge,
 }
 
@@ -120,8 +126,19 @@ impl Region {
         let charge = budget.hold(bytes.len() as u64);
         Self {
             dir,
-            bytes,
+            part: None,
+            own: OnceCell::from(bytes),
             _charge: charge,
+        }
+    }
+
+    /// A region in the window: a driver may use it during its call only.
+    pub fn shared(dir: Direction, part: Part, budget: &Budget) -> Self {
+        Self {
+            dir,
+            _charge: budget.hold(part.len() as u64),
+            part: Some(part),
+            own: OnceCell::new(),
         }
     }
 
@@ -130,14 +147,56 @@ impl Region {
         self.dir
     }
 
-    /// The bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        let own = || self.own.get().map_or(0, Vec::len);
+        self.part.as_ref().map_or_else(own, Part::len)
     }
 
-    /// The bytes, for the API to write.
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is in the window.
+    pub fn is_shared(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// The bytes. Of a region in the window, a copy that nobody else changes,
+    /// made when they are first asked for.
+    pub fn bytes(&self) -> &[u8] {
+        self.own.get_or_init(|| {
+            let mut copy = Vec::new();
+            if let Some(part) = &self.part {
+                part.copy_to(&mut copy);
+            }
+            copy
+        })
+    }
+
+    /// The bytes, to write. A region in the window leaves it.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        self.bytes();
+        self.part = None;
+        self.own.get_mut().expect("made by bytes()")
+    }
+
+    /// Where a driver reads data: never lengths, which a peer could change
+    /// after they were checked.
+    pub fn data_ptr(&self) -> *const u8 {
+        match &self.part {
+            Some(part) => part.as_mut_ptr().cast_const(),
+            None => self.bytes().as_ptr(),
+        }
+    }
+
+    /// Where a driver writes.
+    pub fn data_mut_ptr(&mut self) -> *mut u8 {
+        match &self.part {
+            Some(part) => part.as_mut_ptr(),
+            None => self.bytes_mut().as_mut_ptr(),
+        }
     }
 }
 

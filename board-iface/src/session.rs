@@ -2,10 +2,11 @@
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
 use crate::region::{Budget, OutOfMemory, OverBudget, Region};
-use crate::transport::{Connection, ConnectionError};
+use crate::transport::{Connection, ConnectionError, Part};
 use gil_wire::Op;
-use gil_wire::frame::FrameError;
+use gil_wire::frame::{FrameError, Prefix};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
+use gil_wire::window;
 use std::time::{Duration, Instant};
 
 /// Calls of a session that are not run and are warned of.
@@ -65,6 +66,9 @@ pub enum SessionError {
         /// In the frame.
         found: u64,
     },
+    /// A frame names a window that there is not, or that is too small.
+    #[error("a request has {0} regions in a window that does not hold them")]
+    Window(usize),
     /// The board gives no session.
     #[error(transparent)]
     Board(#[from] BoardError),
@@ -113,16 +117,17 @@ struct CallHead<'a> {
     answer: bool,
     args: &'a [u8],
     regions: Vec<RegionDesc>,
+    in_window: bool,
 }
 
 impl Server<'_> {
     fn run(&mut self) -> Result<(), SessionError> {
         let mut header = Vec::new();
-        while let Some(payload) = self.connection.receive(&mut header)? {
+        while let Some(prefix) = self.connection.receive(&mut header)? {
             let request = postcard::from_bytes(&header).map_err(FrameError::Decode);
             let request = request.map_err(ConnectionError::Frame)?;
-            check_payload(&request, payload)?;
-            if !self.request(request)? {
+            check_payload(&request, prefix)?;
+            if !self.request(request, prefix.in_window)? {
                 break;
             }
         }
@@ -130,7 +135,7 @@ impl Server<'_> {
     }
 
     /// Returns whether the session goes on.
-    fn request(&mut self, request: Request<'_>) -> Result<bool, SessionError> {
+    fn request(&mut self, request: Request<'_>, in_window: bool) -> Result<bool, SessionError> {
         let reply = match request {
             Request::Open {
                 process,
@@ -156,11 +161,12 @@ impl Server<'_> {
                     answer,
                     args,
                     regions,
+                    in_window,
                 })?;
                 return Ok(true);
             }
         };
-        self.connection.reply(&reply, &[])?;
+        self.connection.reply(&reply, &[], false)?;
         Ok(true)
     }
 
@@ -183,7 +189,14 @@ impl Server<'_> {
         if self.session.is_none() {
             return Err(SessionError::NotOpen(head.op));
         }
-        let regions = self.regions(&head.regions)?;
+        let parts = match head.in_window {
+            true => Some(self.parts(&head.regions)?),
+            false => None,
+        };
+        let regions = match &parts {
+            Some(parts) => self.shared_regions(&head.regions, parts),
+            None => self.regions(&head.regions)?,
+        };
         let began = Instant::now();
         let outcome = match regions {
             Ok(regions) => self.run_call(&head, regions),
@@ -191,7 +204,8 @@ impl Server<'_> {
         };
         self.log(&head, &outcome);
         if head.answer {
-            self.answer(head.seq, &outcome, began)?;
+            let outs = parts.map(|parts| out_parts(&head.regions, parts));
+            self.answer(head.seq, &outcome, began, outs)?;
         }
         Ok(())
     }
@@ -233,6 +247,44 @@ impl Server<'_> {
         outcome
     }
 
+    /// Where a call's regions are in the window.
+    fn parts(&self, descs: &[RegionDesc]) -> Result<Vec<Part>, SessionError> {
+        let found = || {
+            let window = self.connection.window()?;
+            let places = window::places(descs, window.len())?;
+            let places = places.into_iter().zip(descs);
+            let part = |(place, desc): (u64, &RegionDesc)| window.part(place, desc.len as usize);
+            places.map(part).collect::<Option<Vec<Part>>>()
+        };
+        found().ok_or(SessionError::Window(descs.len()))
+    }
+
+    /// A call's regions, which are in the window, or copied if they may be
+    /// needed for longer than the call.
+    fn shared_regions(
+        &self,
+        descs: &[RegionDesc],
+        parts: &[Part],
+    ) -> Result<Vec<Region>, RegionError> {
+        self.budget.check(descs)?;
+        let shared = self.session.as_ref().is_some_and(|s| s.takes_shared());
+        let region = |(desc, part): (&RegionDesc, &Part)| match shared {
+            true => Ok(Region::shared(desc.dir, part.clone(), &self.budget)),
+            false => self.copied(desc, part).map_err(RegionError::from),
+        };
+        descs.iter().zip(parts).map(region).collect()
+    }
+
+    fn copied(&self, desc: &RegionDesc, part: &Part) -> Result<Region, OutOfMemory> {
+        if !desc.dir.is_in() {
+            return Region::zeroed(part.len(), &self.budget);
+        }
+        let mut bytes = Vec::new();
+        OutOfMemory::reserve(&mut bytes, part.len())?;
+        part.copy_to(&mut bytes);
+        Ok(Region::holding(desc.dir, bytes, &self.budget))
+    }
+
     /// Receives a call's regions. The inner error refuses the call only: the
     /// payload was skipped.
     fn regions(
@@ -269,10 +321,25 @@ impl Server<'_> {
         Ok(Ok(Region::holding(desc.dir, bytes, &self.budget)))
     }
 
-    fn answer(&self, seq: u64, outcome: &Outcome, began: Instant) -> Result<(), SessionError> {
+    /// Sends the answer; the call's own output through the window if it has
+    /// `outs` there.
+    fn answer(
+        &self,
+        seq: u64,
+        outcome: &Outcome,
+        began: Instant,
+        outs: Option<Vec<Part>>,
+    ) -> Result<(), SessionError> {
+        let in_window = outs.is_some();
+        let own = outcome.out.iter().filter(|_| !in_window);
         let ended = outcome.ended.iter();
-        let outputs = outcome.out.iter().chain(ended.flat_map(|op| &op.out));
+        let outputs = own.chain(ended.flat_map(|op| &op.out));
         let payload: Vec<&[u8]> = outputs.map(Output::bytes).collect();
+        for (output, part) in outcome.out.iter().zip(outs.unwrap_or_default()) {
+            if !output.is_shared() {
+                part.put(output.bytes());
+            }
+        }
         let busy_ns = began.elapsed().as_nanos() as u64;
         if !self.options.delay.is_zero() {
             std::thread::sleep(self.options.delay);
@@ -286,7 +353,7 @@ impl Server<'_> {
             out: lens(&outcome.out),
             reports: outcome.ended.iter().map(report).collect(),
         };
-        Ok(self.connection.reply(&reply, &payload)?)
+        Ok(self.connection.reply(&reply, &payload, in_window)?)
     }
 }
 
@@ -300,7 +367,7 @@ enum RegionError {
 }
 
 fn lens(outputs: &[Output]) -> Vec<u64> {
-    outputs.iter().map(|o| o.bytes().len() as u64).collect()
+    outputs.iter().map(|o| o.len() as u64).collect()
 }
 
 fn report(ended: &Ended) -> Report {
@@ -312,14 +379,23 @@ fn report(ended: &Ended) -> Report {
     }
 }
 
+/// Of a call's regions in the window, those that the board writes.
+fn out_parts(descs: &[RegionDesc], parts: Vec<Part>) -> Vec<Part> {
+    let parts = descs.iter().zip(parts);
+    let outs = parts.filter(|(desc, _)| desc.dir.is_out());
+    outs.map(|(_, part)| part).collect()
+}
+
 fn in_bytes(regions: &[RegionDesc]) -> Option<u64> {
     let ins = regions.iter().filter(|region| region.dir.is_in());
     ins.map(|region| region.len)
         .try_fold(0u64, u64::checked_add)
 }
 
-fn check_payload(request: &Request<'_>, found: u64) -> Result<(), SessionError> {
+fn check_payload(request: &Request<'_>, prefix: Prefix) -> Result<(), SessionError> {
+    let found = prefix.payload_len;
     let announced = match request {
+        Request::Call { .. } if prefix.in_window => 0,
         Request::Call { regions, .. } => in_bytes(regions).unwrap_or(u64::MAX),
         _ => 0,
     };

@@ -222,7 +222,8 @@ impl Connection {
     ) -> Result<T, AgentError> {
         self.client.begin();
         self.client.send_message(request)?;
-        let (header, payload) = self.client.reply()?;
+        let received = self.client.reply()?;
+        let (header, payload) = (received.header, received.payload_len);
         if payload != 0 {
             return Err(AgentError::Confused);
         }

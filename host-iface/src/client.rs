@@ -5,9 +5,11 @@
 //! and to guest RAM in place.
 
 use crate::vectored::{Receiving, SendSpan, Sending, Span};
+use crate::window::Window;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError};
+use gil_wire::window::{self, MAPPED, WINDOW_LEN};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -135,6 +137,19 @@ pub struct Client {
     inbox: Vec<u8>,
     taken: usize,
     waited: Duration,
+    /// Shared with the agent, if it is on this machine.
+    window: Option<Window>,
+}
+
+/// A reply's beginning.
+#[derive(Debug)]
+pub struct Received {
+    /// The message, encoded.
+    pub header: Vec<u8>,
+    /// Bytes of payload behind it.
+    pub payload_len: u64,
+    /// Whether the call's own output is in the window instead.
+    pub in_window: bool,
 }
 
 impl Client {
@@ -172,12 +187,17 @@ impl Client {
             inbox: Vec::new(),
             taken: 0,
             waited: Duration::ZERO,
+            window: None,
         };
         client.begin();
         client.finish_connect(target)?;
         if target.domain() != Domain::UNIX {
             let done = client.socket.set_tcp_nodelay(true);
             done.map_err(ClientError::Io)?;
+        }
+        if target.domain() == Domain::UNIX {
+            // Without memory for it, the socket does as well.
+            client.window = Window::new(WINDOW_LEN).ok();
         }
         client.timeout = config.timeout;
         Ok(client)
@@ -208,12 +228,32 @@ impl Client {
             address: address.clone(),
             error,
         };
-        let ours = Hello::ours();
+        let offers = self.window.as_ref().map_or(0, |_| window::CAPABILITY);
+        let ours = Hello::ours().with_capabilities(offers);
         self.send([Span::source(&ours.encode())])?;
         let bytes: [u8; HELLO_LEN] = self.inbox(HELLO_LEN)?.try_into().expect("as asked");
         self.taken += HELLO_LEN;
         let theirs = Hello::decode(&bytes).map_err(refused)?;
-        ours.accept(&theirs).map_err(refused)
+        ours.accept(&theirs).map_err(refused)?;
+        self.offer_window(ours.both_offer(&theirs, window::CAPABILITY))
+    }
+
+    /// Hands the window over, or gives it up.
+    fn offer_window(&mut self, wanted: bool) -> Result<(), ClientError> {
+        let Some(window) = self.window.take().filter(|_| wanted) else {
+            return Ok(());
+        };
+        let offered = window.offer(self.socket.as_fd());
+        offered.map_err(ClientError::Io)?;
+        let answer = self.inbox(1)?[0];
+        self.taken += 1;
+        self.window = Some(window).filter(|_| answer == MAPPED);
+        Ok(())
+    }
+
+    /// The memory shared with the agent, if there is any.
+    pub fn window(&self) -> Option<&Window> {
+        self.window.as_ref()
     }
 
     /// A call begins: its bound in wall time counts from now.
@@ -263,11 +303,11 @@ impl Client {
         }
     }
 
-    /// The header of the next reply, and the bytes of payload behind it.
+    /// The header of the next reply, and what is behind it.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn reply(&mut self) -> Result<(Vec<u8>, u64), ClientError> {
+    pub fn reply(&mut self) -> Result<Received, ClientError> {
         let start = Instant::now();
         let first = self.inbox(1).map(|_| ());
         self.waited += start.elapsed();
@@ -278,7 +318,11 @@ impl Client {
         let len = prefix.header_len as usize;
         let header = self.inbox(len)?.to_vec();
         self.taken += len;
-        Ok((header, prefix.payload_len))
+        Ok(Received {
+            header,
+            payload_len: prefix.payload_len,
+            in_window: prefix.in_window,
+        })
     }
 
     /// Fills the spans from the reply's payload.
@@ -341,8 +385,8 @@ impl Client {
     fn farewell(&mut self, events: PollFlags) -> ClientError {
         use gil_wire::message::Reply;
         if events == PollFlags::POLLOUT
-            && let Ok((header, _)) = self.reply()
-            && let Ok(Reply::Refused { reason }) = postcard::from_bytes(&header)
+            && let Ok(received) = self.reply()
+            && let Ok(Reply::Refused { reason }) = postcard::from_bytes(&received.header)
         {
             return ClientError::Refused(reason);
         }

@@ -11,7 +11,7 @@
 //! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
 //! | [`mailbox`], [`layout`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
-//! | [`client`], [`vectored`] | the connection to the board |
+//! | [`client`], [`vectored`], [`window`] | the connection to the board; memory shared with it |
 //! | [`held`], [`executed`] | output not due yet; sequence numbers |
 //! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
@@ -35,6 +35,7 @@ pub mod report;
 pub mod session;
 pub mod stats;
 pub mod vectored;
+pub mod window;
 
 pub use config::Config;
 pub use host::Host;

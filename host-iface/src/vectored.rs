@@ -72,6 +72,11 @@ impl<'a> Span<'a> {
         })
     }
 
+    /// Where it is: for copies, never for a reference.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
     /// Bytes.
     pub fn len(&self) -> usize {
         self.len

@@ -1,6 +1,10 @@
 //! A frame: `header_len: u32`, `payload_len: u64` (both little-endian), the
 //! header (one postcard message), the payload (raw region bytes, in the order
 //! the header lists them). Every length is bounded before it is believed.
+//!
+//! The highest bit of `header_len` says that the call's own regions are in the
+//! [window](crate::window), so that the payload lacks them. Only connections
+//! that have a window use it.
 
 /// Bytes before the header.
 pub const PREFIX_LEN: usize = 12;
@@ -8,14 +12,18 @@ pub const PREFIX_LEN: usize = 12;
 pub const MAX_HEADER: u32 = 1 << 20;
 /// Largest payload accepted: 64 GiB, more than any guest's RAM here.
 pub const MAX_PAYLOAD: u64 = 1 << 36;
+/// In `header_len`: the call's own regions are in the window.
+const IN_WINDOW: u32 = 1 << 31;
 
-/// The two lengths of a frame.
+/// The two lengths of a frame, and where region bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     /// Bytes of the header.
     pub header_len: u32,
     /// Bytes of the payload.
     pub payload_len: u64,
+    /// Whether the call's own regions are in the window, not in the payload.
+    pub in_window: bool,
 }
 
 /// A frame that is not accepted.
@@ -36,7 +44,8 @@ impl Prefix {
     /// The bytes to send.
     pub fn encode(self) -> [u8; PREFIX_LEN] {
         let mut out = [0; PREFIX_LEN];
-        out[..4].copy_from_slice(&self.header_len.to_le_bytes());
+        let flag = if self.in_window { IN_WINDOW } else { 0 };
+        out[..4].copy_from_slice(&(self.header_len | flag).to_le_bytes());
         out[4..].copy_from_slice(&self.payload_len.to_le_bytes());
         out
     }
@@ -47,7 +56,8 @@ impl Prefix {
     /// [`FrameError::Header`] or [`FrameError::Payload`] with the length that
     /// is out of bounds.
     pub fn decode(bytes: &[u8; PREFIX_LEN]) -> Result<Self, FrameError> {
-        let header_len = u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"));
+        let first = u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"));
+        let (header_len, in_window) = (first & !IN_WINDOW, first & IN_WINDOW != 0);
         let payload_len = u64::from_le_bytes(bytes[4..].try_into().expect("8 bytes"));
         if header_len > MAX_HEADER {
             return Err(FrameError::Header(header_len.into()));
@@ -58,6 +68,7 @@ impl Prefix {
         Ok(Self {
             header_len,
             payload_len,
+            in_window,
         })
     }
 }
@@ -70,6 +81,20 @@ impl Prefix {
 pub fn begin(
     message: &impl serde::Serialize,
     payload_len: u64,
+    out: &mut Vec<u8>,
+) -> Result<(), FrameError> {
+    begin_with(message, payload_len, false, out)
+}
+
+/// As [`begin`]; `in_window` says that the call's own regions are in the
+/// window, so that the payload lacks them.
+///
+/// # Errors
+/// As [`begin`].
+pub fn begin_with(
+    message: &impl serde::Serialize,
+    payload_len: u64,
+    in_window: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), FrameError> {
     let start = out.len();
@@ -86,6 +111,7 @@ pub fn begin(
     let prefix = Prefix {
         header_len: header_len as u32,
         payload_len,
+        in_window,
     };
     out[start..start + PREFIX_LEN].copy_from_slice(&prefix.encode());
     Ok(())
@@ -112,7 +138,16 @@ mod tests {
         let mut out = b"before".to_vec();
         begin(&("header", 7u32), 1234, &mut out).unwrap();
         let prefix = Prefix::decode(out[6..6 + PREFIX_LEN].try_into().unwrap()).unwrap();
-        assert_eq!(prefix.payload_len, 1234);
+        assert_eq!((prefix.payload_len, prefix.in_window), (1234, false));
+        let mut shared = Vec::new();
+        begin_with(&("header", 7u32), 0, true, &mut shared).unwrap();
+        let shared = Prefix::decode(shared[..PREFIX_LEN].try_into().unwrap()).unwrap();
+        let expected = Prefix {
+            payload_len: 0,
+            in_window: true,
+            ..prefix
+        };
+        assert_eq!(shared, expected);
         assert_eq!(prefix.header_len as usize, out.len() - 6 - PREFIX_LEN);
         let (text, number): (&str, u32) = postcard::from_bytes(&out[6 + PREFIX_LEN..]).unwrap();
         assert_eq!((text, number), ("header", 7));

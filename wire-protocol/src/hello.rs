@@ -67,6 +67,19 @@ impl Hello {
         }
     }
 
+    /// The same, offering `capabilities`.
+    pub const fn with_capabilities(self, capabilities: u64) -> Self {
+        Self {
+            capabilities,
+            ..self
+        }
+    }
+
+    /// Whether both sides offer all of `capabilities`.
+    pub const fn both_offer(&self, theirs: &Self, capabilities: u64) -> bool {
+        self.capabilities & theirs.capabilities & capabilities == capabilities
+    }
+
     /// The bytes to send.
     pub fn encode(&self) -> [u8; HELLO_LEN] {
         let mut out = [0; HELLO_LEN];
@@ -127,6 +140,11 @@ mod tests {
     fn round_trip_and_mismatches() {
         let ours = Hello::ours();
         assert_eq!(Hello::decode(&ours.encode()), Ok(ours));
+        let able = ours.with_capabilities(6);
+        assert_eq!(Hello::decode(&able.encode()), Ok(able));
+        assert_eq!(ours.accept(&able), Ok(()), "capabilities are no condition");
+        assert!(able.both_offer(&ours.with_capabilities(3), 2));
+        assert!(!able.both_offer(&ours, 2) && !able.both_offer(&able, 1));
         let newer = Hello {
             version: 99,
             ..ours

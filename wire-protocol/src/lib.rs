@@ -6,6 +6,7 @@
 //! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, spec hash |
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
+//! | [`window`] | host ↔ board | memory both map, on one machine |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
 //! | [`length`], [`helpers`] | guest, board | sizes computed from arguments, the same on both sides |
@@ -30,6 +31,7 @@ pub mod message;
 pub mod monitor;
 pub mod pieces;
 pub mod trace;
+pub mod window;
 
 /// Number of an entry point: the API's number in the upper half, the entry's in
 /// the lower. Numbers are never reused (`api/*.toml`).

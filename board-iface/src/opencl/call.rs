@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// Most bytes of one argument's output inside an answer.
 const MAX_INLINE: u32 = 8192;
+/// Enqueued input of fewer bytes is copied out of the window: it may be
+/// something that a driver reads twice, such as sizes.
+const MIN_SHARED: usize = 4096;
 
 /// Memory with a fixed address, aligned for every OpenCL type up to 16 bytes,
 /// which a driver may write.
@@ -180,7 +183,20 @@ impl Call {
         data: &InData<'_>,
         needed: usize,
     ) -> Result<*const c_void, Refusal> {
-        // All of a call's memory goes with the operation that it enqueues.
+        // All of a call's memory goes with the operation that it enqueues. Only
+        // what is surely data may be in the window meanwhile.
+        if let InData::Region(index) = *data
+            && needed >= MIN_SHARED
+        {
+            let region = self.slot_in(index)?;
+            return match region.len() < needed {
+                true => Err(Refusal::Short {
+                    have: region.len(),
+                    needed,
+                }),
+                false => Ok(region.data_ptr().cast()),
+            };
+        }
         self.input(data, needed)
     }
 
@@ -221,9 +237,9 @@ impl Call {
             OutRoom::Region(index) => {
                 let slot = self.slot(index)?;
                 let region = slot.region.as_mut().filter(|region| region.dir().is_out());
-                let bytes = region.ok_or(Refusal::Direction(index))?.bytes_mut();
-                let pointer = bytes.as_mut_ptr().cast();
-                (pointer, Place::Region(index as usize), bytes.len())
+                let region = region.ok_or(Refusal::Direction(index))?;
+                let pointer = region.data_mut_ptr().cast();
+                (pointer, Place::Region(index as usize), region.len())
             }
         };
         if have < needed {
@@ -250,10 +266,7 @@ impl Call {
         let mut regions = memory.regions.into_iter();
         for slot in self.slots.iter_mut().filter(|slot| slot.region.is_none()) {
             slot.region = regions.next();
-            let len = slot
-                .region
-                .as_ref()
-                .map_or(0, |region| region.bytes().len());
+            let len = slot.region.as_ref().map_or(0, Region::len);
             slot.back = if slot.is_out { len } else { 0 };
         }
     }
@@ -290,11 +303,15 @@ impl Call {
     }
 
     fn region_in(&self, index: u32) -> Result<&[u8], Refusal> {
+        Ok(self.slot_in(index)?.bytes())
+    }
+
+    fn slot_in(&self, index: u32) -> Result<&Region, Refusal> {
         let count = self.slots.len();
         let slot = self.slots.get(index as usize);
         let slot = slot.ok_or(Refusal::Region { index, count })?;
         let region = slot.region.as_ref().filter(|region| region.dir().is_in());
-        Ok(region.ok_or(Refusal::Direction(index))?.bytes())
+        region.ok_or(Refusal::Direction(index))
     }
 }
 

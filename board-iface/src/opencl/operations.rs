@@ -91,6 +91,11 @@ impl Operations {
         &self.blocked
     }
 
+    /// Whether no operation enqueued now would be blocked.
+    pub fn none_blocks(&self) -> bool {
+        self.unset.is_empty() && self.blocked.is_empty()
+    }
+
     /// Whether an operation enqueued now would be blocked.
     pub fn would_block(&self, queue: QueueRef, order: Order, waits: &[Pointer]) -> bool {
         waits.iter().any(|event| self.is_unset(*event))

@@ -318,6 +318,10 @@ impl board::Session for Session {
             Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
         }
     }
+
+    fn takes_shared(&self) -> bool {
+        self.operations.none_blocks()
+    }
 }
 
 impl Drop for Session {

@@ -220,7 +220,7 @@ impl ReplaySession {
             });
         }
         let same = |region: &Region, desc: &gil_wire::message::RegionDesc| {
-            region.dir() == desc.dir && region.bytes().len() as u64 == desc.len
+            region.dir() == desc.dir && region.len() as u64 == desc.len
         };
         let regions = call.regions.iter().zip(&head.regions);
         let what = if call.args != head.args {
@@ -261,13 +261,13 @@ impl ReplaySession {
         recorded: &Recorded,
     ) -> Result<Outcome, Departure> {
         let ins = call.regions.iter().filter(|region| region.dir().is_in());
-        let mut at = recorded.payload + ins.map(|r| r.bytes().len() as u64).sum::<u64>();
+        let mut at = recorded.payload + ins.map(|r| r.len() as u64).sum::<u64>();
         let mut outcome = Outcome {
             status: done.status,
             ..ran(done.result, done.cpu_ns)
         };
         let outs = call.regions.iter().filter(|region| region.dir().is_out());
-        let rooms: Vec<u64> = outs.map(|region| region.bytes().len() as u64).collect();
+        let rooms: Vec<u64> = outs.map(|region| region.len() as u64).collect();
         if !done.out.is_empty() && !fits(&done.out, &rooms) {
             return Err(Departure::Regions {
                 session: self.number + 1,

@@ -1,12 +1,15 @@
 //! One connection: the handshake, then frames.
 
+use super::window::{Offer, Window};
 use crate::region::OutOfMemory;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError};
 use gil_wire::message::Reply;
-use socket2::{MsgHdr, Socket};
+use gil_wire::window::{CAPABILITY, MAPPED, NOT_MAPPED};
+use socket2::{Domain, MsgHdr, Socket};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +47,7 @@ pub struct Connection {
     socket: Arc<Socket>,
     ahead: Vec<u8>,
     used: usize,
+    window: Option<Arc<Window>>,
 }
 
 impl Connection {
@@ -58,24 +62,63 @@ impl Connection {
             socket,
             ahead: Vec::with_capacity(AHEAD),
             used: 0,
+            window: None,
         };
-        connection.send(&Hello::ours().encode(), &[])?;
-        connection.fill(HELLO_LEN)?;
-        let theirs = Hello::decode(connection.take(HELLO_LEN).try_into().expect("64 bytes"))?;
-        if let Err(error) = Hello::ours().accept(&theirs) {
+        let local = connection.socket.domain()? == Domain::UNIX;
+        let ours = Hello::ours().with_capabilities(if local { CAPABILITY } else { 0 });
+        connection.send(&ours.encode(), &[])?;
+        let theirs = Hello::decode(&connection.receive_hello()?)?;
+        if let Err(error) = ours.accept(&theirs) {
             connection.refuse(&error.to_string());
             return Err(error.into());
+        }
+        if ours.both_offer(&theirs, CAPABILITY) {
+            connection.receive_offer()?;
         }
         connection.socket.set_read_timeout(None)?;
         Ok(connection)
     }
 
-    /// Receives a frame's header into `header`; returns the bytes of payload
-    /// that follow, or `None` if the peer closed the connection.
+    /// Reads the peer's hello, and not a byte of what follows: a file may be
+    /// attached to it.
+    fn receive_hello(&mut self) -> Result<[u8; HELLO_LEN], ConnectionError> {
+        let mut bytes = [MaybeUninit::new(0); HELLO_LEN];
+        let mut have = 0;
+        while have < HELLO_LEN {
+            match recv(&self.socket, &mut bytes[have..])? {
+                0 => return Err(ConnectionError::CutShort),
+                count => have += count,
+            }
+        }
+        // SAFETY: every byte was initialised when the array was made.
+        Ok(bytes.map(|byte| unsafe { byte.assume_init() }))
+    }
+
+    /// Takes the window that the peer offers, if it is safe to.
+    fn receive_offer(&mut self) -> Result<(), ConnectionError> {
+        let offer = Offer::receive(self.socket.as_fd())?;
+        self.window = match Window::map(offer) {
+            Ok(window) => Some(window),
+            Err(error) => {
+                tracing::warn!("region bytes go through the socket: {error}");
+                None
+            }
+        };
+        let mapped = self.window.is_some();
+        self.send(&[if mapped { MAPPED } else { NOT_MAPPED }], &[])
+    }
+
+    /// The memory shared with the peer, if there is any.
+    pub fn window(&self) -> Option<&Arc<Window>> {
+        self.window.as_ref()
+    }
+
+    /// Receives a frame's header into `header`; returns the frame's prefix, or
+    /// `None` if the peer closed the connection.
     ///
     /// # Errors
     /// [`ConnectionError`]; the connection is of no further use.
-    pub fn receive(&mut self, header: &mut Vec<u8>) -> Result<Option<u64>, ConnectionError> {
+    pub fn receive(&mut self, header: &mut Vec<u8>) -> Result<Option<Prefix>, ConnectionError> {
         if self.ahead.len() == self.used && self.recv_ahead()? == 0 {
             return Ok(None);
         }
@@ -83,7 +126,7 @@ impl Connection {
         let prefix = Prefix::decode(self.take(PREFIX_LEN).try_into().expect("12 bytes"))?;
         header.clear();
         self.read_to(header, prefix.header_len as usize)?;
-        Ok(Some(prefix.payload_len))
+        Ok(Some(prefix))
     }
 
     /// Receives `len` bytes of payload to the end of `out`, straight into its
@@ -125,21 +168,27 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a reply, and behind it the payload's pieces.
+    /// Sends a reply, and behind it the payload's pieces. `in_window`: the
+    /// call's own output is in the window.
     ///
     /// # Errors
     /// [`ConnectionError`]; the connection is of no further use.
-    pub fn reply(&self, reply: &Reply<'_>, payload: &[&[u8]]) -> Result<(), ConnectionError> {
+    pub fn reply(
+        &self,
+        reply: &Reply<'_>,
+        payload: &[&[u8]],
+        in_window: bool,
+    ) -> Result<(), ConnectionError> {
         let len = payload.iter().map(|piece| piece.len() as u64).sum();
         let mut head = Vec::with_capacity(512);
-        frame::begin(reply, len, &mut head)?;
+        frame::begin_with(reply, len, in_window, &mut head)?;
         self.send(&head, payload)
     }
 
     /// Says why the connection ends, if the peer still listens.
     pub fn refuse(&self, reason: &str) {
         let reason = reason.to_owned();
-        let _ = self.reply(&Reply::Refused { reason }, &[]);
+        let _ = self.reply(&Reply::Refused { reason }, &[], false);
     }
 
     fn send(&self, head: &[u8], payload: &[&[u8]]) -> Result<(), ConnectionError> {

@@ -1,10 +1,13 @@
 //! Sockets: listening, the handshake, framed messages.
 //!
 //! Region bytes are read from the socket straight into the buffers that the
-//! call uses, and written from them with vectored writes.
+//! call uses, and written from them with vectored writes; on one machine, they
+//! are in memory that both sides map.
 
 mod connection;
 mod listener;
+mod window;
 
 pub use connection::{Connection, ConnectionError};
 pub use listener::{ListenError, Listener};
+pub use window::{Offer, Part, Window, WindowError};

@@ -16,8 +16,13 @@ impl Agent {
     /// Starts an agent on a free port; the sentence it ends with if it does
     /// not come up.
     pub fn start(args: &[&str]) -> Result<Self, String> {
+        Self::listening("tcp://127.0.0.1:0", args)
+    }
+
+    /// The same, at an address.
+    pub fn listening(address: &str, args: &[&str]) -> Result<Self, String> {
         let mut process = Command::new(env!("CARGO_BIN_EXE_gil-board"))
-            .args(["--listen", "tcp://127.0.0.1:0", "--exit-with-stdin"])
+            .args(["--listen", address, "--exit-with-stdin"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,14 +3,18 @@
 
 pub mod agent;
 pub mod program;
+pub mod window;
 
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
+use gil_wire::window::{WINDOW_LEN, places};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -21,6 +25,12 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Client {
     pub stream: Box<dyn Stream>,
     next: u64,
+    /// Shared with the agent.
+    pub window: Option<File>,
+    pub window_len: u64,
+    pub answers_in_window: usize,
+    /// Where the last call's out regions are in the window.
+    out_places: Vec<u64>,
 }
 
 /// [`Reply::Done`] with its payload.
@@ -70,8 +80,23 @@ impl Client {
         stream.write_all(&hello.encode()).unwrap();
         let mut theirs = [0; HELLO_LEN];
         stream.read_exact(&mut theirs).unwrap();
-        assert_eq!(Hello::decode(&theirs), Ok(Hello::ours()));
-        Self { stream, next: 0 }
+        let theirs = Hello::decode(&theirs).unwrap();
+        assert_eq!(theirs.with_capabilities(0), Hello::ours());
+        let is_local = matches!(address, Address::Unix(_));
+        assert_eq!(theirs.capabilities, u64::from(is_local));
+        Self::new(stream)
+    }
+
+    /// On a connection whose handshake is done.
+    pub fn new(stream: Box<dyn Stream>) -> Self {
+        Self {
+            stream,
+            next: 0,
+            window: None,
+            window_len: WINDOW_LEN,
+            answers_in_window: 0,
+            out_places: Vec::new(),
+        }
     }
 
     /// Connects and opens a session of a 64-bit program.
@@ -103,8 +128,41 @@ impl Client {
         self.stream.write_all(&bytes).unwrap();
     }
 
+    /// Sends a request whose regions are said to be in the window.
+    pub fn send_in_window(&mut self, request: &Request<'_>) {
+        let mut bytes = Vec::new();
+        frame::begin_with(request, 0, true, &mut bytes).unwrap();
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// Puts a call's input into the window, if it fits.
+    fn put(&mut self, regions: &[RegionDesc], payload: &[&[u8]]) -> bool {
+        let Some(window) = &self.window else {
+            return false;
+        };
+        let Some(places) = places(regions, self.window_len) else {
+            return false;
+        };
+        let placed = || regions.iter().zip(&places);
+        let ins = placed().filter(|(region, _)| region.dir.is_in());
+        for ((_, place), bytes) in ins.zip(payload) {
+            window.write_all_at(bytes, *place).unwrap();
+        }
+        let outs = placed().filter(|(region, _)| region.dir.is_out());
+        self.out_places = outs.map(|(_, place)| *place).collect();
+        true
+    }
+
     /// Reads a reply with its payload; an error if the agent hung up.
     pub fn receive<R>(&mut self, read: impl FnOnce(Reply<'_>, &[u8]) -> R) -> io::Result<R> {
+        self.receive_from(|reply, payload, _| read(reply, payload))
+    }
+
+    /// The same, with the window if the call's own output is there.
+    fn receive_from<R>(
+        &mut self,
+        read: impl FnOnce(Reply<'_>, &[u8], Option<(&File, &[u64])>) -> R,
+    ) -> io::Result<R> {
         let mut prefix = [0; PREFIX_LEN];
         self.stream.read_exact(&mut prefix)?;
         let prefix = Prefix::decode(&prefix).unwrap();
@@ -112,7 +170,12 @@ impl Client {
         self.stream.read_exact(&mut header)?;
         let mut payload = vec![0; prefix.payload_len as usize];
         self.stream.read_exact(&mut payload)?;
-        Ok(read(postcard::from_bytes(&header).unwrap(), &payload))
+        self.answers_in_window += usize::from(prefix.in_window);
+        let window = prefix
+            .in_window
+            .then(|| (self.window.as_ref().unwrap(), &self.out_places[..]));
+        let reply = postcard::from_bytes(&header).unwrap();
+        Ok(read(reply, &payload, window))
     }
 
     /// The sentence of a refusal.
@@ -150,7 +213,10 @@ impl Client {
             args,
             regions: regions.to_vec(),
         };
-        self.send(&call, payload);
+        match answer && !regions.is_empty() && self.put(regions, payload) {
+            true => self.send_in_window(&call),
+            false => self.send(&call, payload),
+        }
         self.next
     }
 
@@ -163,7 +229,7 @@ impl Client {
     }
 
     pub fn done(&mut self) -> Done {
-        self.receive(|reply, payload| match reply {
+        self.receive_from(|reply, payload, window| match reply {
             Reply::Done {
                 seq,
                 status,
@@ -182,7 +248,17 @@ impl Client {
                     };
                     lens.iter().map(piece).collect()
                 };
-                let out = cut(&out);
+                let out = match window {
+                    None => cut(&out),
+                    Some((file, places)) => {
+                        let read = |(&len, &place): (&u64, &u64)| {
+                            let mut bytes = vec![0; len as usize];
+                            file.read_exact_at(&mut bytes, place).unwrap();
+                            bytes
+                        };
+                        out.iter().zip(places).map(read).collect()
+                    }
+                };
                 let reports = reports.into_iter().map(|r| (r.clone(), cut(&r.out)));
                 let reports = reports.collect();
                 assert!(rest.is_empty());

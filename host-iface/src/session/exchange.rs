@@ -1,10 +1,10 @@
 //! One call that the board answers: what its answer means for the timeline,
 //! for guest RAM, and for the thread that waits.
 
-use super::forward::unexpected;
+use super::forward::{unexpected, window_places};
 use super::observe::encode;
 use super::{Call, Context, Link, Pending, Refusal, Session};
-use crate::client::{Client, ClientError};
+use crate::client::{Client, ClientError, Received};
 use crate::layout::{Status, WaitKind, flag};
 use crate::mailbox::Answer;
 use crate::memory::write_region;
@@ -27,6 +27,8 @@ struct Done {
     busy_ns: u64,
     out: Vec<u64>,
     reports: Vec<Report>,
+    /// Where the call's own output is in the window, if it is there.
+    places: Option<Vec<u64>>,
 }
 
 /// What an answer means for simulated time.
@@ -39,13 +41,15 @@ struct Settled {
     at_once: Option<u64>,
 }
 
-/// One run of bytes in an answer's payload.
+/// One run of bytes in an answer.
 struct Slot {
     len: u64,
     to: Destination,
     /// Empty if the bytes go to guest RAM in place.
     bytes: Vec<u8>,
     in_place: bool,
+    /// Where the bytes are in the window, if they are there.
+    place: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,8 +99,12 @@ impl Session {
         main: &Call<'_>,
         input: &[Vec<u8>],
     ) -> Result<Answer, Failure> {
-        let (header, payload_len) = client.reply()?;
-        let done = self.done(main, &header, payload_len)?;
+        let received = client.reply()?;
+        let places = match received.in_window {
+            true => Some(out_places(client, main)?),
+            false => None,
+        };
+        let done = self.done(main, &received, places)?;
         let settled = self.settle(context, main, &done)?;
         let mut slots = self.slots(context, main, &done, &settled);
         fill(context, client, main, &mut slots)?;
@@ -118,8 +126,13 @@ impl Session {
     }
 
     /// Decodes an answer and checks all it says against the call.
-    fn done(&self, main: &Call<'_>, header: &[u8], payload_len: u64) -> Result<Done, ClientError> {
-        let reply = postcard::from_bytes(header).map_err(FrameError::from)?;
+    fn done(
+        &self,
+        main: &Call<'_>,
+        received: &Received,
+        places: Option<Vec<u64>>,
+    ) -> Result<Done, ClientError> {
+        let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
         let done = match reply {
             Reply::Done {
                 seq,
@@ -140,18 +153,22 @@ impl Session {
                     busy_ns,
                     out,
                     reports,
+                    places,
                 }
             }
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
             other => return Err(unexpected(&other, "the call's answer")),
         };
-        self.check(main, &done, payload_len)?;
+        self.check(main, &done, received.payload_len)?;
         Ok(done)
     }
 
     fn check(&self, main: &Call<'_>, done: &Done, payload_len: u64) -> Result<(), ClientError> {
         let own: Vec<u64> = out_regions(main).map(|extents| extents.len()).collect();
         let mut total = fits(&done.out, &own)?;
+        if done.places.is_some() {
+            total = 0;
+        }
         let mut seen = BTreeMap::new();
         for report in &done.reports {
             let seq = report.seq;
@@ -329,7 +346,7 @@ impl Session {
         let outs: Vec<&Extents> = out_regions(main).collect();
         let may_be_in_place =
             |index: usize| context.trace.is_none() && self.held.overlaps(outs[index]) == Ok(false);
-        let slot = |seq: u64, index: usize, len: u64| {
+        let slot = |seq: u64, index: usize, len: u64, place: Option<u64>| {
             let to = match settled.at_once {
                 Some(_) if seq == own_seq => Destination::Own(index),
                 _ => Destination::Held(seq, index),
@@ -341,13 +358,18 @@ impl Session {
                 to,
                 bytes,
                 in_place,
+                place,
             }
         };
+        let place = |index: usize| done.places.as_ref().map(|places| places[index]);
+        // Lengths beyond the regions were checked to be 0.
+        let own_len = outs.len();
         let own = done.out.iter().enumerate();
-        let own = own.map(|(index, &len)| slot(own_seq, index, len));
+        let own = own.take(own_len);
+        let own = own.map(|(index, &len)| slot(own_seq, index, len, place(index)));
         let reported = done.reports.iter().flat_map(|report| {
             let outs = report.out.iter().enumerate();
-            outs.map(|(index, &len)| slot(report.seq, index, len))
+            outs.map(|(index, &len)| slot(report.seq, index, len, None))
         });
         own.chain(reported).filter(|slot| slot.len > 0).collect()
     }
@@ -435,7 +457,7 @@ impl Done {
     }
 }
 
-/// Receives the payload into its slots.
+/// Fills the slots, from the window or with the payload.
 fn fill(
     context: &Context<'_>,
     client: &mut Client,
@@ -453,15 +475,40 @@ fn fill(
             _ => None,
         };
         slot.in_place = mapped.is_some();
-        match mapped {
-            Some(mapped) => spans.extend(mapped),
+        let targets = match mapped {
+            Some(mapped) => mapped,
             None => {
                 slot.bytes = vec![0; slot.len as usize];
-                spans.push(Span::target(&mut slot.bytes));
+                vec![Span::target(&mut slot.bytes)]
             }
+        };
+        match slot.place {
+            Some(place) => take(client, place, targets),
+            None => spans.extend(targets),
         }
     }
     client.payload(spans)
+}
+
+/// Fills spans with what is in the window from `place` on.
+fn take(client: &Client, mut place: u64, targets: Vec<Span<'_>>) {
+    let Some(window) = client.window() else {
+        return;
+    };
+    for mut target in targets {
+        window.fill_span(place, &mut target);
+        place += target.len() as u64;
+    }
+}
+
+/// Where the call's out regions are in the window.
+fn out_places(client: &Client, main: &Call<'_>) -> Result<Vec<u64>, ClientError> {
+    let places = window_places(client, main);
+    let places =
+        places.ok_or_else(|| wrong("output in a window that the call does not use".into()))?;
+    let regions = main.regions.iter().zip(places);
+    let outs = regions.filter(|(region, _)| region.dir.is_out());
+    Ok(outs.map(|(_, place)| place).collect())
 }
 
 fn settled(main: &Call<'_>, deadline_ns: u64, wait: WaitKind, at_once: Option<u64>) -> Settled {

@@ -10,6 +10,7 @@ use gil_wire::frame;
 use gil_wire::message::{RegionDesc, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
 use gil_wire::trace::{self, Record};
+use gil_wire::window;
 
 /// One input region's bytes.
 enum Input<'a> {
@@ -78,7 +79,7 @@ impl Session {
             process,
             pointer_bits,
         })?;
-        let (header, _) = client.reply()?;
+        let header = client.reply()?.header;
         context.served.waited += client.take_waited();
         match postcard::from_bytes(&header).map_err(frame::FrameError::from)? {
             Reply::Opened => {}
@@ -215,28 +216,73 @@ fn send(
     let mut heads = Vec::new();
     let mut ends = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
+        let is_answered = answered == Some(index);
+        let places = window_places(client, call).filter(|_| is_answered);
+        if let Some(places) = &places {
+            put(client, call, &inputs[index], places);
+        }
         let request = Request::Call {
             seq: call.header.seq,
             op: call.envelope.op,
             thread: call.header.thread,
-            answer: answered == Some(index),
+            answer: is_answered,
             args: call.envelope.args,
             regions: descriptions(call),
         };
-        frame::begin(&request, lens(call).iter().sum(), &mut heads)?;
-        ends.push(heads.len());
+        let in_window = places.is_some();
+        let payload_len = match in_window {
+            true => 0,
+            false => lens(call).iter().sum(),
+        };
+        frame::begin_with(&request, payload_len, in_window, &mut heads)?;
+        ends.push((heads.len(), in_window));
     }
     let mut spans: Vec<SendSpan<'_>> = Vec::new();
     let mut from = 0;
-    for (&end, inputs) in ends.iter().zip(inputs) {
+    for (&(end, in_window), inputs) in ends.iter().zip(inputs) {
         spans.push(Span::source(&heads[from..end]));
-        inputs.iter().for_each(|input| input.push_to(&mut spans));
+        if !in_window {
+            inputs.iter().for_each(|input| input.push_to(&mut spans));
+        }
         from = end;
     }
     client.send(spans)
 }
 
+/// Where the regions of a call that is answered are in the window; `None` if
+/// its bytes go through the socket, or it has none.
+pub(super) fn window_places(client: &Client, call: &Call<'_>) -> Option<Vec<u64>> {
+    let window = client.window()?;
+    let regions = descriptions(call);
+    let any = regions.iter().any(|region| region.len > 0);
+    window::places(&regions, window.len()).filter(|_| any)
+}
+
+/// Copies a call's input to its places in the window.
+fn put(client: &Client, call: &Call<'_>, inputs: &[Input<'_>], places: &[u64]) {
+    let regions = call.regions.iter().zip(places);
+    let ins = regions.filter(|(region, _)| region.dir.is_in());
+    for ((_, &place), input) in ins.zip(inputs) {
+        input.put(client, place);
+    }
+}
+
 impl Input<'_> {
+    fn put(&self, client: &Client, mut place: u64) {
+        let Some(window) = client.window() else {
+            return;
+        };
+        match self {
+            Self::Copied(bytes) => window.put(place, bytes),
+            Self::InPlace(list) => {
+                for span in list {
+                    window.put_span(place, span);
+                    place += span.len() as u64;
+                }
+            }
+        }
+    }
+
     fn push_to<'s>(&'s self, spans: &mut Vec<SendSpan<'s>>) {
         match self {
             Self::Copied(bytes) => spans.push(Span::source(bytes)),

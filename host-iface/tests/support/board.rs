@@ -5,7 +5,12 @@ use gil_wire::address::Address;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::{CallStatus, Reply, Report, Request};
+use gil_wire::window::{CAPABILITY, MAPPED, OFFER_LEN, WINDOW_LEN, places};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,6 +31,7 @@ pub struct Call {
     pub answer: bool,
     pub args: Vec<u8>,
     pub payload: Vec<u8>,
+    pub in_window: bool,
 }
 
 /// What it does about a call.
@@ -43,6 +49,8 @@ pub struct Act {
     pub silent: bool,
     /// Claims more payload than there is.
     pub lie: bool,
+    /// Says that output is in a window, whether there is one or not.
+    pub claims_window: bool,
 }
 
 impl Default for Act {
@@ -56,6 +64,7 @@ impl Default for Act {
             hang_up: false,
             silent: false,
             lie: false,
+            claims_window: false,
         }
     }
 }
@@ -131,6 +140,11 @@ fn serve(
 ) -> Option<()> {
     stream.write_all(&hello.encode()).ok()?;
     stream.read_exact(&mut [0; HELLO_LEN]).ok()?;
+    let window = match hello.capabilities & CAPABILITY {
+        0 => None,
+        _ => Some(take_window(&mut stream)?),
+    };
+    let mut out_places = Vec::new();
     loop {
         let mut prefix = [0; PREFIX_LEN];
         stream.read_exact(&mut prefix).ok()?;
@@ -139,29 +153,48 @@ fn serve(
         stream.read_exact(&mut header).ok()?;
         let mut payload = vec![0; prefix.payload_len as usize];
         stream.read_exact(&mut payload).ok()?;
+        let window = window.as_ref().filter(|_| prefix.in_window);
         match postcard::from_bytes(&header).expect("a request") {
             Request::Open { .. } => {
                 log.lock().unwrap().push(Got::Open);
-                send(&mut stream, &Reply::Opened, &[])?;
+                send(&mut stream, &Reply::Opened, &[], false)?;
             }
             Request::Call {
                 seq,
                 op,
                 answer,
                 args,
+                regions,
                 ..
             } => {
                 let args = args.to_vec();
+                if let Some(window) = window {
+                    let places = places(&regions, WINDOW_LEN).expect("they fit");
+                    let placed = || regions.iter().zip(&places);
+                    for (region, place) in placed().filter(|(region, _)| region.dir.is_in()) {
+                        let mut bytes = vec![0; region.len as usize];
+                        window.read_exact_at(&mut bytes, *place).unwrap();
+                        payload.extend(bytes);
+                    }
+                    let outs = placed().filter(|(region, _)| region.dir.is_out());
+                    out_places = outs.map(|(_, place)| *place).collect();
+                }
                 let call = Call {
                     seq,
                     op,
                     answer,
                     args,
                     payload,
+                    in_window: prefix.in_window,
                 };
                 log.lock().unwrap().push(Got::Call(Box::new(call.clone())));
                 if answer {
-                    act(&mut stream, &call, script(&call))?;
+                    act(
+                        &mut stream,
+                        &call,
+                        script(&call),
+                        window.map(|w| (w, &out_places[..])),
+                    )?;
                 }
             }
             Request::Close => {
@@ -173,7 +206,29 @@ fn serve(
     }
 }
 
-fn act(stream: &mut UnixStream, call: &Call, act: Act) -> Option<()> {
+/// Takes the host's window and says so.
+fn take_window(stream: &mut UnixStream) -> Option<File> {
+    let mut space = nix::cmsg_space!([i32; 1]);
+    let mut bytes = [0; OFFER_LEN];
+    let mut data = [std::io::IoSliceMut::new(&mut bytes)];
+    let flags = MsgFlags::empty();
+    let message = recvmsg::<()>(stream.as_raw_fd(), &mut data, Some(&mut space), flags).ok()?;
+    let file = message.cmsgs().ok()?.find_map(|attached| match attached {
+        // SAFETY: the kernel made it for this message only.
+        ControlMessageOwned::ScmRights(files) => Some(unsafe { File::from_raw_fd(files[0]) }),
+        _ => None,
+    });
+    assert_eq!(bytes, WINDOW_LEN.to_le_bytes());
+    stream.write_all(&[MAPPED]).ok()?;
+    file
+}
+
+fn act(
+    stream: &mut UnixStream,
+    call: &Call,
+    act: Act,
+    window: Option<(&File, &[u64])>,
+) -> Option<()> {
     let begun = std::time::Instant::now();
     std::thread::sleep(act.delay);
     if act.hang_up {
@@ -183,7 +238,15 @@ fn act(stream: &mut UnixStream, call: &Call, act: Act) -> Option<()> {
         return Some(());
     }
     let lens = |out: &[Vec<u8>]| out.iter().map(|bytes| bytes.len() as u64).collect();
-    let mut payload = act.out.concat();
+    let mut payload = match window {
+        None => act.out.concat(),
+        Some((window, places)) => {
+            for (bytes, place) in act.out.iter().zip(places) {
+                window.write_all_at(bytes, *place).unwrap();
+            }
+            Vec::new()
+        }
+    };
     let mut reports = Vec::new();
     for (seq, duration_ns, out) in &act.reports {
         payload.extend(out.concat());
@@ -207,12 +270,17 @@ fn act(stream: &mut UnixStream, call: &Call, act: Act) -> Option<()> {
         out,
         reports,
     };
-    send(stream, &reply, &payload)
+    send(
+        stream,
+        &reply,
+        &payload,
+        window.is_some() || act.claims_window,
+    )
 }
 
-fn send(stream: &mut UnixStream, reply: &Reply<'_>, payload: &[u8]) -> Option<()> {
+fn send(stream: &mut UnixStream, reply: &Reply<'_>, payload: &[u8], in_window: bool) -> Option<()> {
     let mut bytes = Vec::new();
-    frame::begin(reply, payload.len() as u64, &mut bytes).unwrap();
+    frame::begin_with(reply, payload.len() as u64, in_window, &mut bytes).unwrap();
     bytes.extend(payload);
     stream.write_all(&bytes).ok()
 }

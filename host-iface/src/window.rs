@@ -1,0 +1,132 @@
+//! The memory that this side shares with an agent on the same machine: made
+//! here, handed over after the handshake, filled before a call and emptied
+//! after its answer.
+//!
+//! The agent changes these bytes at any time: no Rust reference to them is
+//! ever made. They are copied through raw pointers, once, and are only data.
+
+use crate::vectored::Span;
+use gil_wire::window::OFFER_LEN;
+use memmap2::{MmapOptions, MmapRaw};
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A window, mapped.
+#[derive(Debug)]
+pub struct Window {
+    file: File,
+    map: MmapRaw,
+}
+
+impl Window {
+    /// A window of `len` bytes, none of which takes memory before it is used.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(len: u64) -> io::Result<Self> {
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = File::from(memfd_create(c"gil-window", flags)?);
+        file.set_len(len)?;
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+        let map = MmapOptions::new().len(len as usize).map_raw(&file)?;
+        Ok(Self { file, map })
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sends the offer with the file. The socket is new: it takes these few
+    /// bytes at once.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn offer(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let bytes = self.len().to_le_bytes();
+        let files = [self.file.as_raw_fd()];
+        let attached = [ControlMessage::ScmRights(&files)];
+        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+        let data = [IoSlice::new(&bytes)];
+        let sent = sendmsg::<()>(socket.as_raw_fd(), &data, &attached, flags, None)?;
+        match sent == OFFER_LEN {
+            true => Ok(()),
+            false => Err(io::ErrorKind::WriteZero.into()),
+        }
+    }
+
+    /// Copies `bytes` to the window's bytes from `at` on.
+    ///
+    /// # Panics
+    /// If they are not all within the window.
+    pub fn put(&self, at: u64, bytes: &[u8]) {
+        let to = self.address(at, bytes.len());
+        // SAFETY: `address` checked that the bytes lie within the mapping;
+        // `bytes` is a Rust slice, so no part of it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    }
+
+    /// Copies a span of guest RAM to the window's bytes from `at` on.
+    ///
+    /// # Panics
+    /// If they are not all within the window.
+    pub fn put_span(&self, at: u64, span: &Span<'_>) {
+        let to = self.address(at, span.len());
+        // SAFETY: `address` checked the window's side; a span is readable for
+        // as long as it lives, and no window's memory is guest RAM.
+        unsafe { std::ptr::copy_nonoverlapping(span.start().cast_const(), to, span.len()) };
+    }
+
+    /// Fills a span from the window's bytes from `at` on.
+    ///
+    /// # Panics
+    /// If they are not all within the window.
+    pub fn fill_span(&self, at: u64, span: &mut Span<'_>) {
+        let from = self.address(at, span.len());
+        // SAFETY: as in `put_span`, the other way round: a span is writable
+        // and nobody else's while it lives.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), span.start(), span.len()) };
+    }
+
+    fn address(&self, at: u64, len: usize) -> *mut u8 {
+        let end = at.checked_add(len as u64);
+        let inside = end.is_some_and(|end| end <= self.len());
+        assert!(inside, "{len} bytes at {at} of a window of {}", self.len());
+        self.map.as_mut_ptr().wrapping_add(at as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_and_the_file_cannot_shrink() {
+        let window = Window::new(8192).unwrap();
+        window.put(4090, b"across pages");
+        let mut back = [0; 12];
+        window.fill_span(4090, &mut Span::target(&mut back));
+        assert_eq!(&back, b"across pages");
+        let mut source = *b"span";
+        window.put_span(8188, &Span::target(&mut source));
+        window.fill_span(8184, &mut Span::target(&mut back[..8]));
+        assert_eq!(&back[..8], b"\0\0\0\0span");
+        assert!(window.file.set_len(0).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "a window of 4096")]
+    fn nothing_is_written_behind_the_end() {
+        Window::new(4096).unwrap().put(4095, b"ab");
+    }
+}
