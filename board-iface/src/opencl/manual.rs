@@ -118,10 +118,7 @@ impl Manual for Board {
     ) -> Result<wire::ClEnqueueMapBufferReply, Refusal> {
         let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
         let (offset, len) = (size(args.offset, "offset")?, size(args.size, "size")?);
-        let memory = call.output(args.memory, 0)?.as_mut_ptr();
-        if !memory.is_null() {
-            call.output(args.memory, len)?;
-        }
+        let memory = call.output(args.memory, len)?.as_mut_ptr();
         let read = session.functions().clEnqueueReadBuffer;
         let enqueue = |queue, count, list, event: *mut cl_event| match read {
             // SAFETY: the objects are alive, and the memory is the operation's
