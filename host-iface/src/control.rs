@@ -5,7 +5,7 @@ use crate::mailbox::Header;
 use crate::report::Failure;
 use crate::stats::Stats;
 use gil_wire::Op;
-use gil_wire::control::{self, Console, Exited, Failed, Started};
+use gil_wire::control::{self, Called, Console, Exited, Failed, Started};
 use gil_wire::envelope::Envelope;
 use gil_wire::monitor::Event;
 
@@ -52,6 +52,10 @@ pub fn execute(
         }
         control::EXITED => exited(arguments(envelope)?, now_ns, stats, events),
         control::FAILED => failed(arguments(envelope)?, stats, events),
+        control::CALLED => {
+            let Called { entries } = arguments(envelope)?;
+            stats.called(&entries);
+        }
         op => return Err(ControlError::Unknown(op)),
     }
     Ok(())

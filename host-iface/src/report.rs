@@ -27,6 +27,11 @@ pub struct Report {
     pub totals: Totals,
     /// One for each entry point called, by number.
     pub entries: Vec<Entry>,
+    /// Names of all entry points that programs called, those included that
+    /// were answered in the guest: of programs that had `GIL_LIST_CALLS` in
+    /// their environment and exited.
+    #[serde(default)]
+    pub called: Vec<String>,
     /// The board.
     pub board: Board,
     /// With instruction counting only.

@@ -113,6 +113,15 @@ impl Stats {
         self.clock.board = self.clock.board.saturating_add(busy);
     }
 
+    /// A program lists what it called.
+    pub fn called(&mut self, entries: &[Op]) {
+        let names = entries.iter().filter_map(|op| op.name());
+        let called = &mut self.report.called;
+        called.extend(names.map(str::to_owned));
+        called.sort_unstable();
+        called.dedup();
+    }
+
     /// An entry point's counters.
     pub fn entry(&mut self, op: Op) -> &mut Entry {
         self.entries.entry(op).or_insert_with(|| Entry {

@@ -12,6 +12,8 @@ pub const STARTED: Op = Op::new(0, 2);
 pub const EXITED: Op = Op::new(0, 3);
 /// `args`: [`Failed`]. The program could not be run.
 pub const FAILED: Op = Op::new(0, 4);
+/// `args`: [`Called`]. A process lists what it called, as it exits.
+pub const CALLED: Op = Op::new(0, 5);
 
 /// The name of a control operation.
 pub fn name(op: Op) -> Option<&'static str> {
@@ -20,6 +22,7 @@ pub fn name(op: Op) -> Option<&'static str> {
         STARTED => "gil_started",
         EXITED => "gil_exited",
         FAILED => "gil_failed",
+        CALLED => "gil_called",
         _ => return None,
     })
 }
@@ -67,4 +70,13 @@ pub struct Failed {
     pub code: u8,
     /// One sentence.
     pub reason: String,
+}
+
+/// Entry points that a process called at least once, those included that its
+/// library answered by itself. Sent as it exits, if `GIL_LIST_CALLS` is set in
+/// its environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    /// Which.
+    pub entries: Vec<Op>,
 }

@@ -64,15 +64,8 @@ fn io(path: &Path) -> impl Fn(std::io::Error) -> GenError + '_ {
 /// # Errors
 /// [`GenError::Spec`] or [`GenError::Io`].
 pub fn descriptions(root: &Path) -> Result<(Vec<Api>, [u8; 32]), GenError> {
-    let folder = root.join("api");
-    let entries = std::fs::read_dir(&folder).map_err(io(&folder))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    files.retain(|path| path.extension().is_some_and(|ext| ext == "toml"));
-    files.sort();
     let (mut apis, mut hash) = (Vec::new(), Sha256::new());
-    for path in files {
+    for path in listed(&root.join("api"), "toml")? {
         let text = std::fs::read_to_string(&path).map_err(io(&path))?;
         let shown = path.strip_prefix(root).unwrap_or(&path);
         apis.push(spec::parse(shown, &text)?);
@@ -103,8 +96,9 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
         "wire-protocol/src/generated/mod.rs",
         emit::names::index(&apis, &hash),
     )];
+    let covered = covered(root)?;
     for api in &apis {
-        all.extend(of_api(api));
+        all.extend(of_api(api, &covered));
     }
     all.into_iter().map(|output| format(root, output)).collect()
 }
@@ -126,7 +120,32 @@ fn file(path: impl Into<PathBuf>, text: String) -> Output {
     }
 }
 
-fn of_api(api: &Api) -> Vec<Output> {
+/// What the lists of `tests/coverage` say: which tests call an entry point.
+fn covered(root: &Path) -> Result<emit::coverage::Covered, GenError> {
+    let mut covered = emit::coverage::Covered::new();
+    for path in listed(&root.join("tests/coverage"), "txt")? {
+        let test = path.file_stem().unwrap_or_default().to_string_lossy();
+        let text = std::fs::read_to_string(&path).map_err(io(&path))?;
+        for name in text.lines() {
+            let tests = covered.entry(name.into()).or_default();
+            tests.push(test.clone().into_owned());
+        }
+    }
+    Ok(covered)
+}
+
+/// The files of a folder with this extension, in order of their names.
+fn listed(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, GenError> {
+    let entries = std::fs::read_dir(folder).map_err(io(folder))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|found| found == extension));
+    files.sort();
+    Ok(files)
+}
+
+fn of_api(api: &Api, covered: &emit::coverage::Covered) -> Vec<Output> {
     let paths = Paths::of(api);
     let name = &api.name;
     let guest = |leaf: &str| format!("synthetic-lib/{name}/src/generated/{leaf}");
@@ -148,7 +167,7 @@ fn of_api(api: &Api) -> Vec<Output> {
         file(board("manual.rs"), emit::board::manual(api, &paths)),
         file(
             format!("docs/coverage/{name}.md"),
-            emit::coverage::page(api),
+            emit::coverage::page(api, covered),
         ),
         file(format!("tests/abi/{name}.c"), emit::abi::program(api)),
     ];
@@ -181,7 +200,10 @@ pub fn of_description(
         ("functions.rs", emit::board::functions(&api, paths)),
         ("dispatch.rs", emit::board::dispatch(&api, paths)),
         ("board_manual.rs", emit::board::manual(&api, paths)),
-        ("coverage.md", emit::coverage::page(&api)),
+        (
+            "coverage.md",
+            emit::coverage::page(&api, &Default::default()),
+        ),
     ];
     let outputs = outputs.map(|(name, text)| self::file(name, text));
     outputs

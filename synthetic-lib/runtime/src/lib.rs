@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`uapi`] | the ioctls of `/dev/gil`, as `synthetic-driver/uapi/gil.h` has them |
 //! | [`counter`] | the guest's counter, read when a program enters a library |
+//! | [`note`] | which entry points were called |
 //! | [`device`] | the device behind a trait, so that tests can play the driver |
 //! | [`client`] | calls, posts, observations and polls of one process |
 //! | [`process`] | the process's own client: opened once, fork, exit |
@@ -26,6 +27,7 @@
 
 mod batch;
 mod body;
+mod called;
 pub mod client;
 pub mod counter;
 pub mod device;
@@ -37,6 +39,7 @@ pub mod registry;
 mod scratch;
 pub mod uapi;
 
+pub use called::note;
 pub use client::{Answered, Call, Client};
 pub use counter::entry;
 pub use error::Error;

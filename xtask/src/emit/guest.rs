@@ -78,19 +78,27 @@ fn stub(api: &Api, call: &Call, paths: &Paths) -> String {
     );
     out.push_str(&match &call.mode {
         Mode::Unsupported => unsupported(call),
-        Mode::SameAs(other) => forwarded_to(call, &format!("{other}("), false),
+        Mode::SameAs(other) => {
+            let body = forwarded_to(call, &format!("{other}("), false);
+            format!("{}{body}", noted(api, call, paths))
+        }
         Mode::Manual { guest: true, .. } => {
             let body = forwarded_to(call, &format!("Guest::{}(entry, ", call.name), true);
-            format!("{}{body}", entry(paths))
+            format!("{}{body}", entry(api, call, paths))
         }
-        Mode::Retain => reference(api, call, "retain", ""),
+        Mode::Retain => format!(
+            "{}{}",
+            noted(api, call, paths),
+            reference(api, call, "retain", "")
+        ),
         Mode::Release => format!(
             "{}{}",
-            entry(paths),
+            entry(api, call, paths),
             reference(api, call, "release", ", entry")
         ),
         Mode::Auto | Mode::Manual { .. } => {
-            format!("{}{}", entry(paths), Stub { api, call, paths }.body())
+            let body = Stub { api, call, paths }.body();
+            format!("{}{body}", entry(api, call, paths))
         }
     });
     out.push_str("}\n");
@@ -109,8 +117,17 @@ fn stub_params(call: &Call) -> String {
     call.params.iter().map(param).collect::<Vec<_>>().join(", ")
 }
 
-fn entry(paths: &Paths) -> String {
-    format!("let entry = {}::entry();\n", paths.runtime)
+/// Notes that the program called, and when.
+fn entry(api: &Api, call: &Call, paths: &Paths) -> String {
+    let noted = noted(api, call, paths);
+    format!("{noted}let entry = {}::entry();\n", paths.runtime)
+}
+
+/// Notes that the program called.
+fn noted(api: &Api, call: &Call, paths: &Paths) -> String {
+    let (runtime, wire) = (&paths.runtime, &paths.gil_wire);
+    let (api, entry) = (api.number, call.number);
+    format!("{runtime}::note({wire}::Op::new({api}, {entry}));\n")
 }
 
 fn unsupported(call: &Call) -> String {

@@ -30,6 +30,7 @@ pub unsafe extern "C" fn clGetPlatformIDs(
     platforms: *mut cl_platform_id,
     num_platforms: *mut cl_uint,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 1));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -69,6 +70,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 2));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -111,6 +113,7 @@ pub unsafe extern "C" fn clGetDeviceIDs(
     devices: *mut cl_device_id,
     num_devices: *mut cl_uint,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 3));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -153,6 +156,7 @@ pub unsafe extern "C" fn clGetDeviceInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 4));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -196,6 +200,7 @@ pub unsafe extern "C" fn clCreateContext(
     user_data: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_context {
+    gil_guest::note(gil_wire::Op::new(1, 5));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -241,6 +246,7 @@ pub unsafe extern "C" fn clCreateContextFromType(
     user_data: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_context {
+    gil_guest::note(gil_wire::Op::new(1, 6));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -278,6 +284,7 @@ pub unsafe extern "C" fn clCreateContextFromType(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainContext(context: cl_context) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 7));
     support::returned(|| support::retain(Kind::Context, context))
 }
 
@@ -287,6 +294,7 @@ pub unsafe extern "C" fn clRetainContext(context: cl_context) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseContext(context: cl_context) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 8));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Context, context, entry))
 }
@@ -303,6 +311,7 @@ pub unsafe extern "C" fn clGetContextInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 9));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -344,6 +353,7 @@ pub unsafe extern "C" fn clCreateCommandQueue(
     properties: cl_command_queue_properties,
     errcode_ret: *mut cl_int,
 ) -> cl_command_queue {
+    gil_guest::note(gil_wire::Op::new(1, 10));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -378,6 +388,7 @@ pub unsafe extern "C" fn clCreateCommandQueue(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainCommandQueue(command_queue: cl_command_queue) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 11));
     support::returned(|| support::retain(Kind::CommandQueue, command_queue))
 }
 
@@ -387,6 +398,7 @@ pub unsafe extern "C" fn clRetainCommandQueue(command_queue: cl_command_queue) -
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseCommandQueue(command_queue: cl_command_queue) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 12));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::CommandQueue, command_queue, entry))
 }
@@ -403,6 +415,7 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 13));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -459,6 +472,7 @@ pub unsafe extern "C" fn clCreateBuffer(
     host_ptr: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 15));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -538,6 +552,7 @@ pub unsafe extern "C" fn clCreateImage3D(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainMemObject(memobj: cl_mem) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 18));
     support::returned(|| support::retain(Kind::Mem, memobj))
 }
 
@@ -547,6 +562,7 @@ pub unsafe extern "C" fn clRetainMemObject(memobj: cl_mem) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseMemObject(memobj: cl_mem) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 19));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Mem, memobj, entry))
 }
@@ -564,6 +580,7 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
     image_formats: *mut cl_image_format,
     num_image_formats: *mut cl_uint,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 20));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -612,6 +629,7 @@ pub unsafe extern "C" fn clGetMemObjectInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 21));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -654,6 +672,7 @@ pub unsafe extern "C" fn clGetImageInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 22));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -692,6 +711,7 @@ pub unsafe extern "C" fn clCreateSampler(
     filter_mode: cl_filter_mode,
     errcode_ret: *mut cl_int,
 ) -> cl_sampler {
+    gil_guest::note(gil_wire::Op::new(1, 23));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -726,6 +746,7 @@ pub unsafe extern "C" fn clCreateSampler(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainSampler(sampler: cl_sampler) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 24));
     support::returned(|| support::retain(Kind::Sampler, sampler))
 }
 
@@ -735,6 +756,7 @@ pub unsafe extern "C" fn clRetainSampler(sampler: cl_sampler) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseSampler(sampler: cl_sampler) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 25));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Sampler, sampler, entry))
 }
@@ -751,6 +773,7 @@ pub unsafe extern "C" fn clGetSamplerInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 26));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -793,6 +816,7 @@ pub unsafe extern "C" fn clCreateProgramWithSource(
     lengths: *const usize,
     errcode_ret: *mut cl_int,
 ) -> cl_program {
+    gil_guest::note(gil_wire::Op::new(1, 27));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -841,6 +865,7 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
     binary_status: *mut cl_int,
     errcode_ret: *mut cl_int,
 ) -> cl_program {
+    gil_guest::note(gil_wire::Op::new(1, 28));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -894,6 +919,7 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainProgram(program: cl_program) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 29));
     support::returned(|| support::retain(Kind::Program, program))
 }
 
@@ -903,6 +929,7 @@ pub unsafe extern "C" fn clRetainProgram(program: cl_program) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseProgram(program: cl_program) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 30));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Program, program, entry))
 }
@@ -920,6 +947,7 @@ pub unsafe extern "C" fn clBuildProgram(
     pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
     user_data: *mut c_void,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 31));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -955,6 +983,7 @@ pub unsafe extern "C" fn clBuildProgram(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clUnloadCompiler() -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 32));
     let entry = gil_guest::entry();
     support::returned(|| {
         let request = Request::new(wire::CL_UNLOAD_COMPILER, Class::Sync, entry);
@@ -978,6 +1007,7 @@ pub unsafe extern "C" fn clGetProgramInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 33));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1024,6 +1054,7 @@ pub unsafe extern "C" fn clGetProgramBuildInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 34));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1062,6 +1093,7 @@ pub unsafe extern "C" fn clCreateKernel(
     kernel_name: *const c_char,
     errcode_ret: *mut cl_int,
 ) -> cl_kernel {
+    gil_guest::note(gil_wire::Op::new(1, 35));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -1099,6 +1131,7 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
     kernels: *mut cl_kernel,
     num_kernels_ret: *mut cl_uint,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 36));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1134,6 +1167,7 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainKernel(kernel: cl_kernel) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 37));
     support::returned(|| support::retain(Kind::Kernel, kernel))
 }
 
@@ -1143,6 +1177,7 @@ pub unsafe extern "C" fn clRetainKernel(kernel: cl_kernel) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseKernel(kernel: cl_kernel) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 38));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Kernel, kernel, entry))
 }
@@ -1158,6 +1193,7 @@ pub unsafe extern "C" fn clSetKernelArg(
     arg_size: usize,
     arg_value: *const c_void,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 39));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::clSetKernelArg(entry, kernel, arg_index, arg_size, arg_value) }
@@ -1175,6 +1211,7 @@ pub unsafe extern "C" fn clGetKernelInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 40));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1218,6 +1255,7 @@ pub unsafe extern "C" fn clGetKernelWorkGroupInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 41));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1256,6 +1294,7 @@ pub unsafe extern "C" fn clWaitForEvents(
     num_events: cl_uint,
     event_list: *const cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 42));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1282,6 +1321,7 @@ pub unsafe extern "C" fn clGetEventInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 43));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1318,6 +1358,7 @@ pub unsafe extern "C" fn clGetEventInfo(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainEvent(event: cl_event) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 44));
     support::returned(|| support::retain(Kind::Event, event))
 }
 
@@ -1327,6 +1368,7 @@ pub unsafe extern "C" fn clRetainEvent(event: cl_event) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseEvent(event: cl_event) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 45));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Event, event, entry))
 }
@@ -1343,6 +1385,7 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 46));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1366,6 +1409,7 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clFlush(command_queue: cl_command_queue) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 47));
     let entry = gil_guest::entry();
     support::returned(|| {
         let command_queue = support::find(Kind::CommandQueue, command_queue)?;
@@ -1386,6 +1430,7 @@ pub unsafe extern "C" fn clFlush(command_queue: cl_command_queue) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clFinish(command_queue: cl_command_queue) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 48));
     let entry = gil_guest::entry();
     support::returned(|| {
         let command_queue = support::find(Kind::CommandQueue, command_queue)?;
@@ -1411,6 +1456,7 @@ pub unsafe extern "C" fn clEnqueueReadBuffer(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 49));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1459,6 +1505,7 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 50));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1507,6 +1554,7 @@ pub unsafe extern "C" fn clEnqueueCopyBuffer(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 51));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1656,6 +1704,7 @@ pub unsafe extern "C" fn clEnqueueMapBuffer(
     event: *mut cl_event,
     errcode_ret: *mut cl_int,
 ) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(1, 57));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe {
@@ -1711,6 +1760,7 @@ pub unsafe extern "C" fn clEnqueueUnmapMemObject(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 59));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe {
@@ -1742,6 +1792,7 @@ pub unsafe extern "C" fn clEnqueueNDRangeKernel(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 60));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1804,6 +1855,7 @@ pub unsafe extern "C" fn clEnqueueTask(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 61));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1861,6 +1913,7 @@ pub unsafe extern "C" fn clEnqueueMarker(
     command_queue: cl_command_queue,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 63));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1894,6 +1947,7 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
     num_events: cl_uint,
     event_list: *const cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 64));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -1926,6 +1980,7 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 65));
     let entry = gil_guest::entry();
     support::returned(|| {
         let command_queue = support::find(Kind::CommandQueue, command_queue)?;
@@ -1950,6 +2005,7 @@ pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetExtensionFunctionAddress(func_name: *const c_char) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(1, 66));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::clGetExtensionFunctionAddress(entry, func_name) }
@@ -2120,6 +2176,7 @@ pub unsafe extern "C" fn clCreateSubBuffer(
     buffer_create_info: *const c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 83));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -2174,6 +2231,7 @@ pub unsafe extern "C" fn clCreateUserEvent(
     context: cl_context,
     errcode_ret: *mut cl_int,
 ) -> cl_event {
+    gil_guest::note(gil_wire::Op::new(1, 85));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -2205,6 +2263,7 @@ pub unsafe extern "C" fn clCreateUserEvent(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetUserEventStatus(event: cl_event, execution_status: cl_int) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 86));
     let entry = gil_guest::entry();
     support::returned(|| {
         let event = support::find(Kind::Event, event)?;
@@ -2242,6 +2301,7 @@ pub unsafe extern "C" fn clEnqueueReadBufferRect(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 87));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2312,6 +2372,7 @@ pub unsafe extern "C" fn clEnqueueWriteBufferRect(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 88));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2381,6 +2442,7 @@ pub unsafe extern "C" fn clEnqueueCopyBufferRect(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 89));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2434,6 +2496,7 @@ pub unsafe extern "C" fn clCreateSubDevices(
     out_devices: *mut cl_device_id,
     num_devices_ret: *mut cl_uint,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 94));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2472,6 +2535,7 @@ pub unsafe extern "C" fn clCreateSubDevices(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clRetainDevice(device: cl_device_id) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 95));
     support::returned(|| support::retain(Kind::Device, device))
 }
 
@@ -2481,6 +2545,7 @@ pub unsafe extern "C" fn clRetainDevice(device: cl_device_id) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clReleaseDevice(device: cl_device_id) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 96));
     let entry = gil_guest::entry();
     support::returned(|| support::release(Kind::Device, device, entry))
 }
@@ -2514,6 +2579,7 @@ pub unsafe extern "C" fn clCreateProgramWithBuiltInKernels(
     kernel_names: *const c_char,
     errcode_ret: *mut cl_int,
 ) -> cl_program {
+    gil_guest::note(gil_wire::Op::new(1, 98));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -2563,6 +2629,7 @@ pub unsafe extern "C" fn clCompileProgram(
     pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
     user_data: *mut c_void,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 99));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2624,6 +2691,7 @@ pub unsafe extern "C" fn clLinkProgram(
     user_data: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_program {
+    gil_guest::note(gil_wire::Op::new(1, 100));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -2670,6 +2738,7 @@ pub unsafe extern "C" fn clLinkProgram(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clUnloadPlatformCompiler(platform: cl_platform_id) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 101));
     let entry = gil_guest::entry();
     support::returned(|| {
         let platform = support::find(Kind::Platform, platform)?;
@@ -2697,6 +2766,7 @@ pub unsafe extern "C" fn clGetKernelArgInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 102));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2740,6 +2810,7 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 103));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2804,6 +2875,7 @@ pub unsafe extern "C" fn clEnqueueMigrateMemObjects(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 105));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2846,6 +2918,7 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 106));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2887,6 +2960,7 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
     event_wait_list: *const cl_event,
     event: *mut cl_event,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 107));
     let entry = gil_guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -2926,6 +3000,7 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
     platform: cl_platform_id,
     func_name: *const c_char,
 ) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(1, 108));
     let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::clGetExtensionFunctionAddressForPlatform(entry, platform, func_name) }
@@ -2959,6 +3034,7 @@ pub unsafe extern "C" fn clCreateCommandQueueWithProperties(
     properties: *const cl_queue_properties,
     errcode_ret: *mut cl_int,
 ) -> cl_command_queue {
+    gil_guest::note(gil_wire::Op::new(1, 124));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -3144,6 +3220,7 @@ pub unsafe extern "C" fn clCreateSamplerWithProperties(
     sampler_properties: *const cl_sampler_properties,
     errcode_ret: *mut cl_int,
 ) -> cl_sampler {
+    gil_guest::note(gil_wire::Op::new(1, 134));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -3207,6 +3284,7 @@ pub unsafe extern "C" fn clCloneKernel(
     source_kernel: cl_kernel,
     errcode_ret: *mut cl_int,
 ) -> cl_kernel {
+    gil_guest::note(gil_wire::Op::new(1, 138));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -3243,6 +3321,7 @@ pub unsafe extern "C" fn clCreateProgramWithIL(
     length: usize,
     errcode_ret: *mut cl_int,
 ) -> cl_program {
+    gil_guest::note(gil_wire::Op::new(1, 139));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -3384,6 +3463,7 @@ pub unsafe extern "C" fn clCreateBufferWithProperties(
     host_ptr: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 147));
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
@@ -3461,6 +3541,7 @@ pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     platforms: *mut cl_platform_id,
     num_platforms: *mut cl_uint,
 ) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 1001));
     // SAFETY: the caller's.
     unsafe { clGetPlatformIDs(num_entries, platforms, num_platforms) }
 }

@@ -26,6 +26,7 @@ use std::ptr;
 /// As CUDA says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult {
+    crate::double::guest::note(gil_wire::Op::new(103, 1));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -59,6 +60,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
     hmod: CUmodule,
     name: *const c_char,
 ) -> CUresult {
+    crate::double::guest::note(gil_wire::Op::new(103, 2));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -102,6 +104,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
     kernelParams: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> CUresult {
+    crate::double::guest::note(gil_wire::Op::new(103, 3));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -152,6 +155,7 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(
     srcHost: *const c_void,
     ByteCount: usize,
 ) -> CUresult {
+    crate::double::guest::note(gil_wire::Op::new(103, 4));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -181,6 +185,7 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
+    crate::double::guest::note(gil_wire::Op::new(103, 5));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -216,6 +221,7 @@ pub unsafe extern "C" fn cuStreamAddCallback(
     userData: *mut c_void,
     flags: c_uint,
 ) -> CUresult {
+    crate::double::guest::note(gil_wire::Op::new(103, 6));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         let hStream = support::find_optional(Kind::Stream, hStream)?;

@@ -26,6 +26,7 @@ use std::ptr;
 /// As EGL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn eglGetError() -> EGLint {
+    crate::double::guest::note(gil_wire::Op::new(101, 1));
     let entry = crate::double::guest::entry();
     support::value(|| {
         let request = Request::new(wire::EGL_GET_ERROR, Class::Query, entry);
@@ -49,6 +50,7 @@ pub unsafe extern "C" fn eglChooseConfig(
     config_size: EGLint,
     num_config: *mut EGLint,
 ) -> EGLBoolean {
+    crate::double::guest::note(gil_wire::Op::new(101, 2));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -91,6 +93,7 @@ pub unsafe extern "C" fn eglCreateContext(
     share_context: EGLContext,
     attrib_list: *const EGLint,
 ) -> EGLContext {
+    crate::double::guest::note(gil_wire::Op::new(101, 3));
     let entry = crate::double::guest::entry();
     support::noted(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -133,6 +136,7 @@ pub unsafe extern "C" fn eglMakeCurrent(
     read: EGLSurface,
     ctx: EGLContext,
 ) -> EGLBoolean {
+    crate::double::guest::note(gil_wire::Op::new(101, 4));
     let entry = crate::double::guest::entry();
     support::returned(|| {
         let dpy = support::find(Kind::Display, dpy)?;
@@ -159,6 +163,7 @@ pub unsafe extern "C" fn eglMakeCurrent(
 /// As EGL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn eglSwapBuffers(dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
+    crate::double::guest::note(gil_wire::Op::new(101, 5));
     let entry = crate::double::guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::eglSwapBuffers(entry, dpy, surface) }

@@ -26,6 +26,7 @@ use std::ptr;
 /// As OpenGL ES says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn glGetError() -> GLenum {
+    crate::double::guest::note(gil_wire::Op::new(102, 1));
     let entry = crate::double::guest::entry();
     support::value(|| {
         let current = support::current()?;
@@ -46,6 +47,7 @@ pub unsafe extern "C" fn glGetError() -> GLenum {
 /// As OpenGL ES says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
+    crate::double::guest::note(gil_wire::Op::new(102, 2));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -95,6 +97,7 @@ pub unsafe extern "C" fn glTexImage2D(
     r#type: GLenum,
     pixels: *const c_void,
 ) {
+    crate::double::guest::note(gil_wire::Op::new(102, 3));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -138,6 +141,7 @@ pub unsafe extern "C" fn glShaderSource(
     string: *const *const GLchar,
     length: *const GLint,
 ) {
+    crate::double::guest::note(gil_wire::Op::new(102, 4));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -175,6 +179,7 @@ pub unsafe extern "C" fn glVertexAttribPointer(
     stride: GLsizei,
     pointer: *const c_void,
 ) {
+    crate::double::guest::note(gil_wire::Op::new(102, 5));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -214,6 +219,7 @@ pub unsafe extern "C" fn glDrawElements(
     r#type: GLenum,
     indices: *const c_void,
 ) {
+    crate::double::guest::note(gil_wire::Op::new(102, 6));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -243,6 +249,7 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
     transpose: GLboolean,
     value: *const GLfloat,
 ) {
+    crate::double::guest::note(gil_wire::Op::new(102, 7));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -278,6 +285,7 @@ pub unsafe extern "C" fn glBufferSubData(
     size: GLsizeiptr,
     data: *const c_void,
 ) {
+    crate::double::guest::note(gil_wire::Op::new(102, 8));
     let entry = crate::double::guest::entry();
     support::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
@@ -313,6 +321,7 @@ pub unsafe extern "C" fn glBufferSubData(
 /// As OpenGL ES says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn glCreateShader(r#type: GLenum) -> GLuint {
+    crate::double::guest::note(gil_wire::Op::new(102, 9));
     let entry = crate::double::guest::entry();
     support::value(|| {
         let current = support::current()?;
