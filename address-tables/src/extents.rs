@@ -95,13 +95,45 @@ impl Extents {
         self.list.iter().copied()
     }
 
+    /// The runs of `len` bytes that begin at these offsets, as a region of
+    /// their own. `None` unless each begins behind the end of the one before
+    /// and all lie inside.
+    pub fn runs(&self, starts: impl IntoIterator<Item = u64>, len: u64) -> Option<Self> {
+        let mut list: Vec<Extent> = Vec::new();
+        let mut at = 0;
+        let mut extents = self.iter();
+        let mut extent = Extent { gpa: 0, len: 0 };
+        for start in starts {
+            // What is left of the run, and how much of the region is before it.
+            let (mut left, mut skip) = (len, start.checked_sub(at)?);
+            at = start.checked_add(len)?;
+            while left > 0 {
+                if skip >= extent.len {
+                    skip -= extent.len;
+                    extent = extents.next()?;
+                    continue;
+                }
+                let now = left.min(extent.len - skip);
+                let gpa = extent.gpa + skip;
+                match list.last_mut() {
+                    Some(last) if last.end() == gpa => last.len += now,
+                    _ => list.push(Extent { gpa, len: now }),
+                }
+                (extent.gpa, extent.len) = (gpa + now, extent.len - skip - now);
+                (left, skip) = (left - now, 0);
+            }
+        }
+        let len = list.iter().map(|extent| extent.len).sum();
+        Some(Self { list, len })
+    }
+
     /// Calls `found(at_self, at_other, len)` for every run of bytes that both
     /// have: offsets into this region and into the other.
     pub fn overlaps(&self, other: &Self, mut found: impl FnMut(u64, u64, u64)) {
+        let others = Sorted::of(other);
         let mut at_self = 0;
         for mine in self.iter() {
-            let mut at_other = 0;
-            for theirs in other.iter() {
+            for &(theirs, at_other, _) in others.near(mine) {
                 let from = mine.gpa.max(theirs.gpa);
                 let to = mine.end().min(theirs.end());
                 if from < to {
@@ -111,16 +143,45 @@ impl Extents {
                         to - from,
                     );
                 }
-                at_other += theirs.len;
             }
             at_self += mine.len;
         }
     }
 }
 
+/// A region's extents by address: each with its offset in the region, and the
+/// greatest end so far. Regions of many rows are compared with each other.
+struct Sorted(Vec<(Extent, u64, u64)>);
+
+impl Sorted {
+    fn of(extents: &Extents) -> Self {
+        let mut offset = 0;
+        let with_offset = |extent: Extent| {
+            offset += extent.len;
+            (extent, offset - extent.len, 0)
+        };
+        let mut list: Vec<_> = extents.iter().map(with_offset).collect();
+        list.sort_unstable();
+        let mut end = 0;
+        for (extent, _, so_far) in &mut list {
+            end = extent.end().max(end);
+            *so_far = end;
+        }
+        Self(list)
+    }
+
+    /// Those that may share bytes with `extent`, and all between them.
+    fn near(&self, extent: Extent) -> &[(Extent, u64, u64)] {
+        let to = self.0.partition_point(|(e, ..)| e.gpa < extent.end());
+        let from = self.0.partition_point(|(.., end)| *end <= extent.gpa);
+        self.0.get(from..to).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn extent(gpa: u64, len: u64) -> Extent {
         Extent { gpa, len }
@@ -154,5 +215,58 @@ mod tests {
         let mut found = Vec::new();
         one.overlaps(&two, |a, b, len| found.push((a, b, len)));
         assert_eq!(found, vec![(0, 45, 5), (15, 0, 5)]);
+    }
+
+    #[test]
+    fn runs_lie_where_their_bytes_do() {
+        let whole = Extents::new([extent(100, 10), extent(50, 10)], 20).unwrap();
+        let list = |starts: &[u64], len| -> Option<Vec<Extent>> {
+            let runs = whole.runs(starts.iter().copied(), len)?;
+            assert_eq!(runs.len(), starts.len() as u64 * len);
+            Some(runs.iter().collect())
+        };
+        assert_eq!(list(&[1, 5], 3), Some(vec![extent(101, 3), extent(105, 3)]));
+        let across = vec![extent(108, 2), extent(50, 4)];
+        assert_eq!(list(&[8, 10, 12], 2), Some(across));
+        assert_eq!(list(&[8], 6), list(&[8, 10, 12], 2));
+        assert_eq!(list(&[0], 20), Some(whole.iter().collect()));
+        assert_eq!(list(&[17, 18], 2), None, "they overlap");
+        assert_eq!(list(&[19], 2), None, "it ends outside");
+        assert_eq!(list(&[u64::MAX], 2), None);
+    }
+
+    proptest! {
+        #[test]
+        fn overlaps_are_those_of_every_byte(
+            one in prop::collection::vec((0u64..40, 1u64..6), 0..8),
+            two in prop::collection::vec((0u64..40, 1u64..6), 0..8),
+        ) {
+            let extents = |list: &[(u64, u64)]| {
+                let len = list.iter().map(|(_, len)| len).sum();
+                Extents::new(list.iter().map(|&(gpa, len)| extent(gpa, len)), len).unwrap()
+            };
+            let bytes = |extents: &Extents| -> Vec<u64> {
+                extents.iter().flat_map(|e| e.gpa..e.end()).collect()
+            };
+            let (one, two) = (extents(&one), extents(&two));
+            let mut found = Vec::new();
+            one.overlaps(&two, |a, b, len| found.extend((0..len).map(|n| (a + n, b + n))));
+            found.sort_unstable();
+            let (mine, theirs) = (bytes(&one), bytes(&two));
+            let mut wanted = Vec::new();
+            for (a, x) in mine.iter().enumerate() {
+                let same = theirs.iter().enumerate().filter(|(_, y)| x == *y);
+                wanted.extend(same.map(|(b, _)| (a as u64, b as u64)));
+            }
+            prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn any_runs_lie_inside_or_nowhere(starts: Vec<u64>, len: u64) {
+            let whole = Extents::new([extent(100, 10), extent(50, 10)], 20).unwrap();
+            if let Some(runs) = whole.runs(starts, len) {
+                prop_assert!(runs.len() <= 20);
+            }
+        }
     }
 }

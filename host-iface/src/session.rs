@@ -5,6 +5,7 @@
 mod exchange;
 mod forward;
 mod observe;
+mod rows;
 
 use crate::client::{BoardConfig, Client};
 use crate::events::Events;
@@ -198,7 +199,8 @@ impl Session {
     ) -> Result<Answer, Refusal> {
         let bad = |error: envelope::EnvelopeError| Refusal::Bad(error.to_string());
         let envelopes = envelope::parse(&submission.request).map_err(bad)?;
-        let calls = calls(header, &envelopes, &submission.regions)?;
+        let regions = rows::regions(&envelopes, &submission.regions)?;
+        let calls = calls(header, &envelopes, &regions)?;
         if matches!(self.link, Link::Lost) {
             return Err(Refusal::Lost);
         }

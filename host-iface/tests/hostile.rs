@@ -7,6 +7,7 @@ use gil_address_tables::{RamMap, RamRange};
 use gil_host::layout::{self, mailbox as at};
 use gil_host::memory::{Callbacks, ReadGuest, WriteGuest};
 use gil_host::{Config, Host};
+use gil_wire::rows::{RegionRows, Rows};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use support::Log;
@@ -114,10 +115,11 @@ fn envelopes() -> impl Strategy<Value = Vec<u8>> {
         proptest::option::of(event()),
         proptest::option::of(event()),
         0..3u32,
+        proptest::collection::vec(any::<(u8, [u8; 5])>().prop_map(rows), 0..2),
     );
     proptest::collection::vec(one, 0..4).prop_map(|list| {
         let mut bytes = Vec::new();
-        for (class, entry, flags, waits, signals, retires, regions) in list {
+        for (class, entry, flags, waits, signals, retires, regions, rows) in list {
             let queue = Queue {
                 id: 1,
                 in_order: flags.0,
@@ -135,12 +137,28 @@ fn envelopes() -> impl Strategy<Value = Vec<u8>> {
                 observable: flags.0,
                 retires,
                 regions,
+                rows,
                 args: &[],
             };
             push(&envelope, &mut bytes);
         }
         bytes
     })
+}
+
+fn rows((region, sizes): (u8, [u8; 5])) -> RegionRows {
+    let [row, rows, row_pitch, slices, slice_pitch] = sizes.map(|size| u64::from(size % 8));
+    let rows = Rows {
+        row,
+        rows,
+        row_pitch,
+        slices,
+        slice_pitch,
+    };
+    RegionRows {
+        region: u32::from(region % 3),
+        rows,
+    }
 }
 
 proptest! {

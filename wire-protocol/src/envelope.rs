@@ -2,6 +2,7 @@
 //! they do not interpret, and bytes they pass on.
 
 use crate::Op;
+use crate::rows::RegionRows;
 use serde::{Deserialize, Serialize};
 
 /// What a call means for time. Not what it does.
@@ -77,6 +78,9 @@ pub struct Envelope<'a> {
     pub retires: Option<u64>,
     /// How many of the submission's regions are this envelope's, in order.
     pub regions: u32,
+    /// Those of its regions of which only rows count. The board gets and gives
+    /// their rows one behind the other.
+    pub rows: Vec<RegionRows>,
     /// The generated argument type, encoded. Opaque here.
     #[serde(borrow)]
     pub args: &'a [u8],
@@ -192,6 +196,7 @@ pub fn parse(request: &[u8]) -> Result<Vec<Envelope<'_>>, EnvelopeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Rows;
     use proptest::prelude::*;
 
     fn sample(args: &[u8]) -> Envelope<'_> {
@@ -211,6 +216,10 @@ mod tests {
             observable: false,
             retires: None,
             regions: 1,
+            rows: vec![RegionRows {
+                region: 0,
+                rows: Rows::packed_of(1, 2, 3),
+            }],
             args,
         }
     }

@@ -30,6 +30,7 @@ pub mod length;
 pub mod message;
 pub mod monitor;
 pub mod pieces;
+pub mod rows;
 pub mod trace;
 pub mod window;
 

@@ -237,6 +237,7 @@ pub fn call(class: Class, entry: u64) -> Envelope<'static> {
         observable: true,
         retires: None,
         regions: 0,
+        rows: vec![],
         args: b"args",
     }
 }

@@ -4,15 +4,16 @@
 
 use crate::client::Call;
 use gil_wire::envelope::{Class, Engine, Queue};
+use gil_wire::rows::RegionRows;
 
 /// A number takes at most this many bytes.
 const VARINT_MAX: usize = 10;
 /// Bytes of an envelope without its waits and arguments, at most.
-const FIXED_MAX: usize = 12 * VARINT_MAX;
+const FIXED_MAX: usize = 13 * VARINT_MAX;
 
 /// Bytes that the envelope may take.
 pub(crate) fn len_max(call: &Call<'_>, args: &[u8]) -> usize {
-    FIXED_MAX + call.waits.len() * VARINT_MAX + args.len()
+    FIXED_MAX + (call.waits.len() + 6 * call.rows.len()) * VARINT_MAX + args.len()
 }
 
 /// Writes the envelope to `out`, which has room for [`len_max`] bytes; gives
@@ -31,6 +32,8 @@ pub(crate) fn write(call: &Call<'_>, args: &[u8], out: &mut [u8]) -> usize {
     body.byte(call.observable.into());
     body.option(call.retires);
     body.number(call.regions.len() as u64);
+    body.number(call.rows.len() as u64);
+    call.rows.iter().for_each(|rows| body.rows(rows));
     body.number(args.len() as u64);
     body.out[body.at..][..args.len()].copy_from_slice(args);
     body.at + args.len()
@@ -86,6 +89,18 @@ impl Body<'_> {
         }
     }
 
+    fn rows(&mut self, RegionRows { region, rows }: &RegionRows) {
+        self.number((*region).into());
+        let sizes = [
+            rows.row,
+            rows.rows,
+            rows.row_pitch,
+            rows.slices,
+            rows.slice_pitch,
+        ];
+        sizes.iter().for_each(|size| self.number(*size));
+    }
+
     #[inline]
     fn queue(&mut self, queue: Option<Queue>) {
         self.option(queue.map(|queue| queue.id));
@@ -102,6 +117,7 @@ mod tests {
     use crate::Region;
     use gil_wire::Op;
     use gil_wire::envelope::{self, Envelope};
+    use gil_wire::rows::Rows;
     use proptest::prelude::*;
 
     const CLASSES: [Class; 6] = [
@@ -132,8 +148,21 @@ mod tests {
             observable: call.observable,
             retires: call.retires,
             regions: call.regions.len() as u32,
+            rows: call.rows.to_vec(),
             args,
         }
+    }
+
+    fn region_rows((region, sizes): (u32, [u64; 5])) -> RegionRows {
+        let [row, rows, row_pitch, slices, slice_pitch] = sizes;
+        let rows = Rows {
+            row,
+            rows,
+            row_pitch,
+            slices,
+            slice_pitch,
+        };
+        RegionRows { region, rows }
     }
 
     proptest! {
@@ -144,8 +173,10 @@ mod tests {
             (engine, blocking, observable) in (0usize..4, any::<bool>(), any::<bool>()),
             (signals, retires) in any::<(Option<u64>, Option<u64>)>(),
             (waits, args, regions) in any::<(Vec<u64>, Vec<u8>, u8)>(),
+            rows: Vec<(u32, [u64; 5])>,
         ) {
             let regions = vec![Region::default(); regions.into()];
+            let rows: Vec<_> = rows.into_iter().map(region_rows).collect();
             let call = Call {
                 queue: queue.map(|(id, in_order, device)| Queue { id, in_order, device }),
                 engine: ENGINES[engine],
@@ -155,6 +186,7 @@ mod tests {
                 observable,
                 retires,
                 regions: &regions,
+                rows: &rows,
                 ..Call::new(Op(op), CLASSES[class], entry)
             };
             let mut bytes = vec![0; len_max(&call, &args)];

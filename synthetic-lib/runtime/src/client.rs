@@ -14,6 +14,7 @@ use crate::uapi::{self, Region};
 use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Answer, Class, Engine, Observation, Queue};
+use gil_wire::rows::RegionRows;
 use nix::errno::Errno;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -49,6 +50,8 @@ pub struct Call<'a> {
     pub retires: Option<u64>,
     /// The memory it names, in the order of the arguments' region indices.
     pub regions: &'a [Region],
+    /// Those of them of which only rows count.
+    pub rows: &'a [RegionRows],
 }
 
 impl Call<'_> {
@@ -66,6 +69,7 @@ impl Call<'_> {
             observable: false,
             retires: None,
             regions: &[],
+            rows: &[],
         }
     }
 }

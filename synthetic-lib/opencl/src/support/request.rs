@@ -8,6 +8,7 @@ use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
 use gil_wire::envelope::{Class, Engine, Observation, Queue};
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::Direction;
+use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
 use serde::Serialize;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,7 @@ pub struct Request {
     observable: bool,
     retires: Option<u64>,
     regions: Vec<Region>,
+    rows: Vec<RegionRows>,
     inline_in: usize,
     inline_out: usize,
 }
@@ -56,6 +58,7 @@ impl Request {
             observable: false,
             retires: None,
             regions: Vec::new(),
+            rows: Vec::new(),
             inline_in: 0,
             inline_out: 0,
         }
@@ -132,6 +135,62 @@ impl Request {
             true => unsafe { self.output_region(ptr, len) },
             false => OutRoom::Region(self.region(ptr, len, Direction::InOut)),
         }
+    }
+
+    /// Rows at `ptr`, to be read by the board, which gets them one behind the
+    /// other.
+    ///
+    /// # Errors
+    /// `CL_OUT_OF_HOST_MEMORY` for more rows than a request may name.
+    ///
+    /// # Safety
+    /// `ptr` is null or names the rows, which stay as they are for `'a`.
+    pub unsafe fn input_rows<'a>(
+        &mut self,
+        ptr: *const c_void,
+        rows: Rows,
+    ) -> CallResult<InData<'a>> {
+        let rows = rows.merged();
+        let span = span(&rows)?;
+        if ptr.is_null() || span == 0 || rows.rows == 1 {
+            // SAFETY: the caller's.
+            return Ok(unsafe { self.input(ptr, span) });
+        }
+        Ok(InData::Region(self.region_rows(
+            ptr,
+            span,
+            rows,
+            Direction::In,
+        )))
+    }
+
+    /// Room for rows at `ptr`, perhaps to be filled after the call returned;
+    /// the board gives them one behind the other.
+    ///
+    /// # Errors
+    /// As [`input_rows`](Self::input_rows).
+    ///
+    /// # Safety
+    /// `ptr` is null or names room for the rows, until the operation ended.
+    pub unsafe fn output_rows(&mut self, ptr: *mut c_void, rows: Rows) -> CallResult<OutRoom> {
+        let rows = rows.merged();
+        let span = span(&rows)?;
+        if ptr.is_null() || span == 0 || rows.rows == 1 {
+            // SAFETY: the caller's.
+            return Ok(unsafe { self.output_region(ptr, span) });
+        }
+        Ok(OutRoom::Region(self.region_rows(
+            ptr,
+            span,
+            rows,
+            Direction::Out,
+        )))
+    }
+
+    fn region_rows(&mut self, ptr: *const c_void, span: usize, rows: Rows, dir: Direction) -> u32 {
+        let region = self.region(ptr, span, dir);
+        self.rows.push(RegionRows { region, rows });
+        region
     }
 
     /// Room for a query's value.
@@ -250,6 +309,7 @@ impl Request {
             observable: self.observable,
             retires: self.retires,
             regions: &self.regions,
+            rows: &self.rows,
         }
     }
 }
@@ -259,6 +319,16 @@ fn fits(total: &mut usize, len: usize) -> bool {
     let fits = len <= INLINE_MAX && *total + len <= INLINE_TOTAL;
     *total += if fits { len } else { 0 };
     fits
+}
+
+/// Bytes from the first row to the end of the last, if these can be named.
+fn span(rows: &Rows) -> CallResult<usize> {
+    let few = rows
+        .rows
+        .checked_mul(rows.slices)
+        .is_some_and(|n| n <= ROWS_MAX);
+    let span = rows.span().get().filter(|_| few);
+    span.ok_or(CL_OUT_OF_HOST_MEMORY)
 }
 
 fn ended_well(observed: &[Observation]) -> CallResult<()> {
@@ -294,6 +364,36 @@ mod tests {
         assert_eq!(null, InData::Null);
         let lengths: Vec<_> = request.regions.iter().map(|r| (r.len, r.dir)).collect();
         assert_eq!(lengths, [(1025, 1), (1024, 1)]);
+    }
+
+    #[test]
+    fn rows_are_a_region_unless_they_touch() {
+        let mut room = [0u8; 100];
+        let ptr: *mut c_void = room.as_mut_ptr().cast();
+        let apart = Rows {
+            row: 4,
+            rows: 3,
+            row_pitch: 10,
+            slices: 1,
+            slice_pitch: 0,
+        };
+        let many = Rows {
+            rows: ROWS_MAX + 1,
+            ..apart
+        };
+        let mut request = request();
+        // SAFETY: what is named is within `room`; more is refused unseen.
+        unsafe {
+            let touching = request.input_rows(ptr, Rows::packed_of(4, 3, 2));
+            assert_eq!(touching, Ok(InData::Inline(&[0; 24])));
+            assert_eq!(request.input_rows(ptr, apart), Ok(InData::Region(0)));
+            assert_eq!(request.output_rows(ptr, apart), Ok(OutRoom::Region(1)));
+            assert_eq!(request.output_rows(ptr, many), Err(CL_OUT_OF_HOST_MEMORY));
+        }
+        let lengths: Vec<_> = request.regions.iter().map(|r| (r.len, r.dir)).collect();
+        assert_eq!(lengths, [(24, 1), (24, 2)]);
+        let rows: Vec<_> = request.rows.iter().map(|r| (r.region, r.rows)).collect();
+        assert_eq!(rows, [(0, apart), (1, apart)]);
     }
 
     #[test]
