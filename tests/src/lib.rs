@@ -4,6 +4,9 @@
 //! The tests run what `cargo build --release` built; `scripts/test` does that
 //! first.
 
+pub mod cost;
+pub mod scripted;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -1,0 +1,51 @@
+//! What calls cost in the guest, in instructions, as `tests/guest/cl_cost.c`
+//! counts them.
+
+use crate::scripted::Scripted;
+use crate::{Link, Run, guest_program, target};
+
+/// One row of the program's table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// `kernel`, `local`, `answer` or `post`; the program says what they are.
+    pub kind: String,
+    /// Guest instructions a call.
+    pub instructions: u64,
+    /// The call.
+    pub name: String,
+}
+
+fn row(line: &str) -> Option<Row> {
+    let mut words = line.splitn(3, ' ');
+    Some(Row {
+        kind: words.next()?.into(),
+        instructions: words.next()?.parse().ok()?,
+        name: words.next()?.into(),
+    })
+}
+
+/// Runs the program with gil's own library as its `libOpenCL.so.1`, on a board
+/// that takes no simulated time.
+///
+/// # Panics
+/// If the run fails or prints no table.
+pub fn measure() -> Vec<Row> {
+    let board = Scripted::start(0, 0);
+    let library = target().join("aarch64-unknown-linux-gnu/guest/libgil_opencl.so");
+    let copied = format!("{}:/direct/libOpenCL.so.1", library.display());
+    let program = guest_program("tests/guest/cl_cost.c", Link::OpenCl);
+    let program = program.display().to_string();
+    let args = [
+        "--board",
+        board.address(),
+        "--file",
+        &copied,
+        "--env",
+        "LD_LIBRARY_PATH=/direct",
+        &program,
+    ];
+    let run = Run::new(args).finish().ok();
+    let rows: Vec<_> = run.stdout.lines().filter_map(row).collect();
+    assert!(!rows.is_empty(), "{run:#?}");
+    rows
+}

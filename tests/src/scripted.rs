@@ -1,0 +1,56 @@
+//! A board whose operations take the times that a test gives.
+
+use crate::binary;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// An agent that reports given times instead of measured ones; it ends with
+/// this value.
+#[derive(Debug)]
+pub struct Scripted {
+    agent: Child,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Scripted {
+    /// One whose API functions take `cpu_ns` each and whose operations take
+    /// `device_ns` each, in simulated time.
+    ///
+    /// # Panics
+    /// If the agent does not start.
+    pub fn start(cpu_ns: u64, device_ns: u64) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let address = format!("unix:{}", folder.path().join("board").display());
+        let times = format!("cpu={cpu_ns},device={device_ns}");
+        let mut agent = Command::new(binary("gil-board"))
+            .args(["--listen", &address, "--exit-with-stdin"])
+            .args(["--scripted-times", &times])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the agent starts");
+        let mut ready = String::new();
+        let stdout = agent.stdout.take().expect("its standard output");
+        let read = BufReader::new(stdout).read_line(&mut ready);
+        assert!(read.is_ok() && ready.contains("listening"), "{ready}");
+        Self {
+            agent,
+            address,
+            _folder: folder,
+        }
+    }
+
+    /// Its address, as `--board` takes it.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        drop(self.agent.stdin.take());
+        let _ = self.agent.wait();
+    }
+}
