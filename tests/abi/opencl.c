@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <CL/cl_gl.h>
 #include <CL/cl_icd.h>
 
@@ -265,6 +266,12 @@ _Static_assert(SAME(__typeof__(&clCreateImageWithProperties), cl_mem (*)(cl_cont
 	"clCreateImageWithProperties");
 _Static_assert(SAME(__typeof__(&clSetContextDestructorCallback), cl_int (*)(cl_context context, void (*pfn_notify)(cl_context context, void *user_data), void *user_data)),
 	"clSetContextDestructorCallback");
+_Static_assert(SAME(__typeof__(&clCreateCommandQueueWithPropertiesKHR), cl_command_queue (*)(cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *errcode_ret)),
+	"clCreateCommandQueueWithPropertiesKHR");
+_Static_assert(SAME(__typeof__(&clCreateProgramWithILKHR), cl_program (*)(cl_context context, const void *il, size_t length, cl_int *errcode_ret)),
+	"clCreateProgramWithILKHR");
+_Static_assert(SAME(__typeof__(&clGetKernelSubGroupInfoKHR), cl_int (*)(cl_kernel in_kernel, cl_device_id in_device, cl_kernel_sub_group_info param_name, size_t input_value_size, const void *input_value, size_t param_value_size, void *param_value, size_t *param_value_size_ret)),
+	"clGetKernelSubGroupInfoKHR");
 _Static_assert(SAME(__typeof__(&clIcdGetPlatformIDsKHR), cl_int (*)(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)),
 	"clIcdGetPlatformIDsKHR");
 

@@ -72,6 +72,7 @@ macro_rules! same {
 
 same! {
     cl_commands
+    cl_legacy
     cl_objects
     cl_programs
 }

@@ -362,6 +362,16 @@ impl Output {
         }
     }
 
+    /// Writes to room inside the message, as far as there is any.
+    pub fn put(&mut self, bytes: &[u8]) {
+        if let Place::Inline(block) = &self.place {
+            let len = bytes.len().min(self.room);
+            // SAFETY: the block has at least `room` bytes, which nobody else
+            // writes.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.pointer().cast(), len) };
+        }
+    }
+
     /// What was written inside the message.
     pub fn inline(&self, written: usize) -> &[u8] {
         let Place::Inline(block) = &self.place else {

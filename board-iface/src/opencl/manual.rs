@@ -10,6 +10,7 @@ use super::operations::Order;
 use super::queue::{NewQueue, with_profiling};
 use super::refusal::Refusal;
 use super::session::Session;
+use super::subgroups;
 use super::support::{Board, encode, size};
 use crate::table::Pointer;
 use gil_wire::call::OutData;
@@ -190,6 +191,14 @@ impl Manual for Board {
         let op = Parts::new(args.command_queue, &args.event_list, args.event);
         let result = op.barrier(session, call)?;
         Ok(wire::ClEnqueueWaitForEventsReply { result })
+    }
+
+    fn cl_get_kernel_sub_group_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetKernelSubGroupInfoArgs<'_>,
+    ) -> Result<Vec<u8>, Refusal> {
+        subgroups::info(session, call, &args)
     }
 
     fn gil_get_program_binary(

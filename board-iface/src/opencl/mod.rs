@@ -16,6 +16,7 @@ pub mod operations;
 mod queue;
 pub mod refusal;
 pub mod session;
+pub mod subgroups;
 pub mod support;
 
 pub use driver::{Driver, OpenClError};

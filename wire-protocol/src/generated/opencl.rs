@@ -329,6 +329,12 @@ pub const CL_CREATE_BUFFER_WITH_PROPERTIES: Op = Op::new(1, 147);
 pub const CL_CREATE_IMAGE_WITH_PROPERTIES: Op = Op::new(1, 148);
 /// `clSetContextDestructorCallback`.
 pub const CL_SET_CONTEXT_DESTRUCTOR_CALLBACK: Op = Op::new(1, 149);
+/// `clCreateCommandQueueWithPropertiesKHR`.
+pub const CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES_KHR: Op = Op::new(1, 400);
+/// `clCreateProgramWithILKHR`.
+pub const CL_CREATE_PROGRAM_WITH_ILKHR: Op = Op::new(1, 401);
+/// `clGetKernelSubGroupInfoKHR`.
+pub const CL_GET_KERNEL_SUB_GROUP_INFO_KHR: Op = Op::new(1, 402);
 /// `clIcdGetPlatformIDsKHR`.
 pub const CL_ICD_GET_PLATFORM_IDS_KHR: Op = Op::new(1, 1001);
 /// `gilGetProgramBinary`.
@@ -404,7 +410,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 14,
         name: "clSetCommandQueueProperty",
-        class: None,
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 15,
@@ -914,22 +920,22 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 141,
         name: "clGetDeviceAndHostTimer",
-        class: None,
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 142,
         name: "clGetHostTimer",
-        class: None,
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 143,
         name: "clGetKernelSubGroupInfo",
-        class: None,
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 144,
         name: "clSetDefaultDeviceCommandQueue",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 145,
@@ -939,7 +945,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 146,
         name: "clSetProgramSpecializationConstant",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 147,
@@ -954,6 +960,21 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 149,
         name: "clSetContextDestructorCallback",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 400,
+        name: "clCreateCommandQueueWithPropertiesKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 401,
+        name: "clCreateProgramWithILKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 402,
+        name: "clGetKernelSubGroupInfoKHR",
         class: None,
     },
     crate::call::CallInfo {
@@ -2005,6 +2026,57 @@ pub struct ClCreateProgramWithILArgs<'a> {
 /// Reply of `clCreateProgramWithIL`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateProgramWithILReply {
+    pub result: i32,
+}
+
+/// Arguments of `clGetKernelSubGroupInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClGetKernelSubGroupInfoArgs<'a> {
+    pub kernel: Handle,
+    pub device: Handle,
+    pub param_name: u32,
+    #[serde(borrow)]
+    pub inputs: InData<'a>,
+    pub room: u32,
+    pub values: OutRoom,
+}
+
+/// Reply of `clGetKernelSubGroupInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClGetKernelSubGroupInfoReply<'a> {
+    pub result: i32,
+    pub count: u32,
+    #[serde(borrow)]
+    pub values: OutData<'a>,
+}
+
+/// Arguments of `clSetDefaultDeviceCommandQueue`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetDefaultDeviceCommandQueueArgs {
+    pub context: Handle,
+    pub device: Handle,
+    pub command_queue: Handle,
+}
+
+/// Reply of `clSetDefaultDeviceCommandQueue`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetDefaultDeviceCommandQueueReply {
+    pub result: i32,
+}
+
+/// Arguments of `clSetProgramSpecializationConstant`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetProgramSpecializationConstantArgs<'a> {
+    pub program: Handle,
+    pub spec_id: u32,
+    pub spec_size: u64,
+    #[serde(borrow)]
+    pub spec_value: InData<'a>,
+}
+
+/// Reply of `clSetProgramSpecializationConstant`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetProgramSpecializationConstantReply {
     pub result: i32,
 }
 

@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 68] = [
+static DISPATCH: [(u16, DispatchFn); 71] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -88,6 +88,9 @@ static DISPATCH: [(u16, DispatchFn); 68] = [
     (134, cl_create_sampler_with_properties),
     (138, cl_clone_kernel),
     (139, cl_create_program_with_il),
+    (143, cl_get_kernel_sub_group_info),
+    (144, cl_set_default_device_command_queue),
+    (146, cl_set_program_specialization_constant),
     (147, cl_create_buffer_with_properties),
     (1002, gil_get_program_binary),
 ];
@@ -2268,6 +2271,59 @@ fn cl_create_program_with_il(
         session.bind(Kind::Program, args.new, object, args.context)?;
     }
     support::encode(&wire::ClCreateProgramWithILReply { result })
+}
+
+fn cl_get_kernel_sub_group_info(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClGetKernelSubGroupInfoArgs = support::decode(args)?;
+    Board::cl_get_kernel_sub_group_info(session, call, args)
+}
+
+fn cl_set_default_device_command_queue(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSetDefaultDeviceCommandQueueArgs = support::decode(args)?;
+    let Some(function) = session.functions().clSetDefaultDeviceCommandQueue else {
+        return support::encode(&wire::ClSetDefaultDeviceCommandQueueReply {
+            result: CL_INVALID_OPERATION as i32,
+        });
+    };
+    let context: cl_context = session.get(Kind::Context, args.context)?;
+    let device: cl_device_id = session.get(Kind::Device, args.device)?;
+    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe { function(context, device, command_queue) });
+    support::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result })
+}
+
+fn cl_set_program_specialization_constant(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSetProgramSpecializationConstantArgs = support::decode(args)?;
+    let Some(function) = session.functions().clSetProgramSpecializationConstant else {
+        return support::encode(&wire::ClSetProgramSpecializationConstantReply {
+            result: CL_INVALID_OPERATION as i32,
+        });
+    };
+    let program: cl_program = session.get(Kind::Program, args.program)?;
+    let spec_size = support::size(args.spec_size, "spec_size")?;
+    let spec_value = call.input(
+        &args.spec_value,
+        support::size(args.spec_size, "spec_size")?,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result =
+        call.timed(|| unsafe { function(program, args.spec_id, spec_size, spec_value.cast()) });
+    support::encode(&wire::ClSetProgramSpecializationConstantReply { result })
 }
 
 fn cl_create_buffer_with_properties(

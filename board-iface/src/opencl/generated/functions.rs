@@ -148,6 +148,12 @@ pub struct Functions {
     pub clCloneKernel: Option<clCloneKernel_fn>,
     /// `clCreateProgramWithIL`.
     pub clCreateProgramWithIL: Option<clCreateProgramWithIL_fn>,
+    /// `clGetKernelSubGroupInfo`.
+    pub clGetKernelSubGroupInfo: Option<clGetKernelSubGroupInfo_fn>,
+    /// `clSetDefaultDeviceCommandQueue`.
+    pub clSetDefaultDeviceCommandQueue: Option<clSetDefaultDeviceCommandQueue_fn>,
+    /// `clSetProgramSpecializationConstant`.
+    pub clSetProgramSpecializationConstant: Option<clSetProgramSpecializationConstant_fn>,
     /// `clCreateBufferWithProperties`.
     pub clCreateBufferWithProperties: Option<clCreateBufferWithProperties_fn>,
 }
@@ -418,6 +424,18 @@ impl Functions {
                 clCloneKernel: library.get(b"clCloneKernel").ok().map(|function| *function),
                 clCreateProgramWithIL: library
                     .get(b"clCreateProgramWithIL")
+                    .ok()
+                    .map(|function| *function),
+                clGetKernelSubGroupInfo: library
+                    .get(b"clGetKernelSubGroupInfo")
+                    .ok()
+                    .map(|function| *function),
+                clSetDefaultDeviceCommandQueue: library
+                    .get(b"clSetDefaultDeviceCommandQueue")
+                    .ok()
+                    .map(|function| *function),
+                clSetProgramSpecializationConstant: library
+                    .get(b"clSetProgramSpecializationConstant")
                     .ok()
                     .map(|function| *function),
                 clCreateBufferWithProperties: library

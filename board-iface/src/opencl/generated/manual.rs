@@ -119,6 +119,16 @@ pub trait Manual {
         args: wire::ClCreateCommandQueueWithPropertiesArgs,
     ) -> Result<wire::ClCreateCommandQueueWithPropertiesReply, Refusal>;
 
+    /// `clGetKernelSubGroupInfo`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_get_kernel_sub_group_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetKernelSubGroupInfoArgs<'_>,
+    ) -> Result<Vec<u8>, Refusal>;
+
     /// `gilGetProgramBinary`; gives the encoded reply.
     ///
     /// # Errors

@@ -1434,6 +1434,27 @@ pub type clSetContextDestructorCallback_fn = unsafe extern "C" fn(
     Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
     *mut c_void,
 ) -> cl_int;
+/// `clCreateCommandQueueWithPropertiesKHR`.
+pub type clCreateCommandQueueWithPropertiesKHR_fn = unsafe extern "C" fn(
+    cl_context,
+    cl_device_id,
+    *const cl_queue_properties,
+    *mut cl_int,
+) -> cl_command_queue;
+/// `clCreateProgramWithILKHR`.
+pub type clCreateProgramWithILKHR_fn =
+    unsafe extern "C" fn(cl_context, *const c_void, usize, *mut cl_int) -> cl_program;
+/// `clGetKernelSubGroupInfoKHR`.
+pub type clGetKernelSubGroupInfoKHR_fn = unsafe extern "C" fn(
+    cl_kernel,
+    cl_device_id,
+    cl_kernel_sub_group_info,
+    usize,
+    *const c_void,
+    usize,
+    *mut c_void,
+    *mut usize,
+) -> cl_int;
 /// `clIcdGetPlatformIDsKHR`.
 pub type clIcdGetPlatformIDsKHR_fn =
     unsafe extern "C" fn(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int;

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 125] = [
+static EXPORTS: [Export; 128] = [
     Export {
         name: c"clBuildProgram",
         address: clBuildProgram as *const c_void,
@@ -41,6 +41,10 @@ static EXPORTS: [Export; 125] = [
     Export {
         name: c"clCreateCommandQueueWithProperties",
         address: clCreateCommandQueueWithProperties as *const c_void,
+    },
+    Export {
+        name: c"clCreateCommandQueueWithPropertiesKHR",
+        address: clCreateCommandQueueWithPropertiesKHR as *const c_void,
     },
     Export {
         name: c"clCreateContext",
@@ -109,6 +113,10 @@ static EXPORTS: [Export; 125] = [
     Export {
         name: c"clCreateProgramWithIL",
         address: clCreateProgramWithIL as *const c_void,
+    },
+    Export {
+        name: c"clCreateProgramWithILKHR",
+        address: clCreateProgramWithILKHR as *const c_void,
     },
     Export {
         name: c"clCreateProgramWithSource",
@@ -341,6 +349,10 @@ static EXPORTS: [Export; 125] = [
     Export {
         name: c"clGetKernelSubGroupInfo",
         address: clGetKernelSubGroupInfo as *const c_void,
+    },
+    Export {
+        name: c"clGetKernelSubGroupInfoKHR",
+        address: clGetKernelSubGroupInfoKHR as *const c_void,
     },
     Export {
         name: c"clGetKernelWorkGroupInfo",

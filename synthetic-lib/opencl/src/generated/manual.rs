@@ -10,6 +10,18 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Entry points whose bodies are written by hand.
 pub trait Manual {
+    /// `clSetCommandQueueProperty`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetCommandQueueProperty(
+        entry: u64,
+        command_queue: cl_command_queue,
+        properties: cl_command_queue_properties,
+        enable: cl_bool,
+        old_properties: *mut cl_command_queue_properties,
+    ) -> cl_int;
+
     /// `clGetProgramInfo` for `CL_PROGRAM_BINARIES`.
     ///
     /// # Errors
@@ -82,6 +94,43 @@ pub trait Manual {
         platform: cl_platform_id,
         func_name: *const c_char,
     ) -> *mut c_void;
+
+    /// `clGetDeviceAndHostTimer`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clGetDeviceAndHostTimer(
+        entry: u64,
+        device: cl_device_id,
+        device_timestamp: *mut cl_ulong,
+        host_timestamp: *mut cl_ulong,
+    ) -> cl_int;
+
+    /// `clGetHostTimer`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clGetHostTimer(
+        entry: u64,
+        device: cl_device_id,
+        host_timestamp: *mut cl_ulong,
+    ) -> cl_int;
+
+    /// `clGetKernelSubGroupInfo`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clGetKernelSubGroupInfo(
+        entry: u64,
+        kernel: cl_kernel,
+        device: cl_device_id,
+        param_name: cl_kernel_sub_group_info,
+        input_value_size: usize,
+        input_value: *const c_void,
+        param_value_size: usize,
+        param_value: *mut c_void,
+        param_value_size_ret: *mut usize,
+    ) -> cl_int;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

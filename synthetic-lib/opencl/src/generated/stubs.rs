@@ -452,12 +452,17 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetCommandQueueProperty(
-    _command_queue: cl_command_queue,
-    _properties: cl_command_queue_properties,
-    _enable: cl_bool,
-    _old_properties: *mut cl_command_queue_properties,
+    command_queue: cl_command_queue,
+    properties: cl_command_queue_properties,
+    enable: cl_bool,
+    old_properties: *mut cl_command_queue_properties,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 14));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clSetCommandQueueProperty(entry, command_queue, properties, enable, old_properties)
+    }
 }
 
 /// `clCreateBuffer`.
@@ -3373,11 +3378,14 @@ pub unsafe extern "C" fn clEnqueueSVMMigrateMem(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetDeviceAndHostTimer(
-    _device: cl_device_id,
-    _device_timestamp: *mut cl_ulong,
-    _host_timestamp: *mut cl_ulong,
+    device: cl_device_id,
+    device_timestamp: *mut cl_ulong,
+    host_timestamp: *mut cl_ulong,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 141));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clGetDeviceAndHostTimer(entry, device, device_timestamp, host_timestamp) }
 }
 
 /// `clGetHostTimer`.
@@ -3386,10 +3394,13 @@ pub unsafe extern "C" fn clGetDeviceAndHostTimer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetHostTimer(
-    _device: cl_device_id,
-    _host_timestamp: *mut cl_ulong,
+    device: cl_device_id,
+    host_timestamp: *mut cl_ulong,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 142));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clGetHostTimer(entry, device, host_timestamp) }
 }
 
 /// `clGetKernelSubGroupInfo`.
@@ -3398,16 +3409,31 @@ pub unsafe extern "C" fn clGetHostTimer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetKernelSubGroupInfo(
-    _kernel: cl_kernel,
-    _device: cl_device_id,
-    _param_name: cl_kernel_sub_group_info,
-    _input_value_size: usize,
-    _input_value: *const c_void,
-    _param_value_size: usize,
-    _param_value: *mut c_void,
-    _param_value_size_ret: *mut usize,
+    kernel: cl_kernel,
+    device: cl_device_id,
+    param_name: cl_kernel_sub_group_info,
+    input_value_size: usize,
+    input_value: *const c_void,
+    param_value_size: usize,
+    param_value: *mut c_void,
+    param_value_size_ret: *mut usize,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 143));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clGetKernelSubGroupInfo(
+            entry,
+            kernel,
+            device,
+            param_name,
+            input_value_size,
+            input_value,
+            param_value_size,
+            param_value,
+            param_value_size_ret,
+        )
+    }
 }
 
 /// `clSetDefaultDeviceCommandQueue`.
@@ -3416,11 +3442,31 @@ pub unsafe extern "C" fn clGetKernelSubGroupInfo(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
-    _context: cl_context,
-    _device: cl_device_id,
-    _command_queue: cl_command_queue,
+    context: cl_context,
+    device: cl_device_id,
+    command_queue: cl_command_queue,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 144));
+    let entry = gil_guest::entry();
+    support::returned(|| {
+        let context = support::find(Kind::Context, context)?;
+        let device = support::find(Kind::Device, device)?;
+        let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+        let request = Request::new(
+            wire::CL_SET_DEFAULT_DEVICE_COMMAND_QUEUE,
+            Class::Sync,
+            entry,
+        );
+        let args = wire::ClSetDefaultDeviceCommandQueueArgs {
+            context: context.number(),
+            device: device.number(),
+            command_queue: command_queue.number(),
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::ClSetDefaultDeviceCommandQueueReply = support::decode(reply)?;
+            support::check(reply.result)
+        })
+    })
 }
 
 /// `clSetProgramReleaseCallback`.
@@ -3442,12 +3488,34 @@ pub unsafe extern "C" fn clSetProgramReleaseCallback(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetProgramSpecializationConstant(
-    _program: cl_program,
-    _spec_id: cl_uint,
-    _spec_size: usize,
-    _spec_value: *const c_void,
+    program: cl_program,
+    spec_id: cl_uint,
+    spec_size: usize,
+    spec_value: *const c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 146));
+    let entry = gil_guest::entry();
+    support::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let program = support::find(Kind::Program, program)?;
+            let mut request = Request::new(
+                wire::CL_SET_PROGRAM_SPECIALIZATION_CONSTANT,
+                Class::Sync,
+                entry,
+            );
+            let args = wire::ClSetProgramSpecializationConstantArgs {
+                program: program.number(),
+                spec_id,
+                spec_size: spec_size as u64,
+                spec_value: request.input(spec_value.cast(), spec_size),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::ClSetProgramSpecializationConstantReply = support::decode(reply)?;
+                support::check(reply.result)
+            })
+        }
+    })
 }
 
 /// `clCreateBufferWithProperties`.
@@ -3529,6 +3597,69 @@ pub unsafe extern "C" fn clSetContextDestructorCallback(
     _user_data: *mut c_void,
 ) -> cl_int {
     CL_INVALID_OPERATION
+}
+
+/// `clCreateCommandQueueWithPropertiesKHR`.
+///
+/// # Safety
+/// As OpenCL says of the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clCreateCommandQueueWithPropertiesKHR(
+    context: cl_context,
+    device: cl_device_id,
+    properties: *const cl_queue_properties,
+    errcode_ret: *mut cl_int,
+) -> cl_command_queue {
+    gil_guest::note(gil_wire::Op::new(1, 400));
+    // SAFETY: the caller's.
+    unsafe { clCreateCommandQueueWithProperties(context, device, properties, errcode_ret) }
+}
+
+/// `clCreateProgramWithILKHR`.
+///
+/// # Safety
+/// As OpenCL says of the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clCreateProgramWithILKHR(
+    context: cl_context,
+    il: *const c_void,
+    length: usize,
+    errcode_ret: *mut cl_int,
+) -> cl_program {
+    gil_guest::note(gil_wire::Op::new(1, 401));
+    // SAFETY: the caller's.
+    unsafe { clCreateProgramWithIL(context, il, length, errcode_ret) }
+}
+
+/// `clGetKernelSubGroupInfoKHR`.
+///
+/// # Safety
+/// As OpenCL says of the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clGetKernelSubGroupInfoKHR(
+    in_kernel: cl_kernel,
+    in_device: cl_device_id,
+    param_name: cl_kernel_sub_group_info,
+    input_value_size: usize,
+    input_value: *const c_void,
+    param_value_size: usize,
+    param_value: *mut c_void,
+    param_value_size_ret: *mut usize,
+) -> cl_int {
+    gil_guest::note(gil_wire::Op::new(1, 402));
+    // SAFETY: the caller's.
+    unsafe {
+        clGetKernelSubGroupInfo(
+            in_kernel,
+            in_device,
+            param_name,
+            input_value_size,
+            input_value,
+            param_value_size,
+            param_value,
+            param_value_size_ret,
+        )
+    }
 }
 
 /// `clIcdGetPlatformIDsKHR`.

@@ -1,12 +1,13 @@
 //! What the guest itself keeps of an object, to answer for it without the
 //! board.
 
-use super::Object;
 use super::map::Memory;
+use super::{CallResult, Object};
 use crate::generated::types::*;
 use gil_wire::envelope::{Observation, Queue};
 use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What the guest keeps of an object.
@@ -42,7 +43,7 @@ impl Details {
 #[derive(Debug)]
 pub struct QueueDetails {
     device: u64,
-    properties: cl_command_queue_properties,
+    properties: AtomicU64,
     list: Vec<u64>,
     size: Option<cl_uint>,
 }
@@ -52,19 +53,42 @@ impl QueueDetails {
     pub fn queue(&self, id: u64) -> Queue {
         Queue {
             id,
-            in_order: self.properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0,
+            in_order: self.properties() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0,
             device: self.device,
         }
     }
 
     /// Its properties.
     pub fn properties(&self) -> cl_command_queue_properties {
-        self.properties
+        self.properties.load(Ordering::Relaxed)
+    }
+
+    /// Enables or disables profiling, as OpenCL 1.0 lets a program do; gives
+    /// the properties before.
+    ///
+    /// # Errors
+    /// `CL_INVALID_QUEUE_PROPERTIES` for the order of execution, which no
+    /// device changes under way; `CL_INVALID_VALUE` for what is none.
+    pub fn set(
+        &self,
+        properties: cl_command_queue_properties,
+        enable: bool,
+    ) -> CallResult<cl_command_queue_properties> {
+        match properties {
+            CL_QUEUE_PROFILING_ENABLE => Ok(match enable {
+                true => self.properties.fetch_or(properties, Ordering::Relaxed),
+                false => self.properties.fetch_and(!properties, Ordering::Relaxed),
+            }),
+            _ if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 => {
+                Err(CL_INVALID_QUEUE_PROPERTIES)
+            }
+            _ => Err(CL_INVALID_VALUE),
+        }
     }
 
     /// Whether its events have times.
     pub fn has_profiling(&self) -> bool {
-        self.properties & CL_QUEUE_PROFILING_ENABLE != 0
+        self.properties() & CL_QUEUE_PROFILING_ENABLE != 0
     }
 
     /// The list of properties that made it; empty if it was made otherwise.
@@ -131,7 +155,7 @@ pub unsafe fn context(properties: *const cl_context_properties) -> Details {
 pub fn queue(device: &Object, properties: cl_command_queue_properties) -> Details {
     Details::Queue(QueueDetails {
         device: device.number().0,
-        properties,
+        properties: AtomicU64::new(properties),
         list: Vec::new(),
         size: None,
     })
@@ -147,7 +171,7 @@ pub unsafe fn queue_list(device: &Object, properties: *const cl_queue_properties
     let of = |key: u64| list.chunks_exact(2).find(|p| p[0] == key).map(|p| p[1]);
     Details::Queue(QueueDetails {
         device: device.number().0,
-        properties: of(u64::from(CL_QUEUE_PROPERTIES)).unwrap_or(0),
+        properties: AtomicU64::new(of(u64::from(CL_QUEUE_PROPERTIES)).unwrap_or(0)),
         size: of(u64::from(CL_QUEUE_SIZE)).map(|size| size as cl_uint),
         list,
     })

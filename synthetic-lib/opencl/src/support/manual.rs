@@ -6,10 +6,11 @@ use super::info::Room;
 use super::map::{self, Asked};
 use super::objects::{Object, find, find_any};
 use super::request::Request;
+use super::{clock, subgroups};
 use crate::generated::exports;
 use crate::generated::manual::Manual;
 use crate::generated::types::*;
-use gil_wire::call::{InData, InfoValue, OutRoom};
+use gil_wire::call::{Handle, InData, InfoValue, OutRoom};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, c_char, c_void};
@@ -97,6 +98,93 @@ impl Manual for Guest {
             Ok(_) => unsafe { extension_function(func_name) },
             Err(_) => std::ptr::null_mut(),
         }
+    }
+
+    unsafe fn clSetCommandQueueProperty(
+        _entry: u64,
+        command_queue: cl_command_queue,
+        properties: cl_command_queue_properties,
+        enable: cl_bool,
+        old_properties: *mut cl_command_queue_properties,
+    ) -> cl_int {
+        returned(|| {
+            let queue = find(Kind::CommandQueue, command_queue)?;
+            let Details::Queue(queue) = queue.details() else {
+                return Err(CL_INVALID_COMMAND_QUEUE);
+            };
+            let old = queue.set(properties, enable != CL_FALSE)?;
+            // SAFETY: the caller's.
+            unsafe { super::write(old_properties, old) };
+            Ok(())
+        })
+    }
+
+    unsafe fn clGetDeviceAndHostTimer(
+        entry: u64,
+        device: cl_device_id,
+        device_timestamp: *mut cl_ulong,
+        host_timestamp: *mut cl_ulong,
+    ) -> cl_int {
+        returned(|| {
+            let device = find(Kind::Device, device)?;
+            if device_timestamp.is_null() || host_timestamp.is_null() {
+                return Err(CL_INVALID_VALUE);
+            }
+            let now = clock::now(entry, &device)?;
+            // SAFETY: the caller's.
+            unsafe {
+                super::write(device_timestamp, now);
+                super::write(host_timestamp, now);
+            }
+            Ok(())
+        })
+    }
+
+    unsafe fn clGetHostTimer(
+        entry: u64,
+        device: cl_device_id,
+        host_timestamp: *mut cl_ulong,
+    ) -> cl_int {
+        returned(|| {
+            let device = find(Kind::Device, device)?;
+            if host_timestamp.is_null() {
+                return Err(CL_INVALID_VALUE);
+            }
+            // SAFETY: the caller's.
+            unsafe { super::write(host_timestamp, clock::now(entry, &device)?) };
+            Ok(())
+        })
+    }
+
+    unsafe fn clGetKernelSubGroupInfo(
+        entry: u64,
+        kernel: cl_kernel,
+        device: cl_device_id,
+        param_name: cl_kernel_sub_group_info,
+        input_value_size: usize,
+        input_value: *const c_void,
+        param_value_size: usize,
+        param_value: *mut c_void,
+        param_value_size_ret: *mut usize,
+    ) -> cl_int {
+        returned(|| {
+            let device = match device.is_null() {
+                true => Handle::NULL,
+                false => find(Kind::Device, device)?.number(),
+            };
+            let asked = subgroups::Asked {
+                kernel: &find(Kind::Kernel, kernel)?,
+                device,
+                param_name,
+            };
+            let room = Room {
+                size: param_value_size,
+                value: param_value,
+                size_ret: param_value_size_ret,
+            };
+            // SAFETY: the caller's.
+            unsafe { asked.answer(entry, input_value_size, input_value, &room) }
+        })
     }
 
     unsafe fn clGetProgramInfo_CL_PROGRAM_BINARIES(

@@ -8,12 +8,15 @@
 //! | [`details`] | what the guest itself keeps of an object |
 //! | [`data`] | arrays, lists and strings in; values out |
 //! | [`info`] | size-and-data queries |
+//! | [`clock`] | the device's timer |
+//! | [`subgroups`] | queries about sub-groups |
 //! | [`extensions`] | which of the board's extensions are shown |
 //! | [`local`] | queries answered in the guest |
 //! | [`manual`] | entry points written by hand |
 //! | [`map`] | mapped buffers |
 
 pub mod border;
+pub mod clock;
 pub mod data;
 pub mod details;
 pub mod extensions;
@@ -24,6 +27,7 @@ pub mod manual;
 pub mod map;
 pub mod objects;
 pub mod request;
+pub mod subgroups;
 
 pub use border::{CallResult, check, decode, returned, written};
 pub use data::{Word, array, pack_blobs, pack_strings, properties, sizes, write, write_data};
