@@ -71,6 +71,7 @@ macro_rules! same {
 }
 
 same! {
+    cl_callbacks
     cl_commands
     cl_legacy
     cl_objects

@@ -112,6 +112,23 @@ impl Manual for Board {
         Ok(wire::ClSetUserEventStatusReply { result })
     }
 
+    fn cl_set_program_release_callback(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetProgramReleaseCallbackArgs,
+    ) -> Result<wire::ClSetProgramReleaseCallbackReply, Refusal> {
+        let program: cl_program = session.get(Kind::Program, args.program)?;
+        let notify = args
+            .notify
+            .then_some(ignore_release as unsafe extern "C" fn(cl_program, *mut c_void));
+        let result = match session.functions().clSetProgramReleaseCallback {
+            // SAFETY: the program is alive; the function lives for ever.
+            Some(function) => call.timed(|| unsafe { function(program, notify, null_mut()) }),
+            None => CL_INVALID_OPERATION,
+        };
+        Ok(wire::ClSetProgramReleaseCallbackReply { result })
+    }
+
     fn cl_enqueue_map_buffer(
         session: &mut Session,
         call: &mut Call,
@@ -232,6 +249,9 @@ impl Manual for Board {
         })
     }
 }
+
+/// The guest knows itself when a program goes, and calls its own function then.
+unsafe extern "C" fn ignore_release(_program: cl_program, _user_data: *mut c_void) {}
 
 /// The address of an object that the driver just made.
 ///

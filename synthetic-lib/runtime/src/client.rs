@@ -188,6 +188,51 @@ impl Client {
         self.ask(Call::new(op, Class::Poll, entry), events)
     }
 
+    /// Asks when `events` begin and end, as far as that can be known now;
+    /// never sleeps.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn look(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
+        self.ask(Call::new(op, Class::Poll, entry), events)
+    }
+
+    /// When every operation on the queue numbered `id` so far ends: guest
+    /// nanoseconds, 0 if they ended; `None` if that is not known. Never sleeps.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn queue_end(&self, op: Op, entry: u64, id: u64) -> Result<Option<u64>, Error> {
+        let queue = Queue {
+            id,
+            in_order: true,
+            device: 0,
+        };
+        let call = Call {
+            queue: Some(queue),
+            ..Call::new(op, Class::Wait, entry)
+        };
+        scratch::with(|scratch| {
+            scratch.encode(&call, &())?;
+            let outcome = self.hand_over(&call, scratch)?;
+            match (outcome.status, outcome.wait_kind) {
+                (uapi::STATUS_OK, uapi::WAIT_NONE) => Ok(Some(0)),
+                (uapi::STATUS_OK, _) => Ok(Some(outcome.deadline_ns)),
+                (status, _) => self.judge(op, status).map(|()| None),
+            }
+        })
+    }
+
+    /// Has everything brought that is due by now: output to memory, text to
+    /// standard output. `op` names the call on whose behalf.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn fetch(&self, op: Op) -> Result<(), Error> {
+        let call = Call::new(op, Class::Poll, crate::counter::entry());
+        self.forward(&call, &(), |_| ())
+    }
+
     fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Vec<Observation>, Error> {
         let mut observed = Vec::with_capacity(events.len());
         for waits in events.chunks(OBSERVED_MAX) {

@@ -9,6 +9,7 @@
 //! | [`device`] | the device behind a trait, so that tests can play the driver |
 //! | [`client`] | calls, posts, observations and polls of one process |
 //! | [`process`] | the process's own client: opened once, fork, exit |
+//! | [`later`] | what is done later, on a thread of the library's own |
 //! | [`registry`] | live objects by address: validity, type, references |
 //! | [`error`] | what can go wrong between a library and the board |
 //!
@@ -34,6 +35,7 @@ pub mod device;
 #[cfg(any(test, feature = "double"))]
 pub mod double;
 pub mod error;
+pub mod later;
 pub mod process;
 pub mod registry;
 mod scratch;

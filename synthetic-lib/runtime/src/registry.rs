@@ -234,6 +234,32 @@ impl<T> Registry<T> {
         }
     }
 
+    /// Keeps a live object alive as one made from it would. False if it is
+    /// dead.
+    pub fn hold(&self, object: &Object<T>) -> bool {
+        object.adopt()
+    }
+
+    /// Ends a [`hold`](Self::hold); gives what died of that, each before what
+    /// it was made from.
+    pub fn let_go(&self, object: &Arc<Object<T>>) -> Vec<Arc<Object<T>>> {
+        match object.disown() {
+            true => self.bury(object),
+            false => Vec::new(),
+        }
+    }
+
+    /// Every live object for which `is_it`.
+    pub fn all(&self, is_it: impl Fn(&Object<T>) -> bool) -> Vec<Arc<Object<T>>> {
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            let shard = read(shard);
+            let live = shard.values().filter(|o| o.is_live() && is_it(o));
+            found.extend(live.cloned());
+        }
+        found
+    }
+
     /// Takes a dead object out, and what dies with it.
     fn bury(&self, object: &Arc<Object<T>>) -> Vec<Arc<Object<T>>> {
         let mut dead = Vec::new();

@@ -720,7 +720,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 82,
         name: "clSetEventCallback",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 83,
@@ -730,7 +730,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 84,
         name: "clSetMemObjectDestructorCallback",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 85,
@@ -940,7 +940,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 145,
         name: "clSetProgramReleaseCallback",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 146,
@@ -960,7 +960,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 149,
         name: "clSetContextDestructorCallback",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 400,
@@ -2061,6 +2061,19 @@ pub struct ClSetDefaultDeviceCommandQueueArgs {
 /// Reply of `clSetDefaultDeviceCommandQueue`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClSetDefaultDeviceCommandQueueReply {
+    pub result: i32,
+}
+
+/// Arguments of `clSetProgramReleaseCallback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetProgramReleaseCallbackArgs {
+    pub program: Handle,
+    pub notify: bool,
+}
+
+/// Reply of `clSetProgramReleaseCallback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetProgramReleaseCallbackReply {
     pub result: i32,
 }
 

@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 71] = [
+static DISPATCH: [(u16, DispatchFn); 72] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -90,6 +90,7 @@ static DISPATCH: [(u16, DispatchFn); 71] = [
     (139, cl_create_program_with_il),
     (143, cl_get_kernel_sub_group_info),
     (144, cl_set_default_device_command_queue),
+    (145, cl_set_program_release_callback),
     (146, cl_set_program_specialization_constant),
     (147, cl_create_buffer_with_properties),
     (1002, gil_get_program_binary),
@@ -2300,6 +2301,17 @@ fn cl_set_default_device_command_queue(
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function(context, device, command_queue) });
     support::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result })
+}
+
+fn cl_set_program_release_callback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSetProgramReleaseCallbackArgs = support::decode(args)?;
+    support::encode(&Board::cl_set_program_release_callback(
+        session, call, args,
+    )?)
 }
 
 fn cl_set_program_specialization_constant(

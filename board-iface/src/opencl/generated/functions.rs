@@ -152,6 +152,8 @@ pub struct Functions {
     pub clGetKernelSubGroupInfo: Option<clGetKernelSubGroupInfo_fn>,
     /// `clSetDefaultDeviceCommandQueue`.
     pub clSetDefaultDeviceCommandQueue: Option<clSetDefaultDeviceCommandQueue_fn>,
+    /// `clSetProgramReleaseCallback`.
+    pub clSetProgramReleaseCallback: Option<clSetProgramReleaseCallback_fn>,
     /// `clSetProgramSpecializationConstant`.
     pub clSetProgramSpecializationConstant: Option<clSetProgramSpecializationConstant_fn>,
     /// `clCreateBufferWithProperties`.
@@ -432,6 +434,10 @@ impl Functions {
                     .map(|function| *function),
                 clSetDefaultDeviceCommandQueue: library
                     .get(b"clSetDefaultDeviceCommandQueue")
+                    .ok()
+                    .map(|function| *function),
+                clSetProgramReleaseCallback: library
+                    .get(b"clSetProgramReleaseCallback")
                     .ok()
                     .map(|function| *function),
                 clSetProgramSpecializationConstant: library

@@ -129,6 +129,16 @@ pub trait Manual {
         args: wire::ClGetKernelSubGroupInfoArgs<'_>,
     ) -> Result<Vec<u8>, Refusal>;
 
+    /// `clSetProgramReleaseCallback`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_set_program_release_callback(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetProgramReleaseCallbackArgs,
+    ) -> Result<wire::ClSetProgramReleaseCallbackReply, Refusal>;
+
     /// `gilGetProgramBinary`; gives the encoded reply.
     ///
     /// # Errors

@@ -85,6 +85,36 @@ pub trait Manual {
     /// As OpenCL says of the caller.
     unsafe fn clGetExtensionFunctionAddress(entry: u64, func_name: *const c_char) -> *mut c_void;
 
+    /// `clSetEventCallback`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetEventCallback(
+        entry: u64,
+        event: cl_event,
+        command_exec_callback_type: cl_int,
+        pfn_notify: Option<unsafe extern "C" fn(cl_event, cl_int, *mut c_void)>,
+        user_data: *mut c_void,
+    ) -> cl_int;
+
+    /// `clSetMemObjectDestructorCallback`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetMemObjectDestructorCallback(
+        entry: u64,
+        memobj: cl_mem,
+        pfn_notify: Option<unsafe extern "C" fn(cl_mem, *mut c_void)>,
+        user_data: *mut c_void,
+    ) -> cl_int;
+
+    /// `clSetUserEventStatus`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetUserEventStatus(entry: u64, event: cl_event, execution_status: cl_int)
+    -> cl_int;
+
     /// `clGetExtensionFunctionAddressForPlatform`.
     ///
     /// # Safety
@@ -130,6 +160,28 @@ pub trait Manual {
         param_value_size: usize,
         param_value: *mut c_void,
         param_value_size_ret: *mut usize,
+    ) -> cl_int;
+
+    /// `clSetProgramReleaseCallback`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetProgramReleaseCallback(
+        entry: u64,
+        program: cl_program,
+        pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
+        user_data: *mut c_void,
+    ) -> cl_int;
+
+    /// `clSetContextDestructorCallback`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetContextDestructorCallback(
+        entry: u64,
+        context: cl_context,
+        pfn_notify: Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
+        user_data: *mut c_void,
     ) -> cl_int;
 }
 

@@ -975,7 +975,7 @@ pub unsafe extern "C" fn clBuildProgram(
             if let Some(notify) = pfn_notify
                 && matches!(ended, Ok(_) | Err(CL_BUILD_PROGRAM_FAILURE))
             {
-                notify(program_given, user_data);
+                support::notify(move || notify(program_given, user_data));
             }
             ended
         }
@@ -2161,12 +2161,23 @@ pub unsafe extern "C" fn clGetGLContextInfoKHR(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetEventCallback(
-    _event: cl_event,
-    _command_exec_callback_type: cl_int,
-    _pfn_notify: Option<unsafe extern "C" fn(cl_event, cl_int, *mut c_void)>,
-    _user_data: *mut c_void,
+    event: cl_event,
+    command_exec_callback_type: cl_int,
+    pfn_notify: Option<unsafe extern "C" fn(cl_event, cl_int, *mut c_void)>,
+    user_data: *mut c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 82));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clSetEventCallback(
+            entry,
+            event,
+            command_exec_callback_type,
+            pfn_notify,
+            user_data,
+        )
+    }
 }
 
 /// `clCreateSubBuffer`.
@@ -2220,11 +2231,14 @@ pub unsafe extern "C" fn clCreateSubBuffer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetMemObjectDestructorCallback(
-    _memobj: cl_mem,
-    _pfn_notify: Option<unsafe extern "C" fn(cl_mem, *mut c_void)>,
-    _user_data: *mut c_void,
+    memobj: cl_mem,
+    pfn_notify: Option<unsafe extern "C" fn(cl_mem, *mut c_void)>,
+    user_data: *mut c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 84));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSetMemObjectDestructorCallback(entry, memobj, pfn_notify, user_data) }
 }
 
 /// `clCreateUserEvent`.
@@ -2270,19 +2284,8 @@ pub unsafe extern "C" fn clCreateUserEvent(
 pub unsafe extern "C" fn clSetUserEventStatus(event: cl_event, execution_status: cl_int) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 86));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        let event = support::find(Kind::Event, event)?;
-        let mut request = Request::new(wire::CL_SET_USER_EVENT_STATUS, Class::Sync, entry);
-        request.signals(event.number(), true);
-        let args = wire::ClSetUserEventStatusArgs {
-            event: event.number(),
-            execution_status,
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::ClSetUserEventStatusReply = support::decode(reply)?;
-            support::check(reply.result)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::clSetUserEventStatus(entry, event, execution_status) }
 }
 
 /// `clEnqueueReadBufferRect`.
@@ -2673,7 +2676,7 @@ pub unsafe extern "C" fn clCompileProgram(
             if let Some(notify) = pfn_notify
                 && matches!(ended, Ok(_) | Err(CL_COMPILE_PROGRAM_FAILURE))
             {
-                notify(program_given, user_data);
+                support::notify(move || notify(program_given, user_data));
             }
             ended
         }
@@ -2730,7 +2733,7 @@ pub unsafe extern "C" fn clLinkProgram(
             if let Some(notify) = pfn_notify
                 && let Ok(made) = ended
             {
-                notify(made, user_data);
+                support::notify(move || notify(made, user_data));
             }
             ended
         })
@@ -3475,11 +3478,14 @@ pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetProgramReleaseCallback(
-    _program: cl_program,
-    _pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
-    _user_data: *mut c_void,
+    program: cl_program,
+    pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
+    user_data: *mut c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 145));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSetProgramReleaseCallback(entry, program, pfn_notify, user_data) }
 }
 
 /// `clSetProgramSpecializationConstant`.
@@ -3592,11 +3598,14 @@ pub unsafe extern "C" fn clCreateImageWithProperties(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetContextDestructorCallback(
-    _context: cl_context,
-    _pfn_notify: Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
-    _user_data: *mut c_void,
+    context: cl_context,
+    pfn_notify: Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
+    user_data: *mut c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 149));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSetContextDestructorCallback(entry, context, pfn_notify, user_data) }
 }
 
 /// `clCreateCommandQueueWithPropertiesKHR`.

@@ -1,6 +1,7 @@
 //! Entry points written by hand.
 
 use super::border::{CallResult, check, decode, returned};
+use super::callbacks::{self, EventNotify};
 use super::details::{Accepted, Arguments, Details};
 use super::info::Room;
 use super::map::{self, Asked};
@@ -81,6 +82,55 @@ impl Manual for Guest {
         let waits = (num_events_in_wait_list, event_wait_list);
         // SAFETY: the caller's.
         unsafe { map::unmap(entry, command_queue, memobj, mapped_ptr, waits, event) }
+    }
+
+    unsafe fn clSetEventCallback(
+        _entry: u64,
+        event: cl_event,
+        command_exec_callback_type: cl_int,
+        pfn_notify: Option<EventNotify>,
+        user_data: *mut c_void,
+    ) -> cl_int {
+        // SAFETY: the caller's.
+        unsafe { callbacks::set_event(event, command_exec_callback_type, pfn_notify, user_data) }
+    }
+
+    unsafe fn clSetUserEventStatus(
+        entry: u64,
+        event: cl_event,
+        execution_status: cl_int,
+    ) -> cl_int {
+        callbacks::set_user_event(entry, event, execution_status)
+    }
+
+    unsafe fn clSetMemObjectDestructorCallback(
+        _entry: u64,
+        memobj: cl_mem,
+        pfn_notify: Option<unsafe extern "C" fn(cl_mem, *mut c_void)>,
+        user_data: *mut c_void,
+    ) -> cl_int {
+        // SAFETY: the caller's.
+        unsafe { callbacks::set_destructor(Kind::Mem, memobj, pfn_notify, user_data) }
+    }
+
+    unsafe fn clSetContextDestructorCallback(
+        _entry: u64,
+        context: cl_context,
+        pfn_notify: Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
+        user_data: *mut c_void,
+    ) -> cl_int {
+        // SAFETY: the caller's.
+        unsafe { callbacks::set_destructor(Kind::Context, context, pfn_notify, user_data) }
+    }
+
+    unsafe fn clSetProgramReleaseCallback(
+        entry: u64,
+        program: cl_program,
+        pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
+        user_data: *mut c_void,
+    ) -> cl_int {
+        // SAFETY: the caller's.
+        unsafe { callbacks::set_program_release(entry, program, pfn_notify, user_data) }
     }
 
     unsafe fn clGetExtensionFunctionAddress(_entry: u64, func_name: *const c_char) -> *mut c_void {

@@ -5,6 +5,7 @@
 //! | [`border`] | results and errors as OpenCL has them; nothing unwinds into C |
 //! | [`request`] | one call being built: memory, events, queue |
 //! | [`objects`] | handles: validity, references, what the board gave |
+//! | [`callbacks`] | functions of the program's that are called later |
 //! | [`details`] | what the guest itself keeps of an object |
 //! | [`data`] | arrays, lists and strings in; values out |
 //! | [`info`] | size-and-data queries |
@@ -16,6 +17,8 @@
 //! | [`map`] | mapped buffers |
 
 pub mod border;
+
+pub mod callbacks;
 pub mod clock;
 pub mod data;
 pub mod details;
@@ -30,6 +33,7 @@ pub mod request;
 pub mod subgroups;
 
 pub use border::{CallResult, check, decode, returned, written};
+pub use callbacks::notify;
 pub use data::{Word, array, pack_blobs, pack_strings, properties, sizes, write, write_data};
 pub use details::Details;
 pub use info::{Room, answer, answer_info};

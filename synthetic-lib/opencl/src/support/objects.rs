@@ -1,5 +1,6 @@
 //! Handles: what the program holds, what the board gave, and what dies when.
 
+use super::callbacks::{self, Notices};
 use super::details::Details;
 use super::request::Request;
 use super::{CallResult, write};
@@ -20,6 +21,7 @@ const LIST_MAX: cl_uint = 4096;
 pub struct Kept {
     kind: Kind,
     details: Details,
+    notices: Notices,
 }
 
 static REGISTRY: Registry<Kept> = Registry::new();
@@ -42,6 +44,11 @@ impl Object {
     /// What the guest keeps of it.
     pub fn details(&self) -> &Details {
         &self.0.data.details
+    }
+
+    /// What is called when it is gone.
+    pub(super) fn notices(&self) -> &Notices {
+        &self.0.data.notices
     }
 
     /// The program's references to it.
@@ -213,13 +220,57 @@ pub fn release<T>(kind: Kind, object: *mut T, entry: u64) -> CallResult<()> {
     match REGISTRY.release(&object.0) {
         Released::Invalid => Err(kind.invalid()),
         Released::Kept => Ok(()),
-        Released::Died(dead) => {
-            // Every one is told, whatever became of the first.
-            let tell = |object| tell_board(&Object(object), entry);
-            let told: Vec<_> = dead.into_iter().map(tell).collect();
-            told.into_iter().collect()
-        }
+        Released::Died(dead) => bury(dead, entry),
     }
+}
+
+fn bury(dead: Vec<Arc<registry::Object<Kept>>>, entry: u64) -> CallResult<()> {
+    // Every one is told, whatever became of the first.
+    let tell = |object| {
+        let object = Object(object);
+        let told = tell_board(&object, entry);
+        callbacks::died(&object);
+        told
+    };
+    let told: Vec<_> = dead.into_iter().map(tell).collect();
+    told.into_iter().collect()
+}
+
+/// An object kept alive although the program may have released it.
+#[derive(Debug)]
+pub(super) struct Hold(Object);
+
+impl Hold {
+    pub(super) fn object(&self) -> &Object {
+        &self.0
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // The board hears of it as of any release; nobody hears of an error.
+        let _ = bury(REGISTRY.let_go(&self.0.0), gil_guest::entry());
+    }
+}
+
+/// Keeps an object alive; none if it is dead.
+pub(super) fn hold(object: &Object) -> Option<Hold> {
+    REGISTRY.hold(&object.0).then(|| Hold(object.clone()))
+}
+
+/// The live command queues of an object's context.
+pub(super) fn queues_of(object: &Object) -> Vec<Object> {
+    let Some(context) = object.context() else {
+        return Vec::new();
+    };
+    let is_queue = |queue: &registry::Object<Kept>| queue.data.kind == Kind::CommandQueue;
+    let queues = REGISTRY.all(is_queue).into_iter().map(Object);
+    let of_it = |queue: &Object| {
+        queue
+            .context()
+            .is_some_and(|c| c.number() == context.number())
+    };
+    queues.filter(of_it).collect()
 }
 
 fn tell_board(dead: &Object, entry: u64) -> CallResult<()> {
@@ -257,6 +308,7 @@ fn new(
         data: Kept {
             kind,
             details: details.or_default(kind),
+            notices: Notices::default(),
         },
     }
 }

@@ -102,7 +102,7 @@ impl Stub<'_> {
             false => format!("matches!(ended, {})", patterns.join(" | ")),
         };
         Some(format!(
-            "if let Some(notify) = {callback} && {condition} {{ notify({}); }}\n",
+            "if let Some(notify) = {callback} && {condition} {{ support::notify(move || notify({})); }}\n",
             args.join(", ")
         ))
     }

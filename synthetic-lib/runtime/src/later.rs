@@ -1,0 +1,439 @@
+//! What a library does later, on a thread of its own: a program's callbacks.
+//!
+//! A job is due at a moment of simulated time, or at a moment of an event's
+//! life that may not be known yet. Moments become known when the program sets
+//! something: whoever does that says [`progress`]. The thread is started at the
+//! first job; it takes no signals of the program's, and sleeps without slack.
+
+use crate::client::Client;
+use crate::{Error, counter, process};
+use gil_wire::Op;
+use gil_wire::envelope::{Observation, State};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A moment of an event's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Its operation was handed to the device.
+    Submitted,
+    /// Its operation began.
+    Started,
+    /// It ended, well or badly.
+    Ended,
+}
+
+/// What to do; called once, without any lock.
+pub type Job = Box<dyn FnOnce() + Send>;
+/// What to do at a moment of an event: called once, without any lock, with 0,
+/// the error that the event ended with, or `None` if the session ended.
+pub type EventJob = Box<dyn FnOnce(Option<i32>) + Send>;
+
+/// Why there is no thread to do it.
+#[derive(Debug, thiserror::Error)]
+#[error("no thread for callbacks ({0}): allow the process more threads")]
+pub struct NoThread(#[from] io::Error);
+
+/// A job that waits for its time.
+struct Timed {
+    job: Job,
+    /// The call on whose behalf what is due by then has to be there first:
+    /// output in memory, text on standard output.
+    fetches: Option<Op>,
+}
+
+/// A job whose time is not known.
+struct Watched {
+    op: Op,
+    event: u64,
+    moment: Moment,
+    job: EventJob,
+}
+
+/// The end of a queue's operations so far, waited for.
+struct Drained {
+    op: Op,
+    queues: Vec<u64>,
+    job: Job,
+}
+
+#[derive(Default)]
+struct Agenda {
+    /// By time, then in the order of filing.
+    timed: BTreeMap<(u64, u64), Timed>,
+    watched: Vec<Watched>,
+    drained: Vec<Drained>,
+    filed: u64,
+    /// How often the program may have made moments known.
+    progress: u64,
+    /// The progress that the watched jobs were looked at with.
+    looked: u64,
+    has_thread: bool,
+}
+
+static AGENDA: Mutex<Option<Agenda>> = Mutex::new(None);
+static CHANGED: Condvar = Condvar::new();
+
+/// The agenda, locked.
+struct Locked(MutexGuard<'static, Option<Agenda>>);
+
+impl Locked {
+    fn new() -> Self {
+        Self(AGENDA.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn agenda(&mut self) -> &mut Agenda {
+        self.0.get_or_insert_default()
+    }
+
+    /// Sleeps until something changes, or for so long.
+    fn wait(self, timeout: Option<Duration>) -> Self {
+        Self(match timeout {
+            None => CHANGED.wait(self.0).unwrap_or_else(PoisonError::into_inner),
+            Some(timeout) => {
+                let waited = CHANGED.wait_timeout(self.0, timeout);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        })
+    }
+}
+
+impl Agenda {
+    fn file(&mut self, at_ns: u64, timed: Timed) {
+        self.filed += 1;
+        self.timed.insert((at_ns, self.filed), timed);
+    }
+
+    fn take_due(&mut self, now_ns: u64) -> Vec<Timed> {
+        let later = self.timed.split_off(&(now_ns.saturating_add(1), 0));
+        std::mem::replace(&mut self.timed, later)
+            .into_values()
+            .collect()
+    }
+
+    fn start(&mut self) -> Result<(), NoThread> {
+        if !self.has_thread {
+            start_thread()?;
+            self.has_thread = true;
+        }
+        Ok(())
+    }
+}
+
+/// Does `job` on the thread as soon as it can.
+///
+/// # Errors
+/// [`NoThread`].
+pub fn soon(job: Job) -> Result<(), NoThread> {
+    let mut locked = Locked::new();
+    let agenda = locked.agenda();
+    agenda.start()?;
+    let timed = Timed { job, fetches: None };
+    agenda.file(0, timed);
+    CHANGED.notify_all();
+    Ok(())
+}
+
+/// Does `job` on the thread when `event` has reached `moment`. `op` names the
+/// call on whose behalf.
+///
+/// # Errors
+/// [`NoThread`].
+pub fn when(
+    client: &Client,
+    op: Op,
+    event: u64,
+    moment: Moment,
+    job: EventJob,
+) -> Result<(), NoThread> {
+    let progress = {
+        let mut locked = Locked::new();
+        let agenda = locked.agenda();
+        agenda.start()?;
+        agenda.progress
+    };
+    let watched = Watched {
+        op,
+        event,
+        moment,
+        job,
+    };
+    let looked = client.look(op, counter::entry(), &[event]);
+    let found = looked.map(|observed| observed.first().copied());
+    let mut locked = Locked::new();
+    let agenda = locked.agenda();
+    agenda.sort(watched, found);
+    if agenda.progress != progress {
+        agenda.looked = agenda.looked.min(progress);
+    }
+    CHANGED.notify_all();
+    Ok(())
+}
+
+/// Does `job` on the thread when all that is on these queues now has ended.
+///
+/// # Errors
+/// [`NoThread`].
+pub fn when_drained(op: Op, queues: Vec<u64>, job: Job) -> Result<(), NoThread> {
+    let mut locked = Locked::new();
+    let agenda = locked.agenda();
+    agenda.start()?;
+    agenda.drained.push(Drained { op, queues, job });
+    agenda.progress += 1;
+    CHANGED.notify_all();
+    Ok(())
+}
+
+/// The program may have made moments known that jobs wait for.
+pub fn progress() {
+    let mut locked = Locked::new();
+    if let Some(agenda) = locked.0.as_mut() {
+        agenda.progress += 1;
+        CHANGED.notify_all();
+    }
+}
+
+impl Agenda {
+    /// Files a job, or keeps it if its time is not known.
+    fn sort(&mut self, watched: Watched, found: Result<Option<Observation>, Error>) {
+        let job = watched.job;
+        let (at_ns, status) = match found {
+            Err(_) => (0, None),
+            Ok(Some(seen)) => match due(watched.moment, &seen) {
+                Some((at_ns, status)) => (at_ns, Some(status)),
+                None => return self.watched.push(Watched { job, ..watched }),
+            },
+            Ok(None) => return self.watched.push(Watched { job, ..watched }),
+        };
+        let timed = Timed {
+            job: Box::new(move || job(status)),
+            fetches: Some(watched.op),
+        };
+        self.file(at_ns, timed);
+    }
+}
+
+/// When an event reaches a moment, and the status to tell; `None` if that is
+/// not known. What ended badly reaches every moment as it ends.
+fn due(moment: Moment, seen: &Observation) -> Option<(u64, i32)> {
+    let is_known = seen.end_ns != 0 || seen.state == State::Complete;
+    match moment {
+        _ if is_known && seen.status < 0 => Some((seen.end_ns, seen.status)),
+        Moment::Submitted if is_known => Some((seen.submitted_ns, 0)),
+        Moment::Started if is_known => Some((seen.start_ns, 0)),
+        Moment::Ended if is_known => Some((seen.end_ns, 0)),
+        _ => None,
+    }
+}
+
+fn start_thread() -> io::Result<()> {
+    let thread = std::thread::Builder::new().name("gil-callbacks".into());
+    // What a program's callbacks need, as on its other threads.
+    let thread = thread.stack_size(8 << 20);
+    let before = all_signals_blocked()?;
+    let started = thread.spawn(run);
+    // SAFETY: the set is one that the kernel gave.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    started.map(drop)
+}
+
+/// Blocks all signals in this thread, which those that it starts inherit;
+/// gives the set that was blocked before.
+fn all_signals_blocked() -> io::Result<libc::sigset_t> {
+    // SAFETY: a signal set is plain memory; both are initialised here.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    // SAFETY: the sets are this function's own.
+    let error = unsafe {
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before)
+    };
+    match error {
+        0 => Ok(before),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// The thread: ends with the process.
+fn run() {
+    // SAFETY: sets the slack of this thread's timers, in nanoseconds.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    let mut locked = Locked::new();
+    loop {
+        let now_ns = now_ns();
+        let agenda = locked.agenda();
+        if agenda.looked != agenda.progress {
+            locked = look_again(locked);
+            continue;
+        }
+        let due = agenda.take_due(now_ns);
+        if !due.is_empty() {
+            drop(locked);
+            perform(due);
+            locked = Locked::new();
+            continue;
+        }
+        let next = agenda.timed.first_key_value();
+        let timeout = next.map(|((at_ns, _), _)| Duration::from_nanos(at_ns - now_ns));
+        locked = locked.wait(timeout);
+    }
+}
+
+fn perform(due: Vec<Timed>) {
+    if let Some(op) = due.iter().find_map(|timed| timed.fetches)
+        && let Ok(client) = process::client()
+    {
+        // What a lost session owes, nobody will see.
+        let _ = client.fetch(op);
+    }
+    due.into_iter().for_each(|timed| (timed.job)());
+}
+
+/// Looks at everything whose time is not known.
+fn look_again(mut locked: Locked) -> Locked {
+    let agenda = locked.agenda();
+    agenda.looked = agenda.progress;
+    let watched = std::mem::take(&mut agenda.watched);
+    let drained = std::mem::take(&mut agenda.drained);
+    drop(locked);
+    let found = look_at(&watched);
+    let ends: Vec<_> = drained.iter().map(queues_end).collect();
+    let mut locked = Locked::new();
+    let agenda = locked.agenda();
+    for (watched, found) in watched.into_iter().zip(found) {
+        agenda.sort(watched, found);
+    }
+    for (drained, end) in drained.into_iter().zip(ends) {
+        match end {
+            Some(at_ns) => agenda.file(
+                at_ns,
+                Timed {
+                    job: drained.job,
+                    fetches: Some(drained.op),
+                },
+            ),
+            None => agenda.drained.push(drained),
+        }
+    }
+    locked
+}
+
+/// How far the jobs' events are, each asked once.
+fn look_at(watched: &[Watched]) -> Vec<Result<Option<Observation>, Error>> {
+    let Some(first) = watched.first() else {
+        return Vec::new();
+    };
+    let mut events: Vec<u64> = watched.iter().map(|job| job.event).collect();
+    events.sort_unstable();
+    events.dedup();
+    let looked = process::client().and_then(|c| c.look(first.op, counter::entry(), &events));
+    let find = |observed: &[Observation], event: u64| {
+        let at = events.binary_search(&event).ok()?;
+        observed.get(at).copied()
+    };
+    let each = |job: &Watched| match &looked {
+        Ok(observed) => Ok(find(observed, job.event)),
+        Err(error) => Err(error.clone()),
+    };
+    watched.iter().map(each).collect()
+}
+
+/// When all of the queues' operations have ended; `None` if that is not known.
+fn queues_end(drained: &Drained) -> Option<u64> {
+    let Ok(client) = process::client() else {
+        return Some(0);
+    };
+    let mut end_ns = 0;
+    for queue in &drained.queues {
+        match client.queue_end(drained.op, counter::entry(), *queue) {
+            Ok(Some(at_ns)) => end_ns = end_ns.max(at_ns),
+            Ok(None) => return None,
+            Err(_) => {}
+        }
+    }
+    Some(end_ns)
+}
+
+/// `CLOCK_MONOTONIC`, in nanoseconds.
+fn now_ns() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is room for one timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    fn seen(state: State, status: i32) -> Observation {
+        Observation {
+            event: 7,
+            state,
+            status,
+            queued_ns: 10,
+            submitted_ns: 20,
+            start_ns: 30,
+            end_ns: 40,
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_the_timeline() {
+        let known = seen(State::Running, 0);
+        assert_eq!(due(Moment::Submitted, &known), Some((20, 0)));
+        assert_eq!(due(Moment::Started, &known), Some((30, 0)));
+        assert_eq!(due(Moment::Ended, &known), Some((40, 0)));
+        let failed = seen(State::Queued, -14);
+        assert_eq!(due(Moment::Started, &failed), Some((40, -14)));
+        let unknown = Observation {
+            start_ns: 0,
+            end_ns: 0,
+            ..seen(State::Queued, 0)
+        };
+        assert_eq!(due(Moment::Ended, &unknown), None);
+        assert_eq!(due(Moment::Submitted, &unknown), None);
+    }
+
+    #[test]
+    fn what_is_due_is_done_by_time_then_in_the_order_of_filing() {
+        let mut agenda = Agenda::default();
+        let (tell, told) = channel();
+        for (at_ns, name) in [(30, "c"), (10, "a"), (50, "never"), (10, "b")] {
+            let tell = tell.clone();
+            let job = Box::new(move || tell.send(name).unwrap());
+            let fetches = None;
+            agenda.file(at_ns, Timed { job, fetches });
+        }
+        agenda
+            .take_due(30)
+            .into_iter()
+            .for_each(|timed| (timed.job)());
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(agenda.timed.len(), 1);
+    }
+
+    #[test]
+    fn the_thread_takes_no_signals_and_does_what_comes_soon() {
+        let (tell, told) = channel();
+        soon(Box::new(move || {
+            // SAFETY: a set of this function's own, which the call fills.
+            let blocked = unsafe {
+                let mut set: libc::sigset_t = std::mem::zeroed();
+                libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut set);
+                libc::sigismember(&set, libc::SIGALRM)
+            };
+            let name = std::thread::current().name().map(str::to_owned);
+            tell.send((blocked, name)).unwrap();
+        }))
+        .unwrap();
+        let (blocked, name) = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert_eq!((blocked, name.as_deref()), (1, Some("gil-callbacks")));
+    }
+}
