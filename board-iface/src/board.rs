@@ -34,6 +34,16 @@ pub trait Session {
     /// Runs a call. What goes wrong is in the outcome.
     fn call(&mut self, call: Call<'_>) -> Outcome;
 
+    /// Waits until the operation that signals `event` ends, and says how.
+    /// `None` if there is none that was not reported, or if it waits for what
+    /// the guest has yet to cause.
+    fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended>;
+
+    /// The API's code for an operation that nobody ran.
+    fn not_run(&self) -> i32 {
+        -1
+    }
+
     /// Whether the next call's regions may be in memory that is used for
     /// something else once it is answered: nothing that it begins keeps them.
     fn takes_shared(&self) -> bool {
@@ -61,6 +71,11 @@ pub struct Call<'a> {
     pub op: Op,
     /// The guest thread.
     pub thread: u32,
+    /// The event that it signals.
+    pub event: Option<u64>,
+    /// Whether operations that it enqueues or unblocks end before it is
+    /// answered; if not, its regions are kept as long as they need them.
+    pub finish: bool,
     /// The generated argument type, encoded.
     pub args: &'a [u8],
     /// The regions, in order.
@@ -135,14 +150,30 @@ impl Output {
 /// An operation that ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The call that enqueued it.
-    pub seq: u64,
+    /// The event that it signals.
+    pub event: u64,
     /// Nanoseconds on the device.
     pub duration_ns: u64,
     /// 0, or the API's negative error code.
     pub status: i32,
     /// Its out regions; empty in the outcome of the call that enqueued it.
     pub out: Vec<Output>,
+    /// What its kernels printed, at most
+    /// [`PRINTED_MAX`](gil_wire::message::PRINTED_MAX) bytes.
+    pub printed: Vec<u8>,
+}
+
+impl Ended {
+    /// Nothing came of an operation.
+    pub fn failed(event: u64, status: i32) -> Self {
+        Self {
+            event,
+            duration_ns: 0,
+            status,
+            out: Vec::new(),
+            printed: Vec::new(),
+        }
+    }
 }
 
 impl Outcome {

@@ -4,13 +4,17 @@ use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Sessi
 use crate::region::{Budget, OutOfMemory, OverBudget, Region};
 use crate::transport::{Connection, ConnectionError, Part};
 use gil_wire::Op;
+use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
 use gil_wire::window;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// Calls of a session that are not run and are warned of.
 const MAX_WARNINGS: u32 = 20;
+/// Reports kept until they are asked for.
+const MAX_KEPT: usize = 1 << 18;
 
 /// Times to report instead of the measured ones: for tests whose simulated
 /// time must be predictable.
@@ -69,6 +73,12 @@ pub enum SessionError {
     /// A frame names a window that there is not, or that is too small.
     #[error("a request has {0} regions in a window that does not hold them")]
     Window(usize),
+    /// Nothing to wait for.
+    #[error("no operation under way signals event {0}, or it waits for an event nobody has set")]
+    NotUnderWay(u64),
+    /// The peer never asks how its operations ended.
+    #[error("{0} operations ended and were never asked for, the bound is {MAX_KEPT}")]
+    Unasked(usize),
     /// The board gives no session.
     #[error(transparent)]
     Board(#[from] BoardError),
@@ -91,6 +101,7 @@ pub fn serve(
         budget: Budget::new(options.memory),
         session: None,
         warnings: MAX_WARNINGS,
+        kept: HashMap::new(),
     };
     let result = server.run();
     if let Err(error) = &result {
@@ -107,6 +118,8 @@ struct Server<'b> {
     session: Option<Box<dyn Session>>,
     /// Warnings left; what is refused after them is logged as detail.
     warnings: u32,
+    /// What calls without an answer reported, by event.
+    kept: HashMap<u64, Ended>,
 }
 
 /// The fields of [`Request::Call`].
@@ -115,6 +128,8 @@ struct CallHead<'a> {
     op: Op,
     thread: u32,
     answer: bool,
+    finish: bool,
+    event: Option<u64>,
     args: &'a [u8],
     regions: Vec<RegionDesc>,
     in_window: bool,
@@ -146,11 +161,17 @@ impl Server<'_> {
                 devices: self.board.devices(),
             },
             Request::Close => return Ok(false),
+            Request::Await { event } => {
+                self.finish(event)?;
+                return Ok(true);
+            }
             Request::Call {
                 seq,
                 op,
                 thread,
                 answer,
+                finish,
+                event,
                 args,
                 regions,
             } => {
@@ -159,6 +180,8 @@ impl Server<'_> {
                     op,
                     thread,
                     answer,
+                    finish,
+                    event,
                     args,
                     regions,
                     in_window,
@@ -194,7 +217,7 @@ impl Server<'_> {
             false => None,
         };
         let regions = match &parts {
-            Some(parts) => self.shared_regions(&head.regions, parts),
+            Some(parts) => self.shared_regions(&head, parts),
             None => self.regions(&head.regions)?,
         };
         let began = Instant::now();
@@ -203,11 +226,57 @@ impl Server<'_> {
             Err(error) => Outcome::refused(error),
         };
         self.log(&head, &outcome);
-        if head.answer {
-            let outs = parts.map(|parts| out_parts(&head.regions, parts));
-            self.answer(head.seq, &outcome, began, outs)?;
+        match head.answer {
+            true => {
+                let outs = parts.map(|parts| out_parts(&head.regions, parts));
+                self.answer(head.seq, &outcome, began, outs)
+            }
+            false => self.keep(&head, outcome),
         }
-        Ok(())
+    }
+
+    /// What an unanswered call reports is asked for later.
+    fn keep(&mut self, head: &CallHead<'_>, outcome: Outcome) -> Result<(), SessionError> {
+        let is_enqueue =
+            gil_wire::generated::info(head.op).is_some_and(|i| i.class == Some(Class::Enqueue));
+        if let Some(event) = head.event
+            && outcome.status != CallStatus::Ran
+            && is_enqueue
+        {
+            let status = self.session.as_ref().map_or(-1, |s| s.not_run());
+            self.kept.insert(event, Ended::failed(event, status));
+        }
+        let ended = outcome.ended.into_iter().map(|ended| (ended.event, ended));
+        self.kept.extend(ended);
+        match self.kept.len() <= MAX_KEPT {
+            true => Ok(()),
+            false => Err(SessionError::Unasked(self.kept.len())),
+        }
+    }
+
+    /// Waits for an operation and sends how it ended.
+    fn finish(&mut self, event: u64) -> Result<(), SessionError> {
+        let began = Instant::now();
+        let kept = self.kept.remove(&event);
+        let session = self.session.as_mut();
+        let ended = kept.or_else(|| session?.finish(event, &self.budget));
+        let mut ended = ended.ok_or(SessionError::NotUnderWay(event))?;
+        if let Some(times) = self.options.scripted {
+            ended.duration_ns = times.device_ns;
+        }
+        let busy_ns = began.elapsed().as_nanos() as u64;
+        self.delay();
+        let reply = Reply::Ended {
+            report: report(&ended),
+            busy_ns,
+        };
+        Ok(self.connection.reply(&reply, &payload_of(&ended), false)?)
+    }
+
+    fn delay(&self) {
+        if !self.options.delay.is_zero() {
+            std::thread::sleep(self.options.delay);
+        }
     }
 
     /// Says what was not run, as long as it is not said all the time.
@@ -235,6 +304,8 @@ impl Server<'_> {
             seq: head.seq,
             op: head.op,
             thread: head.thread,
+            event: head.event,
+            finish: head.finish,
             args: head.args,
             regions,
             budget: &self.budget,
@@ -263,11 +334,13 @@ impl Server<'_> {
     /// needed for longer than the call.
     fn shared_regions(
         &self,
-        descs: &[RegionDesc],
+        head: &CallHead<'_>,
         parts: &[Part],
     ) -> Result<Vec<Region>, RegionError> {
+        let descs = &head.regions;
         self.budget.check(descs)?;
-        let shared = self.session.as_ref().is_some_and(|s| s.takes_shared());
+        let takes_shared = self.session.as_ref().is_some_and(|s| s.takes_shared());
+        let shared = head.finish && takes_shared;
         let region = |(desc, part): (&RegionDesc, &Part)| match shared {
             true => Ok(Region::shared(desc.dir, part.clone(), &self.budget)),
             false => self.copied(desc, part).map_err(RegionError::from),
@@ -332,18 +405,17 @@ impl Server<'_> {
     ) -> Result<(), SessionError> {
         let in_window = outs.is_some();
         let own = outcome.out.iter().filter(|_| !in_window);
-        let ended = outcome.ended.iter();
-        let outputs = own.chain(ended.flat_map(|op| &op.out));
-        let payload: Vec<&[u8]> = outputs.map(Output::bytes).collect();
+        let own = own.map(Output::bytes);
+        let payload: Vec<&[u8]> = own
+            .chain(outcome.ended.iter().flat_map(payload_of))
+            .collect();
         for (output, part) in outcome.out.iter().zip(outs.unwrap_or_default()) {
             if !output.is_shared() {
                 part.put(output.bytes());
             }
         }
         let busy_ns = began.elapsed().as_nanos() as u64;
-        if !self.options.delay.is_zero() {
-            std::thread::sleep(self.options.delay);
-        }
+        self.delay();
         let reply = Reply::Done {
             seq,
             status: outcome.status,
@@ -372,11 +444,18 @@ fn lens(outputs: &[Output]) -> Vec<u64> {
 
 fn report(ended: &Ended) -> Report {
     Report {
-        seq: ended.seq,
+        event: ended.event,
         duration_ns: ended.duration_ns,
         status: ended.status,
         out: lens(&ended.out),
+        printed: ended.printed.len() as u64,
     }
+}
+
+/// A report's bytes: output, then text.
+fn payload_of(ended: &Ended) -> Vec<&[u8]> {
+    let out = ended.out.iter().map(Output::bytes);
+    out.chain([&ended.printed[..]]).collect()
 }
 
 /// Of a call's regions in the window, those that the board writes.

@@ -120,15 +120,107 @@ fn what_waits_for_a_user_event_is_resolved_when_it_is_set() {
     read.blocked();
     assert!(began.elapsed() < Duration::from_secs(5));
     let set = program.set(gate, 0);
-    let ended: Vec<u64> = set.reports.iter().map(|(report, _)| report.seq).collect();
-    assert_eq!(
-        ended,
-        [set.seq, write.done.seq, run.done.seq, read.done.seq]
-    );
+    let ended: Vec<u64> = set.reports.iter().map(|(report, _)| report.event).collect();
+    assert_eq!(ended, [gate.0, write.event.0, run.event.0, read.event.0]);
     assert!(set.reports.iter().all(|(report, _)| report.status == 0));
     let (last, output) = &set.reports[3];
     assert_eq!(last.out, [16]);
     assert_eq!(ints(&output[0]), [2, 4, 6, 8]);
+}
+
+#[test]
+fn operations_under_way_end_when_asked_for_in_any_order() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(1 << 20);
+    let kernel = program.scale(buffer, 2);
+    let data: Vec<i32> = (0..1 << 18).collect();
+    program.client.finish = false;
+    let write = program.write(queue, buffer, &bytes(&data), &[]);
+    let run = program.run(queue, kernel, data.len(), &[]);
+    let read = program.read(queue, buffer, 1 << 20, &[]);
+    // Whatever else passes through the memory shared with the agent meanwhile.
+    program.client.finish = true;
+    let other = program.queue(0);
+    let scratch = program.buffer(1 << 20);
+    program.write(other, scratch, &[0x5a; 1 << 20], &[]);
+    for enqueue in [&write, &run, &read] {
+        enqueue.blocked();
+    }
+    let (report, out, text) = program.client.ended(read.event.0);
+    assert_eq!((report.event, report.status), (read.event.0, 0));
+    assert!(
+        ints(&out[0])
+            .iter()
+            .enumerate()
+            .all(|(i, &n)| n == 2 * i as i32)
+    );
+    assert!(text.is_empty());
+    let (report, out, _) = program.client.ended(write.event.0);
+    assert!(report.status == 0 && out.is_empty());
+    assert!(program.client.ended(run.event.0).0.duration_ns > 0);
+}
+
+#[test]
+fn what_an_event_unblocks_need_not_end_before_the_answer() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(16);
+    program.client.finish = false;
+    let gate = program.user_event();
+    let write = program.write(queue, buffer, &bytes(&[1, 2, 3, 4]), &[gate]);
+    let read = program.read(queue, buffer, 16, &[]);
+    let set = program.set(gate, 0);
+    assert_eq!(set.reports.len(), 1, "only its own: {set:?}");
+    let (_, out, _) = program.client.ended(read.event.0);
+    assert_eq!(ints(&out[0]), [1, 2, 3, 4]);
+    program.client.ended(write.event.0);
+}
+
+#[test]
+fn waiting_for_what_is_blocked_or_not_there_is_refused() {
+    let Some(agent) = agent(&[]) else { return };
+    for is_blocked in [true, false] {
+        let mut program = Program::start(&agent.address);
+        let (queue, buffer) = (program.queue(0), program.buffer(16));
+        let gate = program.user_event();
+        let read = program.read(queue, buffer, 16, &[gate]);
+        let event = if is_blocked { read.event.0 } else { 999 };
+        program.client.send(&Request::Await { event }, &[]);
+        let reason = program.client.refusal();
+        assert!(reason.contains(&format!("event {event}")), "{reason}");
+    }
+}
+
+#[test]
+fn what_an_unanswered_enqueue_came_to_is_told_when_asked_for() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let built = program.program("kernel void k(global int *p) { *p = 1; }");
+    assert_eq!(program.build(built, ""), 0);
+    let kernel = program.kernel(built, "k");
+    let mut post = |queue, arguments: bool| {
+        let event = program.event();
+        let args = wire::ClEnqueueNDRangeKernelArgs {
+            command_queue: queue,
+            kernel,
+            work_dim: 1,
+            global_work_size: Some(vec![1]),
+            event,
+            ..Default::default()
+        };
+        let args = postcard::to_stdvec(&args).unwrap();
+        let args = if arguments { &args[..] } else { b"" };
+        let op = wire::CL_ENQUEUE_ND_RANGE_KERNEL;
+        program.client.start(op, false, args, &[], &[]);
+        program.client.ended(event.number.0).0.status
+    };
+    assert_eq!(post(queue, true), CL_INVALID_KERNEL_ARGS);
+    let refused = [post(Handle(12345), true), post(queue, false)];
+    assert!(refused.iter().all(|&status| status < 0), "{refused:?}");
 }
 
 #[test]
@@ -144,8 +236,8 @@ fn a_failed_user_event_fails_what_waits_for_it() {
     let [(own, _), (failed, output)] = &set.reports[..] else {
         panic!("{set:?}");
     };
-    assert_eq!((own.seq, own.status), (set.seq, -5));
-    assert_eq!((failed.seq, failed.duration_ns), (read.done.seq, 0));
+    assert_eq!((own.event, own.status), (gate.0, -5));
+    assert_eq!((failed.event, failed.duration_ns), (read.event.0, 0));
     assert!(failed.status < 0, "{failed:?}");
     assert_eq!(output, &[Vec::<u8>::new()]);
 }
@@ -385,7 +477,7 @@ fn an_enqueue_that_fails_is_reported_as_ended() {
     let [(report, _)] = &run.done.reports[..] else {
         panic!("{:?}", run.done);
     };
-    assert_eq!((report.seq, report.status), (run.done.seq, run.result));
+    assert_eq!((report.event, report.status), (run.event.0, run.result));
     assert_eq!(report.duration_ns, 0);
 }
 

@@ -47,14 +47,16 @@ fn call(seq: u64, op: Op) -> trace::Call<'static> {
         op,
         thread: 1,
         answer: true,
+        finish: true,
+        event: None,
         args: b"args",
         regions: Vec::new(),
         done: done(vec![], vec![]),
     }
 }
 
-/// One session: a call with regions, a post, one that reports the first, and
-/// one without an answer.
+/// One session: a call with regions, a post, one that reports an operation,
+/// an operation that was awaited, and a call without an answer.
 fn recording() -> Vec<u8> {
     let mut file = trace::header().to_vec();
     let opened = Record::SessionOpened {
@@ -72,13 +74,27 @@ fn recording() -> Vec<u8> {
     append(&mut file, &Record::Call(post), &[]);
     let mut third = call(103, SECOND);
     let report = Report {
-        seq: 101,
+        event: 7,
         duration_ns: 33,
         status: -5,
         out: vec![2],
+        printed: 0,
     };
     third.done = done(vec![], vec![report]);
     append(&mut file, &Record::Call(third), &[b"r!"]);
+    let report = Report {
+        event: 8,
+        duration_ns: 44,
+        status: 0,
+        out: vec![2],
+        printed: 2,
+    };
+    let ended = Record::Ended {
+        session: 1,
+        report,
+        busy_ns: 1,
+    };
+    append(&mut file, &ended, &[b"o!", b"hi"]);
     let mut last = call(104, FIRST);
     last.done = None;
     append(&mut file, &Record::Call(last), &[]);
@@ -118,12 +134,14 @@ fn a_recorded_run_is_answered_as_it_was() {
     let [(report, out)] = &third.reports[..] else {
         panic!("{third:?}");
     };
-    // The submission is number 1 in this run and was 101 in the recorded one.
     assert_eq!(
-        (report.seq, report.duration_ns, report.status),
-        (answer.seq, 33, -5)
+        (report.event, report.duration_ns, report.status),
+        (7, 33, -5)
     );
     assert_eq!(out, &[b"r!"]);
+    let (report, out, text) = client.ended(8);
+    assert_eq!((report.duration_ns, report.status), (44, 0));
+    assert_eq!((&out[..], &text[..]), (&[b"o!".to_vec()][..], &b"hi"[..]));
     let last = client.call(FIRST, b"args", &[], &[]);
     assert_eq!(last.status, CallStatus::Lost);
     assert!(

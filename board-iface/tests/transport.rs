@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Client, connect};
-use gil_board::board::{Board, BoardError, Call, Guest, Outcome, Output, Session};
-use gil_board::region::Region;
+use gil_board::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
+use gil_board::region::{Budget, Region};
 use gil_board::server::{Server, ServerOptions, Stopper};
 use gil_board::session::{ScriptedTimes, SessionOptions};
 use gil_wire::Op;
@@ -52,6 +52,10 @@ impl Session for EchoSession {
             out: turned.collect(),
             ended: Vec::new(),
         }
+    }
+
+    fn finish(&mut self, _: u64, _: &Budget) -> Option<Ended> {
+        None
     }
 }
 
@@ -166,7 +170,7 @@ fn other_versions_are_told_both_sides_values() {
     };
     let reason = Client::hello(&agent.address, &newer).refusal();
     assert!(
-        reason.contains("version 9") && reason.contains("speaks 1"),
+        reason.contains("version 9") && reason.contains("speaks 2"),
         "{reason}"
     );
     let mut spec = Hello::ours();
@@ -183,6 +187,8 @@ fn what_breaks_the_protocol_is_refused_in_a_sentence() {
         op: OP,
         thread: 1,
         answer: true,
+        finish: true,
+        event: None,
         args: b"",
         regions,
     };

@@ -55,6 +55,8 @@ fn replay() -> Replay {
         op: OP,
         thread: 1,
         answer: true,
+        finish: true,
+        event: None,
         args: b"args",
         regions: REGIONS.to_vec(),
         done: Some(trace::Done {
@@ -144,6 +146,8 @@ fn regions_in_no_window_are_refused_in_a_sentence() {
         op: OP,
         thread: 1,
         answer: true,
+        finish: true,
+        event: None,
         args: b"args",
         regions: vec![region(len, Direction::In)],
     };
@@ -242,7 +246,7 @@ fn a_blocked_operation_keeps_its_input_and_its_output_comes_late() {
     window.write_all_at(&[0xee; 1 << 20], 0).unwrap();
     let set = program.set(gate, 0);
     let (last, output) = set.reports.last().unwrap();
-    assert_eq!((last.seq, last.status), (read.done.seq, 0));
+    assert_eq!((last.event, last.status), (read.event.0, 0));
     assert_eq!(output[0], data);
     let seen = program.read(other, scratch, noise.len(), &[]);
     assert_eq!(seen.done.out[0], noise);

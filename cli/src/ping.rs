@@ -70,6 +70,8 @@ impl NullCalls {
             op: CL_GET_PLATFORM_IDS,
             thread: 1,
             answer: true,
+            finish: true,
+            event: None,
             args: &self.args,
             regions: Vec::new(),
         };

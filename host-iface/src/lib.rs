@@ -30,6 +30,7 @@ pub mod layout;
 pub mod mailbox;
 pub mod memory;
 pub mod prediction;
+mod printed;
 pub mod recorder;
 pub mod report;
 pub mod session;

@@ -14,6 +14,7 @@ use crate::held::{Due, Held};
 use crate::layout::{RELEASED_MAX, Status, WaitKind, flag};
 use crate::mailbox::{Answer, Header, Region, Submission};
 use crate::memory::{GuestMemory, write_region};
+use crate::printed::Printed;
 use crate::recorder::Recorder;
 use crate::stats::Stats;
 use gil_timing::{Event, Timeline};
@@ -94,8 +95,9 @@ pub struct Session {
     timeline: Timeline,
     held: Held,
     pending: HashMap<Event, Pending>,
-    /// Operations without a report, by submission: event and entry point.
-    unreported: HashMap<u64, (Event, Op)>,
+    /// Operations without a report: submission and entry point.
+    unreported: HashMap<Event, (u64, Op)>,
+    printed: Printed,
     released: VecDeque<u64>,
 }
 
@@ -131,6 +133,7 @@ impl Session {
             held: Held::default(),
             pending: HashMap::new(),
             unreported: HashMap::new(),
+            printed: Printed::default(),
             released: VecDeque::new(),
         }
     }
@@ -212,7 +215,7 @@ impl Session {
             self.apply_post(context, post);
         }
         let answer = match main.envelope.class {
-            Class::Wait | Class::Poll => self.observe(context, main, posts),
+            Class::Wait | Class::Poll | Class::Look => self.observe(context, main, posts),
             Class::Post => {
                 self.apply_post(context, main);
                 let sent = self.forward(context, &calls, None);
@@ -295,6 +298,7 @@ impl Session {
                 continue;
             };
             self.held.resolve(pending.seq, interval.end_ns);
+            self.printed.resolve(*event, interval.end_ns);
             let (observable, awaited) = (pending.observable, pending.awaited);
             if !awaited {
                 self.pending.remove(event);

@@ -24,10 +24,10 @@ fn cpu(cpu_ns: u64) -> Act {
 }
 
 /// An enqueue's own report.
-fn done(seq: u64, cpu_ns: u64, duration_ns: u64, out: &[&[u8]]) -> Act {
+fn done(event: u64, cpu_ns: u64, duration_ns: u64, out: &[&[u8]]) -> Act {
     let out = out.iter().map(|bytes| bytes.to_vec()).collect();
     Act {
-        reports: vec![(seq, duration_ns, out)],
+        reports: vec![(event, duration_ns, out)],
         ..cpu(cpu_ns)
     }
 }
@@ -163,7 +163,7 @@ fn blocking_and_synchronous_output_is_there_at_once() {
         out: vec![b"sync".to_vec()],
         ..cpu(10)
     };
-    let board = FakeBoard::acts([out, done(2, 10, 500, &[b"bloc"])]);
+    let board = FakeBoard::acts([out, done(9, 10, 500, &[b"bloc"])]);
     let mut guest = Guest::new(&board);
     let sync = with_region(call(Class::Query, 1_000_000));
     let seen = guest.submit(&[sync], &[(DATA, 6, OUT)]);
@@ -213,7 +213,7 @@ fn what_waits_for_a_user_event_is_unresolved_until_it_is_set() {
     // 1: enqueue behind user event 100. 2: wait. 3: input over its output.
     // 5: the user event is set; the board reports that, and 1.
     let set = Act {
-        reports: vec![(5, 0, vec![]), (1, 700, vec![b"made".to_vec()])],
+        reports: vec![(100, 0, vec![]), (1, 700, vec![b"made".to_vec()])],
         ..cpu(50)
     };
     let board = FakeBoard::acts([cpu(20), set]);
@@ -367,7 +367,7 @@ fn a_poll_compares_now_with_the_interval() {
 #[test]
 fn an_event_that_only_its_sender_asks_for_is_known_until_then() {
     let set = Act {
-        reports: vec![(2, 0, vec![]), (1, 700, vec![])],
+        reports: vec![(100, 0, vec![]), (1, 700, vec![])],
         ..cpu(50)
     };
     let board = FakeBoard::acts([cpu(20), set]);
@@ -521,7 +521,7 @@ fn wall_time_on_the_board_costs_no_simulated_time() {
     let script = |delay| {
         let slow = move |call: &support::board::Call| Act {
             delay,
-            ..done(call.seq, 1_000, 40_000, &[])
+            ..done(call.event.unwrap(), 1_000, 40_000, &[])
         };
         let board = FakeBoard::new(slow);
         let mut guest = Guest::new(&board);
@@ -565,7 +565,7 @@ fn no_board_is_one_sentence() {
 
 #[test]
 fn many_released_numbers_come_in_parts() {
-    let board = FakeBoard::new(|call| done(call.seq, 0, 1_000, &[b"x"]));
+    let board = FakeBoard::new(|call| done(call.event.unwrap(), 0, 1_000, &[b"x"]));
     let mut guest = Guest::new(&board);
     for event in 1..=20 {
         let read = with_region(enqueue(event, 1_000_000));

@@ -94,7 +94,7 @@ fn output_that_comes_late_is_held_as_from_the_socket() {
     let board = FakeBoard::with_hello(able(), |call| Act {
         cpu_ns: 5,
         out: vec![b"late".to_vec()],
-        reports: vec![(call.seq, 1000, vec![])],
+        reports: vec![(call.event.unwrap(), 1000, vec![])],
         ..Act::default()
     });
     let mut guest = Guest::new(&board);

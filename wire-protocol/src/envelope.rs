@@ -23,6 +23,10 @@ pub enum Class {
     /// Asks how far the events in `waits` are. Answered from the timeline;
     /// never goes to the board.
     Poll,
+    /// Asks when the events in `waits` end, now or in the future. As a wait,
+    /// but nobody sleeps, and what waits for an event that the program has yet
+    /// to set is answered [`State::Queued`] with an end of 0.
+    Look,
 }
 
 /// Part of a device that an operation occupies.
@@ -35,8 +39,13 @@ pub enum Engine {
     CopyIn,
     /// Copies from the device.
     CopyOut,
-    /// Takes no device time: markers, barriers.
+    /// Takes no device time.
     None,
+    /// Takes no device time; with empty `waits`, waits for everything before it
+    /// on its queue, in order or not.
+    Marker,
+    /// As a marker, and everything after it on its queue waits for it.
+    Barrier,
 }
 
 /// A command queue.
@@ -121,12 +130,22 @@ pub struct Observation {
 /// The host's answer to a submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer<'a> {
-    /// The generated reply type, encoded; empty for `Wait` and `Poll`.
+    /// The generated reply type, encoded; empty for `Wait`, `Poll` and `Look`.
     #[serde(borrow)]
     pub result: &'a [u8],
-    /// For `Wait` and `Poll`: one for each event in `waits`.
+    /// For `Wait`, `Poll` and `Look`: one for each event in `waits`.
     pub observed: Vec<Observation>,
+    /// Text that kernels printed, due by the deadline, in the order of their
+    /// operations' ends; at most [`PRINTED_MAX`].
+    #[serde(borrow)]
+    pub printed: &'a [u8],
+    /// Whether more text is due: asked for with a [`Class::Poll`] without
+    /// `waits`.
+    pub more: bool,
 }
+
+/// Most bytes of text in one answer.
+pub const PRINTED_MAX: usize = 4096;
 
 /// Bytes that are no sequence of envelopes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

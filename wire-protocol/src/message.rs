@@ -16,6 +16,14 @@ pub enum Direction {
     InOut = 3,
 }
 
+impl Report {
+    /// Bytes of payload that it announces; `None` if they overflow.
+    pub fn payload_len(&self) -> Option<u64> {
+        let mut lens = self.out.iter().copied().chain([self.printed]);
+        lens.try_fold(0u64, |sum, len| sum.checked_add(len))
+    }
+}
+
 impl Direction {
     /// From the number in the driver's structures.
     pub const fn from_raw(raw: u32) -> Option<Self> {
@@ -67,11 +75,24 @@ pub enum Request<'a> {
         thread: u32,
         /// Whether [`Reply::Done`] is wanted. Posts get none.
         answer: bool,
+        /// Whether operations that the call enqueues or unblocks end before it
+        /// is answered, and are in its reports. If not, each is asked for with
+        /// [`Request::Await`]. One that waits for a user event nobody has set
+        /// is never waited for.
+        finish: bool,
+        /// The event that it signals, if any: names its operation.
+        event: Option<u64>,
         /// The generated argument type, encoded.
         #[serde(borrow)]
         args: &'a [u8],
         /// The regions, `In` and `InOut` bytes in the payload.
         regions: Vec<RegionDesc>,
+    },
+    /// Waits until an operation ends that was not reported yet. Answered by
+    /// [`Reply::Ended`].
+    Await {
+        /// The event that it signals.
+        event: u64,
     },
     /// A round trip that runs nothing. Answered by [`Reply::Pong`].
     Ping {
@@ -84,11 +105,15 @@ pub enum Request<'a> {
     Close,
 }
 
+/// Most bytes of text that one operation's kernels print: what exceeds them is
+/// cut.
+pub const PRINTED_MAX: u64 = 1 << 20;
+
 /// How an operation that the board enqueued ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The call that enqueued it.
-    pub seq: u64,
+    /// The event that it signals.
+    pub event: u64,
     /// Nanoseconds on the device, from its own timers.
     pub duration_ns: u64,
     /// 0, or the API's negative error code.
@@ -97,6 +122,9 @@ pub struct Report {
     /// payload. Empty for an operation without output, and in the answer to
     /// its own call, whose `out` has them.
     pub out: Vec<u64>,
+    /// Bytes of text that its kernels printed, at most [`PRINTED_MAX`]; they
+    /// follow its output in the payload.
+    pub printed: u64,
 }
 
 /// How a call ended on the board.
@@ -116,7 +144,7 @@ pub enum Reply<'a> {
     /// The session is open.
     Opened,
     /// A call's answer. Payload: first the bytes of the call's own out regions
-    /// (`out`), then those of each report, in order.
+    /// (`out`), then those of each report, in order: its output, its text.
     Done {
         /// The call's number.
         seq: u64,
@@ -137,6 +165,14 @@ pub enum Reply<'a> {
         out: Vec<u64>,
         /// Operations that ended, this call's own included.
         reports: Vec<Report>,
+    },
+    /// An awaited operation ended. Payload: its output, then its text.
+    Ended {
+        /// How.
+        report: Report,
+        /// Nanoseconds from the decoded request to the encoded reply, on the
+        /// board's clock.
+        busy_ns: u64,
     },
     /// [`Request::Ping`]'s number.
     Pong {

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of a recording.
 pub const MAGIC: [u8; 9] = *b"gil-trace";
 /// Version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the first record.
 pub const HEADER_LEN: usize = 48;
 /// Bytes before a record's head.
@@ -54,6 +54,16 @@ pub enum Record<'a> {
     /// A call. Payload: the bytes of its regions that go in, in order; then
     /// the answer's payload as the board sent it.
     Call(#[serde(borrow)] Call<'a>),
+    /// An operation that was awaited ended. Payload: its output, then its
+    /// text, as the board sent them.
+    Ended {
+        /// The session's number in this recording.
+        session: u64,
+        /// How it ended.
+        report: Report,
+        /// Nanoseconds from decoded request to encoded reply.
+        busy_ns: u64,
+    },
     /// The session ended.
     SessionClosed {
         /// Its number in this recording.
@@ -74,6 +84,10 @@ pub struct Call<'a> {
     pub thread: u32,
     /// Whether an answer was asked for.
     pub answer: bool,
+    /// Whether operations were to end before the answer.
+    pub finish: bool,
+    /// The event that it signals.
+    pub event: Option<u64>,
     /// The generated argument type, encoded.
     #[serde(borrow)]
     pub args: &'a [u8],
@@ -106,18 +120,23 @@ impl Record<'_> {
     /// Bytes of payload that the head announces: into the board, and back.
     /// `None` if they overflow.
     pub fn payload_len(&self) -> Option<(u64, u64)> {
-        let Self::Call(call) = self else {
-            return Some((0, 0));
+        let sum = |mut lens: Box<dyn Iterator<Item = Option<u64>> + '_>| {
+            lens.try_fold(0u64, |sum, len| sum.checked_add(len?))
         };
-        let sum = |mut lens: Box<dyn Iterator<Item = u64> + '_>| {
-            lens.try_fold(0u64, |sum, len| sum.checked_add(len))
+        let call = match self {
+            Self::Call(call) => call,
+            Self::Ended { report, .. } => return Some((0, report.payload_len()?)),
+            Self::SessionOpened { .. } | Self::SessionClosed { .. } => return Some((0, 0)),
         };
         let ins = call.regions.iter().filter(|r| r.dir.is_in());
         let outs = call.done.iter().flat_map(|done| {
-            let reports = done.reports.iter().flat_map(|r| r.out.iter().copied());
-            done.out.iter().copied().chain(reports)
+            let own = done.out.iter().map(|&len| Some(len));
+            own.chain(done.reports.iter().map(Report::payload_len))
         });
-        Some((sum(Box::new(ins.map(|r| r.len)))?, sum(Box::new(outs))?))
+        Some((
+            sum(Box::new(ins.map(|r| Some(r.len))))?,
+            sum(Box::new(outs))?,
+        ))
     }
 }
 

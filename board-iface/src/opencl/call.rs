@@ -75,7 +75,8 @@ struct Slot {
 #[derive(Debug)]
 pub struct Call {
     op: Op,
-    seq: u64,
+    event: Option<u64>,
+    finish: bool,
     slots: Vec<Slot>,
     blocks: Vec<Block>,
     cpu: Duration,
@@ -84,8 +85,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call whose regions are these.
-    pub fn new(op: Op, seq: u64, regions: Vec<Region>) -> Self {
+    /// A call of `op` that signals `event`, whose regions are these.
+    pub fn new(op: Op, event: Option<u64>, regions: Vec<Region>) -> Self {
         let slot = |region: Region| Slot {
             is_out: region.dir().is_out(),
             region: Some(region),
@@ -93,7 +94,8 @@ impl Call {
         };
         Self {
             op,
-            seq,
+            event,
+            finish: true,
             slots: regions.into_iter().map(slot).collect(),
             blocks: Vec::new(),
             cpu: Duration::ZERO,
@@ -118,9 +120,14 @@ impl Call {
         self.op
     }
 
-    /// The submission's number.
-    pub fn seq(&self) -> u64 {
-        self.seq
+    /// Operations need not end before the call is answered.
+    pub(super) fn set_unfinished(&mut self) {
+        self.finish = false;
+    }
+
+    /// Whether operations end before the call is answered.
+    pub fn finishes(&self) -> bool {
+        self.finish
     }
 
     /// Runs the API's function; its time is the call's time on the CPU.
@@ -143,12 +150,9 @@ impl Call {
 
     /// What the call itself signals has come, with this status.
     pub fn report_own(&mut self, status: i32) {
-        self.ended.push(Ended {
-            seq: self.seq,
-            duration_ns: 0,
-            status,
-            out: Vec::new(),
-        });
+        if let Some(event) = self.event {
+            self.ended.push(Ended::failed(event, status));
+        }
     }
 
     /// The address of input, until the call ends; null for NULL.

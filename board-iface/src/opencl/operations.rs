@@ -2,13 +2,13 @@
 //! guest has yet to cause.
 //!
 //! An operation is blocked while it waits, directly or through other blocked
-//! operations, for a user event that is not set. In strict mode every
-//! operation that is not blocked is waited for at once; a blocked one keeps
-//! its memory and is resolved by the call that unblocks it.
+//! operations, for a user event that is not set. The others are waited for at
+//! once, or are under way until they are asked for, as each call says. An
+//! operation keeps its memory until it has ended.
 
 use super::call::Memory;
 use crate::table::Pointer;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Where an operation stands in its queue's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub struct QueueRef {
 /// An operation that was enqueued.
 #[derive(Debug)]
 pub struct Operation {
-    /// The call that enqueued it.
-    pub seq: u64,
+    /// The guest's number for its event.
+    pub number: u64,
     /// Its real event; the operation owns one reference to it and to its queue.
     pub event: Pointer,
     /// Where it was put.
@@ -58,6 +58,9 @@ pub struct Ending {
 
 /// The part of a driver that waits.
 pub trait Device {
+    /// Has the device begin what was enqueued on the operation's queue.
+    fn begin(&mut self, operation: &Operation);
+
     /// Waits until an operation that is not blocked ends, and gives up the
     /// operation's references.
     fn finish(&mut self, operation: &Operation) -> Ending;
@@ -68,6 +71,8 @@ pub trait Device {
 pub struct Operations {
     unset: HashSet<Pointer>,
     blocked: Vec<Operation>,
+    /// Neither blocked nor reported, by the guest's number.
+    under_way: HashMap<u64, Operation>,
 }
 
 impl Operations {
@@ -108,31 +113,56 @@ impl Operations {
             })
     }
 
-    /// An operation was enqueued. Waits for it unless it is blocked; returns
-    /// how it ended, with its memory.
+    /// An operation was enqueued. If `finish`, waits for it unless it is
+    /// blocked; returns how it ended, with its memory.
     pub fn enqueued(
         &mut self,
         operation: Operation,
+        finish: bool,
         device: &mut impl Device,
     ) -> Option<(Operation, Ending)> {
         if self.would_block(operation.queue, operation.order, &operation.waits) {
             self.blocked.push(operation);
             return None;
         }
+        if !finish {
+            device.begin(&operation);
+            self.under_way.insert(operation.number, operation);
+            return None;
+        }
         let ending = device.finish(&operation);
         Some((operation, ending))
     }
 
-    /// A user event was set. Waits for what it unblocks, in the order of
-    /// enqueueing; returns how each ended.
-    pub fn set(&mut self, event: Pointer, device: &mut impl Device) -> Vec<(Operation, Ending)> {
+    /// Waits for the operation under way that has this number.
+    pub fn finish(&mut self, number: u64, device: &mut impl Device) -> Option<(Operation, Ending)> {
+        let operation = self.under_way.remove(&number)?;
+        let ending = device.finish(&operation);
+        Some((operation, ending))
+    }
+
+    /// Waits for everything under way.
+    pub fn finish_all(&mut self, device: &mut impl Device) {
+        for (_, operation) in self.under_way.drain() {
+            device.finish(&operation);
+        }
+    }
+
+    /// A user event was set. If `finish`, waits for what it unblocks, in the
+    /// order of enqueueing; returns how each ended.
+    pub fn set(
+        &mut self,
+        event: Pointer,
+        finish: bool,
+        device: &mut impl Device,
+    ) -> Vec<(Operation, Ending)> {
         self.unset.remove(&event);
         let candidates = std::mem::take(&mut self.blocked);
         // An operation waits only for earlier ones: one pass in their order
         // finds all that the event unblocks.
         candidates
             .into_iter()
-            .filter_map(|operation| self.enqueued(operation, device))
+            .filter_map(|operation| self.enqueued(operation, finish, device))
             .collect()
     }
 }

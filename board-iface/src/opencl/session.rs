@@ -9,6 +9,7 @@ use super::kernel_args::KernelArgs;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
 use super::refusal::Refusal;
 use crate::board::{self, Ended, Guest, Outcome};
+use crate::region::Budget;
 use crate::table::{Pointer, Table};
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent, Property};
@@ -191,7 +192,7 @@ impl Session {
     }
 
     /// An enqueue function returned: its memory becomes the operation's, and
-    /// unless it is blocked, it is waited for.
+    /// unless it is blocked, it is waited for if the call says so.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -227,12 +228,15 @@ impl Session {
         }
         let operation = self.operation(call, &op, order, event)?;
         let mut finisher = Finisher(self.driver);
-        if let Some((operation, ending)) = self.operations.enqueued(operation, &mut finisher) {
+        let finish = call.finishes();
+        let ended = self.operations.enqueued(operation, finish, &mut finisher);
+        if let Some((operation, ending)) = ended {
             call.report(Ended {
-                seq: operation.seq,
+                event: operation.number,
                 duration_ns: ending.duration_ns,
                 status: ending.status,
                 out: Vec::new(),
+                printed: Vec::new(),
             });
             if ending.status >= 0 {
                 call.give_back(operation.memory);
@@ -260,7 +264,7 @@ impl Session {
         let waits = waits.collect::<Result<_, _>>()?;
         self.driver.retain(Kind::CommandQueue, queue);
         Ok(Operation {
-            seq: call.seq(),
+            number: op.signals.number.0,
             event,
             queue: QueueRef {
                 queue,
@@ -280,16 +284,17 @@ impl Session {
 
     /// A user event was set: reports what it unblocked.
     pub(super) fn user_event_set(&mut self, event: Pointer, call: &mut Call) {
-        for ended in self.unblock(event) {
+        for ended in self.unblock(event, call.finishes()) {
             call.report(ended);
         }
     }
 
-    fn unblock(&mut self, event: Pointer) -> Vec<Ended> {
+    fn unblock(&mut self, event: Pointer, finish: bool) -> Vec<Ended> {
         if !self.operations.is_unset(event) {
             return Vec::new();
         }
-        let ended = self.operations.set(event, &mut Finisher(self.driver));
+        let mut finisher = Finisher(self.driver);
+        let ended = self.operations.set(event, finish, &mut finisher);
         self.driver.release(Kind::Event, event);
         ended
             .into_iter()
@@ -312,11 +317,24 @@ impl Session {
 
 impl board::Session for Session {
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
-        let mut running = Call::new(call.op, call.seq, call.regions);
+        let mut running = Call::new(call.op, call.event, call.regions);
+        if !call.finish {
+            running.set_unfinished();
+        }
         match self.run(&mut running, call.args) {
             Ok(result) => running.outcome(result),
             Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
         }
+    }
+
+    fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
+        let mut finisher = Finisher(self.driver);
+        let (operation, ending) = self.operations.finish(event, &mut finisher)?;
+        Some(report(operation, ending))
+    }
+
+    fn not_run(&self) -> i32 {
+        CL_OUT_OF_RESOURCES
     }
 
     fn takes_shared(&self) -> bool {
@@ -330,8 +348,9 @@ impl Drop for Session {
         for event in unset {
             // Nobody will set it any more: what waits for it fails, and ends.
             self.driver.set_user_event(event, -1);
-            self.unblock(event);
+            self.unblock(event, true);
         }
+        self.operations.finish_all(&mut Finisher(self.driver));
         for (_, args) in self.kernels.drain() {
             args.release(self.driver);
         }
@@ -346,9 +365,10 @@ impl Drop for Session {
 fn report(operation: Operation, ending: Ending) -> Ended {
     let memory = operation.memory;
     Ended {
-        seq: operation.seq,
+        event: operation.number,
         duration_ns: ending.duration_ns,
         status: ending.status,
+        printed: Vec::new(),
         out: match ending.status {
             0.. => memory.outputs(),
             _ => memory.no_outputs(),
@@ -370,6 +390,10 @@ fn order_of(op: Op) -> Order {
 struct Finisher(&'static Driver);
 
 impl Device for Finisher {
+    fn begin(&mut self, operation: &Operation) {
+        self.0.flush(operation.queue.queue);
+    }
+
     fn finish(&mut self, operation: &Operation) -> Ending {
         let began = Instant::now();
         let Self(driver) = self;

@@ -2,6 +2,7 @@
 //! file.
 
 use super::ReplayError;
+use gil_wire::message::Report;
 use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use std::collections::HashMap;
 use std::fs::File;
@@ -29,6 +30,17 @@ pub struct RecordedSession {
     pub pointer_bits: u32,
     /// Its calls in order.
     pub calls: Vec<Recorded>,
+    /// How operations ended that were awaited, by event.
+    pub ended: HashMap<u64, RecordedEnd>,
+}
+
+/// How an operation ended that was awaited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedEnd {
+    /// The report.
+    pub report: Report,
+    /// Offset of its output; its text follows.
+    pub payload: u64,
 }
 
 /// A recorded call.
@@ -185,6 +197,9 @@ impl Sessions {
                 ..
             }) => return self.open(session, pointer_bits),
             Ok(Record::Call(call)) => call.session,
+            Ok(Record::Ended {
+                session, report, ..
+            }) => return self.end(session, report, recorded.payload),
             _ => return,
         };
         match self.places.get(&session) {
@@ -193,11 +208,19 @@ impl Sessions {
         }
     }
 
+    fn end(&mut self, session: u64, report: Report, payload: u64) {
+        if let Some(place) = self.places.get(&session) {
+            let end = RecordedEnd { report, payload };
+            self.all[*place].ended.insert(end.report.event, end);
+        }
+    }
+
     fn open(&mut self, session: u64, pointer_bits: u32) {
         self.places.insert(session, self.all.len());
         self.all.push(RecordedSession {
             pointer_bits,
             calls: Vec::new(),
+            ended: HashMap::new(),
         });
     }
 }

@@ -4,11 +4,10 @@
 mod file;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
-use crate::region::{OutOfMemory, Region};
+use crate::region::{Budget, OutOfMemory, Region};
 use file::{Recorded, Recording};
-use gil_wire::message::{CallStatus, DeviceInfo};
+use gil_wire::message::{CallStatus, DeviceInfo, PRINTED_MAX};
 use gil_wire::trace::{self, TraceError};
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +95,8 @@ enum Departure {
         "the recording is damaged: its answer to call {call} of session {session} does not fit the call's regions"
     )]
     Regions { session: usize, call: usize },
+    #[error("the recording is damaged: an operation printed {0} bytes, the bound is {PRINTED_MAX}")]
+    Printed(u64),
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -147,7 +148,6 @@ impl Board for ReplayBoard {
             recording: self.recording.clone(),
             number,
             next: 0,
-            seqs: HashMap::new(),
             departed: None,
         }))
     }
@@ -157,8 +157,6 @@ struct ReplaySession {
     recording: Arc<Recording>,
     number: usize,
     next: usize,
-    /// This run's number of a recorded submission, where they differ.
-    seqs: HashMap<u64, u64>,
     departed: Option<String>,
 }
 
@@ -172,6 +170,17 @@ impl Session for ReplaySession {
             let outcome = Outcome::lost(&reason);
             self.departed = Some(reason);
             outcome
+        })
+    }
+
+    fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended> {
+        if self.departed.is_some() {
+            return None;
+        }
+        self.ended(event, budget).unwrap_or_else(|departure| {
+            tracing::warn!("{departure}");
+            self.departed = Some(departure.to_string());
+            None
         })
     }
 }
@@ -190,9 +199,6 @@ impl ReplaySession {
         self.next += 1;
         let head = recorded.head()?;
         self.compare(&call, &head, recorded)?;
-        if head.seq != call.seq {
-            self.seqs.insert(head.seq, call.seq);
-        }
         match &head.done {
             Some(done) => self.done(call, done, recorded),
             None if head.answer => Err(Departure::Unanswered {
@@ -274,27 +280,51 @@ impl ReplaySession {
                 call: self.next,
             });
         }
-        outcome.out = self.outputs(&done.out, &mut at, &call)?;
+        outcome.out = self.outputs(&done.out, &mut at, call.budget)?;
         for report in &done.reports {
             outcome.ended.push(Ended {
-                seq: *self.seqs.get(&report.seq).unwrap_or(&report.seq),
+                event: report.event,
                 duration_ns: report.duration_ns,
                 status: report.status,
-                out: self.outputs(&report.out, &mut at, &call)?,
+                out: self.outputs(&report.out, &mut at, call.budget)?,
+                printed: self.text(report.printed, &mut at)?,
             });
         }
         Ok(outcome)
+    }
+
+    fn ended(&self, event: u64, budget: &Budget) -> Result<Option<Ended>, Departure> {
+        let recorded = self.recording.sessions[self.number].ended.get(&event);
+        let Some(end) = recorded else { return Ok(None) };
+        let mut at = end.payload;
+        Ok(Some(Ended {
+            event,
+            duration_ns: end.report.duration_ns,
+            status: end.report.status,
+            out: self.outputs(&end.report.out, &mut at, budget)?,
+            printed: self.text(end.report.printed, &mut at)?,
+        }))
+    }
+
+    fn text(&self, len: u64, at: &mut u64) -> Result<Vec<u8>, Departure> {
+        if len > PRINTED_MAX {
+            return Err(Departure::Printed(len));
+        }
+        let mut text = vec![0; len as usize];
+        self.recording.read(*at, &mut text)?;
+        *at += len;
+        Ok(text)
     }
 
     fn outputs(
         &self,
         lens: &[u64],
         at: &mut u64,
-        call: &Call<'_>,
+        budget: &Budget,
     ) -> Result<Vec<Output>, Departure> {
         let mut outputs = Vec::new();
         for len in lens {
-            let mut region = Region::zeroed(*len as usize, call.budget)?;
+            let mut region = Region::zeroed(*len as usize, budget)?;
             self.recording.read(*at, region.bytes_mut())?;
             *at += len;
             outputs.push(Output::whole(region));

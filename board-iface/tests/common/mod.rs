@@ -25,6 +25,10 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Client {
     pub stream: Box<dyn Stream>,
     next: u64,
+    /// Whether operations end before their calls are answered.
+    pub finish: bool,
+    /// The event that the next call signals.
+    pub event: Option<u64>,
     /// Shared with the agent.
     pub window: Option<File>,
     pub window_len: u64,
@@ -92,6 +96,8 @@ impl Client {
         Self {
             stream,
             next: 0,
+            finish: true,
+            event: None,
             window: None,
             window_len: WINDOW_LEN,
             answers_in_window: 0,
@@ -210,6 +216,8 @@ impl Client {
             op,
             thread: 1,
             answer,
+            finish: self.finish,
+            event: self.event.take(),
             args,
             regions: regions.to_vec(),
         };
@@ -226,6 +234,23 @@ impl Client {
         let done = self.done();
         assert_eq!(done.seq, seq);
         done
+    }
+
+    /// Awaits an operation; how it ended, its output, its text.
+    pub fn ended(&mut self, event: u64) -> (Report, Vec<Vec<u8>>, Vec<u8>) {
+        self.send(&Request::Await { event }, &[]);
+        self.receive(|reply, payload| {
+            let Reply::Ended { report, .. } = reply else {
+                panic!("{reply:?}");
+            };
+            let mut rest = payload;
+            let mut cut = |len: &u64| rest.split_off(..*len as usize).unwrap().to_vec();
+            let out = report.out.iter().map(&mut cut).collect();
+            let text = cut(&report.printed);
+            assert!(rest.is_empty());
+            (report, out, text)
+        })
+        .unwrap()
     }
 
     pub fn done(&mut self) -> Done {
@@ -259,6 +284,7 @@ impl Client {
                         out.iter().zip(places).map(read).collect()
                     }
                 };
+                assert!(reports.iter().all(|report| report.printed == 0));
                 let reports = reports.into_iter().map(|r| (r.clone(), cut(&r.out)));
                 let reports = reports.collect();
                 assert!(rest.is_empty());

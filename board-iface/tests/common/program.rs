@@ -38,7 +38,7 @@ impl Enqueue {
         let [(report, out)] = &self.done.reports[..] else {
             panic!("{:?}", self.done);
         };
-        assert_eq!((report.seq, report.status), (self.done.seq, 0));
+        assert_eq!((report.event, report.status), (self.event.0, 0));
         assert!(out.is_empty(), "its own output comes with the answer");
         report.duration_ns
     }
@@ -105,10 +105,9 @@ impl Program {
     }
 
     pub fn event(&mut self) -> NewEvent {
-        NewEvent {
-            number: self.number(),
-            kept: true,
-        }
+        let number = self.number();
+        self.client.event = Some(number.0);
+        NewEvent { number, kept: true }
     }
 
     pub fn raw<A: Serialize>(
@@ -353,6 +352,7 @@ impl Program {
             event,
             execution_status: status,
         };
+        self.client.event = Some(event.0);
         let done = self.raw(wire::CL_SET_USER_EVENT_STATUS, &args, &[], &[]);
         let decoded: wire::ClSetUserEventStatusReply = reply(&done);
         assert_eq!(decoded.result, SUCCESS);

@@ -2,7 +2,6 @@
 //! for guest RAM, and for the thread that waits.
 
 use super::forward::{unexpected, window_places};
-use super::observe::encode;
 use super::{Call, Context, Link, Pending, Refusal, Session};
 use crate::client::{Client, ClientError, Received};
 use crate::layout::{Status, WaitKind, flag};
@@ -10,23 +9,23 @@ use crate::mailbox::Answer;
 use crate::memory::write_region;
 use crate::vectored::Span;
 use gil_address_tables::Extents;
-use gil_timing::{Engine, Operation, QueueRef};
+use gil_timing::{Engine, Event, Operation, QueueRef};
 use gil_wire::envelope::{self, Class};
 use gil_wire::frame::FrameError;
-use gil_wire::message::{CallStatus, Reply, Report};
+use gil_wire::message::{CallStatus, PRINTED_MAX, Reply, Report};
 use gil_wire::trace;
 use std::collections::BTreeMap;
 
 /// A board's answer, checked against the call.
 struct Done {
     status: CallStatus,
-    /// What the guest reads: the encoded envelope answer.
-    reply: Vec<u8>,
     result: Vec<u8>,
     cpu_ns: u64,
     busy_ns: u64,
     out: Vec<u64>,
     reports: Vec<Report>,
+    /// The submissions of earlier operations that are reported, by event.
+    seqs: BTreeMap<Event, u64>,
     /// Where the call's own output is in the window, if it is there.
     places: Option<Vec<u64>>,
 }
@@ -58,6 +57,8 @@ enum Destination {
     Own(usize),
     /// Held output: submission and region.
     Held(u64, usize),
+    /// Text of the operation that signals this event.
+    Printed(Event),
 }
 
 impl Session {
@@ -114,7 +115,7 @@ impl Session {
         self.place(context, main, slots, &settled);
         match done.status {
             CallStatus::Ran => Ok(Answer {
-                reply: done.reply,
+                reply: self.reply(main, &done, settled.deadline_ns)?,
                 deadline_ns: settled.deadline_ns,
                 wait: settled.wait,
                 flags: settled.flags,
@@ -142,25 +143,41 @@ impl Session {
                 busy_ns,
                 out,
                 reports,
-            } if seq == main.header.seq => {
-                let reply = encode(result, Vec::new(), main.header);
-                Done {
-                    status,
-                    reply: reply
-                        .map_err(|_| wrong(format!("a result of {} bytes", result.len())))?,
-                    result: result.to_vec(),
-                    cpu_ns,
-                    busy_ns,
-                    out,
-                    reports,
-                    places,
-                }
-            }
+            } if seq == main.header.seq => Done {
+                status,
+                result: result.to_vec(),
+                cpu_ns,
+                busy_ns,
+                out,
+                seqs: self.seqs(&reports),
+                reports,
+                places,
+            },
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
             other => return Err(unexpected(&other, "the call's answer")),
         };
         self.check(main, &done, received.payload_len)?;
         Ok(done)
+    }
+
+    fn seqs(&self, reports: &[Report]) -> BTreeMap<Event, u64> {
+        let seq = |report: &Report| {
+            let (seq, _) = self.unreported.get(&report.event)?;
+            Some((report.event, *seq))
+        };
+        reports.iter().filter_map(seq).collect()
+    }
+
+    /// What the guest reads: the encoded envelope answer.
+    fn reply(
+        &mut self,
+        main: &Call<'_>,
+        done: &Done,
+        deadline_ns: u64,
+    ) -> Result<Vec<u8>, ClientError> {
+        let at_ns = deadline_ns.max(main.header.now_ns);
+        let reply = self.encode(&done.result, Vec::new(), main.header, at_ns);
+        reply.map_err(|_| wrong(format!("a result of {} bytes", done.result.len())))
     }
 
     fn check(&self, main: &Call<'_>, done: &Done, payload_len: u64) -> Result<(), ClientError> {
@@ -171,17 +188,19 @@ impl Session {
         }
         let mut seen = BTreeMap::new();
         for report in &done.reports {
-            let seq = report.seq;
-            let is_own = seq == main.header.seq && main.envelope.signals.is_some();
-            let room = match is_own {
-                true => own.clone(),
-                false => self.held.lens(seq),
+            let event = report.event;
+            let is_own = main.envelope.signals == Some(event);
+            let earlier = self.unreported.get(&event);
+            let room = match earlier {
+                _ if is_own => own.clone(),
+                Some((seq, _)) => self.held.lens(*seq),
+                None => return Err(wrong(format!("a report of operation {event}"))),
             };
-            let known = is_own || self.unreported.contains_key(&seq);
-            if !known || seen.insert(seq, ()).is_some() {
-                return Err(wrong(format!("a report of operation {seq}")));
+            if seen.insert(event, ()).is_some() || report.printed > PRINTED_MAX {
+                return Err(wrong(format!("an odd report of operation {event}")));
             }
             total = total.saturating_add(fits(&report.out, &room)?);
+            total = total.saturating_add(report.printed);
         }
         match total == payload_len {
             true => Ok(()),
@@ -251,7 +270,7 @@ impl Session {
                 awaited,
             },
         );
-        self.unreported.insert(seq, (event, envelope.op));
+        self.unreported.insert(event, (seq, envelope.op));
         Ok(())
     }
 
@@ -265,13 +284,13 @@ impl Session {
     ) -> Result<Option<i32>, ClientError> {
         let mut set = None;
         for report in reports {
-            let seq = report.seq;
-            if seq == main.header.seq && main.envelope.class != Class::Enqueue {
+            let event = report.event;
+            if main.envelope.signals == Some(event) && main.envelope.class != Class::Enqueue {
                 set = Some(report.status);
                 continue;
             }
-            let known = self.unreported.remove(&seq);
-            let (event, op) = known.ok_or_else(|| wrong(format!("a report of {seq}")))?;
+            let known = self.unreported.remove(&event);
+            let (_, op) = known.ok_or_else(|| wrong(format!("a report of {event}")))?;
             let done = self
                 .timeline
                 .resolve(event, report.duration_ns, report.status);
@@ -368,8 +387,16 @@ impl Session {
         let own = own.take(own_len);
         let own = own.map(|(index, &len)| slot(own_seq, index, len, place(index)));
         let reported = done.reports.iter().flat_map(|report| {
+            let seq = done.seqs.get(&report.event).copied().unwrap_or(own_seq);
             let outs = report.out.iter().enumerate();
-            outs.map(|(index, &len)| slot(report.seq, index, len, None))
+            let outs = outs.map(move |(index, &len)| slot(seq, index, len, None));
+            outs.chain([Slot {
+                len: report.printed,
+                to: Destination::Printed(report.event),
+                bytes: Vec::new(),
+                in_place: false,
+                place: None,
+            }])
         });
         own.chain(reported).filter(|slot| slot.len > 0).collect()
     }
@@ -386,8 +413,10 @@ impl Session {
         let (own, held): (Vec<Slot>, Vec<Slot>) =
             buffered.partition(|slot| matches!(slot.to, Destination::Own(_)));
         for slot in held {
-            if let Destination::Held(seq, index) = slot.to {
-                self.held.fill(seq, index, slot.bytes);
+            match slot.to {
+                Destination::Held(seq, index) => self.held.fill(seq, index, slot.bytes),
+                Destination::Printed(event) => self.print(context, main, event, slot.bytes),
+                Destination::Own(_) => {}
             }
         }
         let outs: Vec<&Extents> = out_regions(main).collect();
@@ -406,6 +435,19 @@ impl Session {
                     .events
                     .warn(format!("output was not delivered: {error}"));
             }
+        }
+    }
+
+    fn print(&mut self, context: &mut Context<'_>, main: &Call<'_>, event: Event, text: Vec<u8>) {
+        if !self.printed.add(event, text) {
+            let text = "text that kernels printed is dropped: the program does not take it";
+            context.events.warn(text.into());
+        }
+        let interval = self.timeline.interval(event);
+        if interval.is_some() || !self.pending.contains_key(&event) {
+            let now_ns = main.header.now_ns;
+            self.printed
+                .resolve(event, interval.map_or(now_ns, |i| i.end_ns));
         }
     }
 
@@ -548,6 +590,8 @@ fn engine(engine: envelope::Engine) -> Engine {
         envelope::Engine::Compute => Engine::Compute,
         envelope::Engine::CopyIn => Engine::CopyIn,
         envelope::Engine::CopyOut => Engine::CopyOut,
-        envelope::Engine::None => Engine::None,
+        envelope::Engine::None | envelope::Engine::Marker | envelope::Engine::Barrier => {
+            Engine::None
+        }
     }
 }

@@ -179,6 +179,8 @@ impl Session {
             op: call.envelope.op,
             thread: call.header.thread,
             answer: done.is_some() || !matches!(call.envelope.class, super::Class::Post),
+            finish: true,
+            event: call.envelope.signals,
             args: call.envelope.args,
             regions: descriptions(call),
             done,
@@ -226,6 +228,8 @@ fn send(
             op: call.envelope.op,
             thread: call.header.thread,
             answer: is_answered,
+            finish: true,
+            event: call.envelope.signals,
             args: call.envelope.args,
             regions: descriptions(call),
         };
@@ -310,6 +314,7 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
     let found = match reply {
         Reply::Opened => "a session's opening".into(),
         Reply::Done { seq, .. } => format!("the answer to call {seq}"),
+        Reply::Ended { report, .. } => format!("the end of operation {}", report.event),
         Reply::Pong { .. } => "a pong".into(),
         Reply::Devices { .. } => "a list of devices".into(),
         Reply::Refused { .. } => "a refusal".into(),

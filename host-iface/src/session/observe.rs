@@ -1,4 +1,4 @@
-//! `Wait` and `Poll`: answered from the timeline, never by the board.
+//! `Wait`, `Poll` and `Look`: answered from the timeline, never by the board.
 
 use super::{Call, Context, Refusal, Session};
 use crate::layout::{Status, WaitKind};
@@ -39,7 +39,7 @@ impl Session {
         let waits = envelope.waits.iter();
         let observed = waits.map(|&event| self.observation(event, at_ns)).collect();
         let mut answer = Answer::status(Status::Ok);
-        answer.reply = encode(&[], observed, header)?;
+        answer.reply = self.encode(&[], observed, header, at_ns)?;
         if end_ns > header.now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
         }
@@ -85,14 +85,38 @@ fn state(times: Times, at_ns: u64) -> State {
     }
 }
 
-/// An answer's bytes, if they fit where the guest has room.
-pub(super) fn encode(
-    result: &[u8],
-    observed: Vec<Observation>,
-    header: &Header,
-) -> Result<Vec<u8>, Refusal> {
-    let answer = envelope::Answer { result, observed };
-    let bytes = postcard::to_stdvec(&answer).map_err(|error| Refusal::Bad(error.to_string()))?;
+/// Bytes that text adds to an answer beside itself: its length.
+const TEXT_LEN: usize = 2;
+
+impl Session {
+    /// An answer's bytes, with as much text that is due at `at_ns` as fits
+    /// where the guest has room.
+    pub(super) fn encode(
+        &mut self,
+        result: &[u8],
+        observed: Vec<Observation>,
+        header: &Header,
+        at_ns: u64,
+    ) -> Result<Vec<u8>, Refusal> {
+        let mut answer = envelope::Answer {
+            result,
+            observed,
+            printed: &[],
+            more: false,
+        };
+        let bytes = encode(&answer, header)?;
+        let room = header.reply_cap().saturating_sub(bytes.len() + TEXT_LEN);
+        let (printed, more) = self.printed.take(at_ns, room.min(envelope::PRINTED_MAX));
+        if printed.is_empty() && !more {
+            return Ok(bytes);
+        }
+        (answer.printed, answer.more) = (&printed, more);
+        encode(&answer, header)
+    }
+}
+
+fn encode(answer: &envelope::Answer<'_>, header: &Header) -> Result<Vec<u8>, Refusal> {
+    let bytes = postcard::to_stdvec(answer).map_err(|error| Refusal::Bad(error.to_string()))?;
     let cap = header.reply_cap();
     match bytes.len() <= cap {
         true => Ok(bytes),

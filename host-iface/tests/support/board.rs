@@ -29,6 +29,7 @@ pub struct Call {
     pub seq: u64,
     pub op: Op,
     pub answer: bool,
+    pub event: Option<u64>,
     pub args: Vec<u8>,
     pub payload: Vec<u8>,
     pub in_window: bool,
@@ -41,7 +42,7 @@ pub struct Act {
     pub status: CallStatus,
     pub cpu_ns: u64,
     pub out: Vec<Vec<u8>>,
-    /// Submission, duration, output.
+    /// Event, duration, output.
     pub reports: Vec<(u64, u64, Vec<Vec<u8>>)>,
     /// Hangs up instead.
     pub hang_up: bool,
@@ -163,6 +164,7 @@ fn serve(
                 seq,
                 op,
                 answer,
+                event,
                 args,
                 regions,
                 ..
@@ -183,6 +185,7 @@ fn serve(
                     seq,
                     op,
                     answer,
+                    event,
                     args,
                     payload,
                     in_window: prefix.in_window,
@@ -248,13 +251,14 @@ fn act(
         }
     };
     let mut reports = Vec::new();
-    for (seq, duration_ns, out) in &act.reports {
+    for (event, duration_ns, out) in &act.reports {
         payload.extend(out.concat());
         reports.push(Report {
-            seq: *seq,
+            event: *event,
             duration_ns: *duration_ns,
             status: 0,
             out: lens(out),
+            printed: 0,
         });
     }
     let mut out: Vec<u64> = lens(&act.out);

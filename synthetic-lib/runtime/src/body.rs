@@ -48,6 +48,7 @@ const fn class_index(class: Class) -> u8 {
         Class::Enqueue => 3,
         Class::Wait => 4,
         Class::Poll => 5,
+        Class::Look => 6,
     }
 }
 
@@ -57,6 +58,8 @@ const fn engine_index(engine: Engine) -> u8 {
         Engine::CopyIn => 1,
         Engine::CopyOut => 2,
         Engine::None => 3,
+        Engine::Marker => 4,
+        Engine::Barrier => 5,
     }
 }
 
@@ -120,19 +123,22 @@ mod tests {
     use gil_wire::rows::Rows;
     use proptest::prelude::*;
 
-    const CLASSES: [Class; 6] = [
+    const CLASSES: [Class; 7] = [
         Class::Query,
         Class::Sync,
         Class::Post,
         Class::Enqueue,
         Class::Wait,
         Class::Poll,
+        Class::Look,
     ];
-    const ENGINES: [Engine; 4] = [
+    const ENGINES: [Engine; 6] = [
         Engine::Compute,
         Engine::CopyIn,
         Engine::CopyOut,
         Engine::None,
+        Engine::Marker,
+        Engine::Barrier,
     ];
 
     fn wire<'a>(call: &Call<'_>, args: &'a [u8]) -> Envelope<'a> {
@@ -168,9 +174,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_bytes_are_those_of_the_wire(
-            (op, class, entry) in (any::<u32>(), 0usize..6, any::<u64>()),
+            (op, class, entry) in (any::<u32>(), 0usize..7, any::<u64>()),
             queue: Option<(u64, bool, u64)>,
-            (engine, blocking, observable) in (0usize..4, any::<bool>(), any::<bool>()),
+            (engine, blocking, observable) in (0usize..6, any::<bool>(), any::<bool>()),
             (signals, retires) in any::<(Option<u64>, Option<u64>)>(),
             (waits, args, regions) in any::<(Vec<u64>, Vec<u8>, u8)>(),
             rows: Vec<(u32, [u64; 5])>,

@@ -82,6 +82,10 @@ pub struct Answered<'a> {
     /// How the observed events ended. For a blocking enqueue that could not be
     /// resolved at once: how its own event ended.
     pub observed: Vec<Observation>,
+    /// Text that kernels printed, due when the call returns.
+    pub printed: &'a [u8],
+    /// Whether more text is due.
+    pub more: bool,
 }
 
 const ALIVE: u8 = 0;
@@ -405,11 +409,18 @@ fn decode(op: Op, reply: &[u8]) -> Result<Answered<'_>, Error> {
         return Ok(Answered {
             result: &[],
             observed: Vec::new(),
+            printed: &[],
+            more: false,
         });
     }
-    let Answer { result, observed } =
+    let answer: Answer<'_> =
         postcard::from_bytes(reply).map_err(|error| Error::Answer { op, error })?;
-    Ok(Answered { result, observed })
+    Ok(Answered {
+        result: answer.result,
+        observed: answer.observed,
+        printed: answer.printed,
+        more: answer.more,
+    })
 }
 
 /// Numbers for what the guest creates: from 1, never used again.

@@ -45,6 +45,10 @@ pub struct Played {
     pub result: Vec<u8>,
     /// How observed events ended.
     pub observed: Vec<Observation>,
+    /// Text that kernels printed.
+    pub printed: Vec<u8>,
+    /// Whether more text is due.
+    pub more: bool,
 }
 
 impl Played {
@@ -67,6 +71,8 @@ impl Played {
         let answer = Answer {
             result: &self.result,
             observed: self.observed.clone(),
+            printed: &self.printed,
+            more: self.more,
         };
         postcard::to_stdvec(&answer).expect("serialising to memory")
     }

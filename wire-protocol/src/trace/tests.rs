@@ -10,6 +10,8 @@ fn call() -> Record<'static> {
         op: Op::new(1, 3),
         thread: 77,
         answer: true,
+        finish: true,
+        event: Some(9),
         args: b"args",
         regions: vec![region(3, Direction::In), region(5, Direction::Out)],
         done: Some(Done {
@@ -19,10 +21,11 @@ fn call() -> Record<'static> {
             busy_ns: 2,
             out: vec![5],
             reports: vec![Report {
-                seq: 8,
+                event: 8,
                 duration_ns: 4,
                 status: 0,
                 out: vec![2],
+                printed: 0,
             }],
         }),
     })

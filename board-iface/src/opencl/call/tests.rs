@@ -12,7 +12,7 @@ fn call() -> Call {
         region(Direction::Out, &[0; 8]),
         region(Direction::InOut, b"both"),
     ];
-    Call::new(Op::new(1, 1), 5, regions)
+    Call::new(Op::new(1, 1), Some(5), regions)
 }
 
 fn written(output: &mut Output, bytes: &[u8]) {

@@ -11,22 +11,27 @@ fn at(address: usize) -> Pointer {
 #[derive(Default)]
 struct Fake {
     finished: Vec<u64>,
+    begun: Vec<u64>,
 }
 
 impl Device for Fake {
+    fn begin(&mut self, operation: &Operation) {
+        self.begun.push(operation.number);
+    }
+
     fn finish(&mut self, operation: &Operation) -> Ending {
-        self.finished.push(operation.seq);
+        self.finished.push(operation.number);
         Ending {
-            duration_ns: operation.seq * 10,
+            duration_ns: operation.number * 10,
             status: 0,
         }
     }
 }
 
-fn operation(seq: u64, queue: usize, in_order: bool, waits: &[usize]) -> Operation {
+fn operation(number: u64, queue: usize, in_order: bool, waits: &[usize]) -> Operation {
     Operation {
-        seq,
-        event: at(1000 + seq as usize),
+        number,
+        event: at(1000 + number as usize),
         queue: QueueRef {
             queue: at(queue),
             in_order,
@@ -40,10 +45,10 @@ fn operation(seq: u64, queue: usize, in_order: bool, waits: &[usize]) -> Operati
 #[test]
 fn what_waits_for_nothing_unset_is_finished_at_once() {
     let (mut ops, mut fake) = (Operations::default(), Fake::default());
-    let ended = ops.enqueued(operation(1, 1, true, &[]), &mut fake);
+    let ended = ops.enqueued(operation(1, 1, true, &[]), true, &mut fake);
     assert_eq!(ended.unwrap().1.duration_ns, 10);
     assert!(
-        ops.enqueued(operation(2, 1, true, &[1001]), &mut fake)
+        ops.enqueued(operation(2, 1, true, &[1001]), true, &mut fake)
             .is_some()
     );
     assert_eq!(fake.finished, [1, 2]);
@@ -58,14 +63,14 @@ fn a_user_event_blocks_directly_through_others_and_through_the_queue() {
         operation(2, 1, true, &[]),
         operation(3, 2, true, &[1002]),
     ] {
-        assert!(ops.enqueued(op, &mut fake).is_none());
+        assert!(ops.enqueued(op, true, &mut fake).is_none());
     }
     assert!(
-        ops.enqueued(operation(4, 3, true, &[]), &mut fake)
+        ops.enqueued(operation(4, 3, true, &[]), true, &mut fake)
             .is_some()
     );
-    let ended = ops.set(at(500), &mut fake);
-    let seqs: Vec<u64> = ended.iter().map(|(op, _)| op.seq).collect();
+    let ended = ops.set(at(500), true, &mut fake);
+    let seqs: Vec<u64> = ended.iter().map(|(op, _)| op.number).collect();
     assert_eq!(seqs, [1, 2, 3]);
     assert_eq!(fake.finished, [4, 1, 2, 3]);
     assert!(ops.blocked().is_empty());
@@ -77,15 +82,15 @@ fn two_user_events_unblock_step_by_step() {
     ops.user_event(at(500));
     ops.user_event(at(501));
     assert!(
-        ops.enqueued(operation(1, 1, true, &[500]), &mut fake)
+        ops.enqueued(operation(1, 1, true, &[500]), true, &mut fake)
             .is_none()
     );
     assert!(
-        ops.enqueued(operation(2, 1, true, &[501]), &mut fake)
+        ops.enqueued(operation(2, 1, true, &[501]), true, &mut fake)
             .is_none()
     );
-    assert!(ops.set(at(501), &mut fake).is_empty());
-    assert_eq!(ops.set(at(500), &mut fake).len(), 2);
+    assert!(ops.set(at(501), true, &mut fake).is_empty());
+    assert_eq!(ops.set(at(500), true, &mut fake).len(), 2);
 }
 
 #[test]
@@ -93,33 +98,33 @@ fn an_out_of_order_queue_goes_on_past_a_blocked_command_but_not_a_barrier() {
     let (mut ops, mut fake) = (Operations::default(), Fake::default());
     ops.user_event(at(500));
     assert!(
-        ops.enqueued(operation(1, 1, false, &[500]), &mut fake)
+        ops.enqueued(operation(1, 1, false, &[500]), true, &mut fake)
             .is_none()
     );
     assert!(
-        ops.enqueued(operation(2, 1, false, &[]), &mut fake)
+        ops.enqueued(operation(2, 1, false, &[]), true, &mut fake)
             .is_some()
     );
     let marker = Operation {
         order: Order::Marker,
         ..operation(3, 1, false, &[])
     };
-    assert!(ops.enqueued(marker, &mut fake).is_none());
+    assert!(ops.enqueued(marker, true, &mut fake).is_none());
     let marker_with_list = Operation {
         order: Order::Marker,
         ..operation(4, 1, false, &[1002])
     };
-    assert!(ops.enqueued(marker_with_list, &mut fake).is_some());
+    assert!(ops.enqueued(marker_with_list, true, &mut fake).is_some());
     let barrier = Operation {
         order: Order::Barrier,
         ..operation(5, 1, false, &[])
     };
-    assert!(ops.enqueued(barrier, &mut fake).is_none());
+    assert!(ops.enqueued(barrier, true, &mut fake).is_none());
     assert!(
-        ops.enqueued(operation(6, 1, false, &[]), &mut fake)
+        ops.enqueued(operation(6, 1, false, &[]), true, &mut fake)
             .is_none()
     );
-    assert_eq!(ops.set(at(500), &mut fake).len(), 4);
+    assert_eq!(ops.set(at(500), true, &mut fake).len(), 4);
 }
 
 /// A random program: operations on two in-order and one out-of-order queue,
@@ -175,11 +180,11 @@ proptest! {
                         .collect();
                     let make = || operation(seq, 100 + queue, queue < 2, &waits);
                     program.push(make());
-                    ops.enqueued(make(), &mut fake);
+                    ops.enqueued(make(), true, &mut fake);
                 }
                 Step::Set(event) => {
                     set.insert(at(1 + event), true);
-                    ops.set(at(1 + event), &mut fake);
+                    ops.set(at(1 + event), true, &mut fake);
                 }
             }
             let expected: Vec<u64> = runnable(&program, &set).into_iter().enumerate()
@@ -189,4 +194,26 @@ proptest! {
             prop_assert_eq!(&finished, &expected);
         }
     }
+}
+
+#[test]
+fn what_need_not_end_is_begun_and_ends_when_asked_for() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.user_event(at(500));
+    for op in [
+        operation(1, 1, true, &[]),
+        operation(2, 2, true, &[500]),
+        operation(3, 2, true, &[]),
+    ] {
+        assert!(ops.enqueued(op, false, &mut fake).is_none());
+    }
+    assert_eq!((&fake.begun[..], &fake.finished[..]), (&[1][..], &[][..]));
+    assert!(ops.finish(2, &mut fake).is_none(), "it is blocked");
+    assert!(ops.set(at(500), false, &mut fake).is_empty());
+    assert_eq!(fake.begun, [1, 2, 3]);
+    assert_eq!(ops.finish(2, &mut fake).unwrap().1.duration_ns, 20);
+    assert!(ops.finish(2, &mut fake).is_none(), "it was reported");
+    ops.finish_all(&mut fake);
+    fake.finished[1..].sort_unstable();
+    assert_eq!(fake.finished, [2, 1, 3]);
 }

@@ -1925,7 +1925,7 @@ pub unsafe extern "C" fn clEnqueueMarker(
         unsafe {
             let command_queue = support::find(Kind::CommandQueue, command_queue)?;
             let mut request = Request::new(wire::CL_ENQUEUE_MARKER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::None);
+            request.queue(command_queue.queue(), Engine::Marker);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueMarkerArgs {
@@ -1962,7 +1962,7 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
                 .filter(|list| !list.is_empty())
                 .ok_or(CL_INVALID_VALUE)?;
             let mut request = Request::new(wire::CL_ENQUEUE_WAIT_FOR_EVENTS, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::None);
+            request.queue(command_queue.queue(), Engine::Barrier);
             request.waits(&event_list_in);
             let signal = support::new_event(ptr::null_mut());
             request.signals(signal.number, signal.kept);
@@ -1990,7 +1990,7 @@ pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl
     support::returned(|| {
         let command_queue = support::find(Kind::CommandQueue, command_queue)?;
         let mut request = Request::new(wire::CL_ENQUEUE_BARRIER, Class::Enqueue, entry);
-        request.queue(command_queue.queue(), Engine::None);
+        request.queue(command_queue.queue(), Engine::Barrier);
         let signal = support::new_event(ptr::null_mut());
         request.signals(signal.number, signal.kept);
         let args = wire::ClEnqueueBarrierArgs {
@@ -2938,7 +2938,7 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
                 Class::Enqueue,
                 entry,
             );
-            request.queue(command_queue.queue(), Engine::None);
+            request.queue(command_queue.queue(), Engine::Marker);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -2980,7 +2980,7 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
                 Class::Enqueue,
                 entry,
             );
-            request.queue(command_queue.queue(), Engine::None);
+            request.queue(command_queue.queue(), Engine::Barrier);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);

@@ -171,11 +171,13 @@ fn engine(text: &str, place: &Place) -> Result<&'static str, SpecError> {
         "copy-in" => Ok("CopyIn"),
         "copy-out" => Ok("CopyOut"),
         "none" => Ok("None"),
+        "marker" => Ok("Marker"),
+        "barrier" => Ok("Barrier"),
         other => Err(word(
             place,
             "engine",
             other,
-            "compute, copy-in, copy-out or none",
+            "compute, copy-in, copy-out, none, marker or barrier",
         )),
     }
 }
