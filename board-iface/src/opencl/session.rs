@@ -354,11 +354,19 @@ impl Drop for Session {
         for (_, args) in self.kernels.drain() {
             args.release(self.driver);
         }
+        let mut left = 0;
         for (number, object) in self.table.drain() {
             if !number.is_boards() {
                 self.driver.release(object.kind, object.pointer);
+                left += 1;
             }
         }
+        let process = self.guest.process;
+        tracing::debug!(
+            process,
+            left,
+            "session over; what the program left is released"
+        );
     }
 }
 
