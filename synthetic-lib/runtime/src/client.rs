@@ -306,8 +306,17 @@ impl Client {
     }
 
     fn run(&self, call: &Call<'_>, scratch: &mut Scratch) -> Result<Outcome, Error> {
+        let mut may_drain = !call.regions.is_empty();
         loop {
-            let outcome = self.hand_over(call, scratch)?;
+            let outcome = match self.hand_over(call, scratch) {
+                Err(Error::Driver { errno, .. })
+                    if errno == Errno::ENOMEM && may_drain && self.drain(call)? =>
+                {
+                    may_drain = false;
+                    continue;
+                }
+                outcome => outcome?,
+            };
             if outcome.status == uapi::STATUS_OK {
                 self.wait_out(call.op, &outcome)?;
                 return Ok(outcome);
@@ -315,6 +324,29 @@ impl Client {
             self.judge(call.op, outcome.status)?;
             self.wait_for_progress(call.op, outcome.progress)?;
         }
+    }
+
+    /// Too much output is outstanding for the call's own memory: waits for all
+    /// of its queue so far. False if that depends on what the program has yet
+    /// to cause.
+    #[cold]
+    fn drain(&self, call: &Call<'_>) -> Result<bool, Error> {
+        let wait = Call {
+            queue: call.queue,
+            ..Call::new(call.op, Class::Wait, call.entry)
+        };
+        if wait.queue.is_none() {
+            return Ok(false);
+        }
+        scratch::with(|scratch| {
+            scratch.encode(&wait, &())?;
+            let outcome = self.hand_over(&wait, scratch)?;
+            let done = outcome.status == uapi::STATUS_OK;
+            if done {
+                self.wait_out(wait.op, &outcome)?;
+            }
+            Ok(done)
+        })
     }
 
     fn hand_over(&self, call: &Call<'_>, scratch: &mut Scratch) -> Result<Outcome, Error> {

@@ -303,3 +303,32 @@ fn an_answer_that_says_nothing_may_be_left_out() {
     assert!(answer.result.is_empty() && answer.observed.is_empty());
     assert!(matches!(decode(OP, &[0xff]), Err(Error::Answer { .. })));
 }
+
+#[test]
+fn what_finds_no_room_waits_for_its_queue_once() {
+    let memory = [0u8; 64];
+    let region = Region::new(memory.as_ptr().cast(), 64, Direction::Out);
+    let call = Call {
+        queue: Some(Queue {
+            id: 9,
+            in_order: true,
+            device: 1,
+        }),
+        regions: &[region],
+        ..sync()
+    };
+    let full = || Err(Errno::ENOMEM);
+    let double = scripted([full(), Ok(Played::default()), Ok(Played::result(&7u32))]);
+    client(&double).forward(&call, &1u32, |_| ()).unwrap();
+    let classes: Vec<_> = double
+        .seen()
+        .iter()
+        .map(|s| s.envelopes()[0].class)
+        .collect();
+    assert_eq!(classes, [Class::Sync, Class::Wait, Class::Sync]);
+    let stuck = Ok(Played::status(uapi::STATUS_UNRESOLVED));
+    let double = scripted([full(), stuck]);
+    assert!(client(&double).forward(&call, &1u32, |_| ()).is_err());
+    let double = scripted([full(), Ok(Played::default()), full()]);
+    assert!(client(&double).forward(&call, &1u32, |_| ()).is_err());
+}
