@@ -104,9 +104,11 @@ static void bare_ioctl(int n)
 static void bare_submit(int n)
 {
 	static const uint8_t nothing[] = {
-		14, 0, 0, 0, /* length */
-		1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* op, the rest is 0 */
-		2, 0, 0, /* arguments: stream out, no bytes */
+		22, 0, 0, 0, /* length */
+		1, 0, 0, 0,  /* op: API 0, entry 1 */
+		0, 0, 0, 0, 0, 0, 0, 0, /* entry */
+		0, 0, 0, 0, 0, 0, 0, 0, /* a query without anything */
+		0, 0, /* arguments: stream out, no bytes */
 	};
 	uint8_t reply[64];
 	struct gil_submit submit = {

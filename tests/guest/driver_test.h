@@ -100,22 +100,15 @@ static inline int wait_progress(int fd, uint64_t progress)
 
 /*
  * A request that runs nothing: one envelope of the control call gil_console
- * with no bytes, encoded as postcard does (each of these is one byte).
+ * with no bytes.
  */
 static const uint8_t nothing[] = {
-	14, 0, 0, 0, /* length of the envelope */
-	1,	     /* op: API 0, entry 1 */
-	0,	     /* class: query */
-	0,	     /* entry */
-	0,	     /* queue: none */
-	0,	     /* engine: compute */
-	0,	     /* blocking: no */
-	0,	     /* waits: none */
-	0,	     /* signals: none */
-	0,	     /* observable: no */
-	0,	     /* retires: none */
-	0,	     /* regions */
-	2, 0, 0,     /* arguments, 2 bytes: stream out, no bytes */
+	22, 0, 0, 0,		/* length of the envelope */
+	1, 0, 0, 0,		/* op: API 0, entry 1 */
+	0, 0, 0, 0, 0, 0, 0, 0, /* entry */
+	0, 0, 0, 0,		/* a query, an engine, no flags, no rows */
+	0, 0, 0, 0,		/* no regions, no waits */
+	0, 0,			/* arguments: stream out, no bytes */
 };
 #define NOTHING_LEN (sizeof(nothing))
 

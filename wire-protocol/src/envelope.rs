@@ -1,6 +1,8 @@
 //! A call as the driver, the simulators and the host interface see it: numbers
 //! they do not interpret, and bytes they pass on.
 
+pub mod bytes;
+
 use crate::Op;
 use crate::rows::RegionRows;
 use serde::{Deserialize, Serialize};
@@ -59,10 +61,9 @@ pub struct Queue {
     pub device: u64,
 }
 
-/// One call on its way from the guest's library to the host interface.
-///
-/// In a submission each envelope stands behind its length as a `u32`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One call on its way from the guest's library to the host interface;
+/// [`bytes`] says how.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Envelope<'a> {
     /// Which entry point.
     pub op: Op,
@@ -91,7 +92,6 @@ pub struct Envelope<'a> {
     /// their rows one behind the other.
     pub rows: Vec<RegionRows>,
     /// The generated argument type, encoded. Opaque here.
-    #[serde(borrow)]
     pub args: &'a [u8],
 }
 
@@ -166,24 +166,41 @@ pub enum EnvelopeError {
         /// Offset of the envelope.
         at: usize,
         /// Why.
-        error: postcard::Error,
+        error: bytes::BodyError,
     },
     /// There is none.
     #[error("a submission without an envelope")]
     Empty,
 }
 
-/// Appends one envelope, behind its length.
+/// Appends one envelope, behind its length. The guest's library, which counts
+/// instructions, uses [`bytes`] directly.
 ///
 /// # Panics
-/// Never for envelopes below 4 GiB; serialising to memory does not fail.
+/// If it has more regions, waits or rows than [`bytes`] can say.
 pub fn push(envelope: &Envelope<'_>, out: &mut Vec<u8>) {
+    let head = bytes::Head {
+        op: envelope.op,
+        class: envelope.class,
+        entry: envelope.entry,
+        queue: envelope.queue,
+        engine: envelope.engine,
+        blocking: envelope.blocking,
+        waits: &envelope.waits,
+        signals: envelope.signals,
+        observable: envelope.observable,
+        retires: envelope.retires,
+        regions: u16::try_from(envelope.regions).expect("regions that can be said"),
+        rows: &envelope.rows,
+    };
     let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    let body = std::mem::take(out);
-    *out = postcard::to_extend(envelope, body).expect("serialising to memory");
-    let len = (out.len() - start - 4) as u32;
-    out[start..start + 4].copy_from_slice(&len.to_le_bytes());
+    out.resize(start + head.len_max(), 0);
+    let len = head
+        .write(&mut out[start..])
+        .expect("counts that can be said");
+    out.truncate(start + len);
+    out.extend_from_slice(envelope.args);
+    bytes::close(&mut out[start..]);
 }
 
 /// Reads a submission's envelopes.
@@ -202,8 +219,8 @@ pub fn parse(request: &[u8]) -> Result<Vec<Envelope<'_>>, EnvelopeError> {
         };
         let (len, rest) = rest.split_first_chunk::<4>().ok_or(past_end(4))?;
         let len = u32::from_le_bytes(*len) as usize;
-        let bytes = rest.get(..len).ok_or(past_end(len))?;
-        all.push(postcard::from_bytes(bytes).map_err(|error| EnvelopeError::Decode { at, error })?);
+        let body = rest.get(..len).ok_or(past_end(len))?;
+        all.push(bytes::read(body).map_err(|error| EnvelopeError::Decode { at, error })?);
         at += 4 + len;
     }
     if all.is_empty() {
@@ -254,7 +271,61 @@ mod tests {
         assert!(matches!(parse(&bytes), Err(EnvelopeError::Length { .. })));
     }
 
+    fn region_rows((region, sizes): (u32, [u64; 5])) -> RegionRows {
+        let [row, rows, row_pitch, slices, slice_pitch] = sizes;
+        let rows = Rows {
+            row,
+            rows,
+            row_pitch,
+            slices,
+            slice_pitch,
+        };
+        RegionRows { region, rows }
+    }
+
+    prop_compose! {
+        fn envelopes()(
+            (op, class, entry, engine) in (any::<u32>(), 0usize..7, any::<u64>(), 0usize..6),
+            queue: Option<(u64, bool, u64)>,
+            (blocking, observable) in any::<(bool, bool)>(),
+            (signals, retires, waits) in any::<(Option<u64>, Option<u64>, Vec<u64>)>(),
+            (regions, rows) in any::<(u16, Vec<(u32, [u64; 5])>)>(),
+        ) -> Envelope<'static> {
+            Envelope {
+                op: Op(op),
+                class: bytes::CLASSES[class],
+                entry,
+                queue: queue.map(|(id, in_order, device)| Queue { id, in_order, device }),
+                engine: bytes::ENGINES[engine],
+                blocking,
+                waits,
+                signals,
+                observable,
+                retires,
+                regions: regions.into(),
+                rows: rows.into_iter().map(region_rows).collect(),
+                args: b"arguments",
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn every_envelope_round_trips(envelope in envelopes()) {
+            let mut bytes = Vec::new();
+            push(&envelope, &mut bytes);
+            prop_assert_eq!(parse(&bytes).unwrap(), vec![envelope]);
+        }
+
+        #[test]
+        fn a_changed_byte_parses_or_fails(envelope in envelopes(), at: usize, byte: u8) {
+            let mut bytes = Vec::new();
+            push(&envelope, &mut bytes);
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            let _ = parse(&bytes);
+        }
+
         #[test]
         fn any_bytes_parse_or_fail(bytes: Vec<u8>) {
             let _ = parse(&bytes);

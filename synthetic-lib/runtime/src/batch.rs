@@ -1,14 +1,18 @@
 //! A process's posts that wait for the next submission.
 
-use crate::uapi;
+use crate::client::Call;
+use crate::{encode, uapi};
+use serde::Serialize;
 
 /// Most posts that wait.
 pub(crate) const POSTS_MAX: usize = 64;
 
-/// Envelopes that wait, in the order in which they were posted.
+/// Envelopes that wait, in the order in which they were posted, and behind them
+/// room for the call that takes them along.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    bytes: Vec<u8>,
+    bytes: Box<[u8; uapi::REQUEST_MAX]>,
+    len: usize,
     posts: usize,
 }
 
@@ -16,24 +20,41 @@ impl Batch {
     /// An empty batch with room for the largest request.
     pub(crate) fn new() -> Self {
         Self {
-            bytes: Vec::with_capacity(uapi::REQUEST_MAX),
+            bytes: Box::new([0; uapi::REQUEST_MAX]),
+            len: 0,
             posts: 0,
         }
     }
 
-    /// Appends a post. The caller has made sure that it [fits](Self::fits).
-    pub(crate) fn push(&mut self, envelope: &[u8]) {
-        debug_assert!(self.fits(envelope.len()));
-        self.bytes.extend_from_slice(envelope);
+    /// Writes a call's envelope behind the posts, to be [kept](Self::keep) or
+    /// [submitted](Self::request); its length.
+    ///
+    /// # Errors
+    /// Those of encoding: in memory only that there is no room.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        call: &Call<'_>,
+        args: &impl Serialize,
+    ) -> postcard::Result<usize> {
+        encode::envelope(call, args, &mut self.bytes[self.len..])
+    }
+
+    /// Makes the envelope of `len` bytes behind the posts one of them.
+    #[inline]
+    pub(crate) fn keep(&mut self, len: usize) {
+        self.len += len;
         self.posts += 1;
     }
 
-    /// Whether one more envelope of `len` bytes fits behind the posts.
-    pub(crate) fn fits(&self, len: usize) -> bool {
-        self.bytes.len() + len <= uapi::REQUEST_MAX
+    /// The posts, and `len` bytes behind them.
+    #[inline]
+    pub(crate) fn request(&self, len: usize) -> &[u8] {
+        &self.bytes[..self.len + len]
     }
 
     /// Whether the posts should be submitted now.
+    #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.posts >= POSTS_MAX
     }
@@ -43,22 +64,10 @@ impl Batch {
         self.posts == 0
     }
 
-    /// The posts with `envelope` behind them, while `f` runs; afterwards the
-    /// posts alone, or nothing if `f` says that they were handed over.
-    pub(crate) fn with<R>(&mut self, envelope: &[u8], f: impl FnOnce(&[u8]) -> (bool, R)) -> R {
-        let posts = self.bytes.len();
-        self.bytes.extend_from_slice(envelope);
-        let (handed_over, result) = f(&self.bytes);
-        self.bytes.truncate(posts);
-        if handed_over {
-            self.clear();
-        }
-        result
-    }
-
     /// Forgets every post.
+    #[inline]
     pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
+        self.len = 0;
         self.posts = 0;
     }
 }

@@ -9,8 +9,8 @@
 use crate::Error;
 use crate::batch::Batch;
 use crate::device::{Device, Outcome, again};
-use crate::scratch::{self, Scratch};
 use crate::uapi::{self, Region};
+use crate::{encode, scratch};
 use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Answer, Class, Engine, Observation, Queue};
@@ -126,10 +126,10 @@ impl Client {
         args: &impl Serialize,
         read: impl FnOnce(Answered<'_>) -> R,
     ) -> Result<R, Error> {
-        scratch::with(|scratch| {
-            scratch.encode(call, args)?;
-            let outcome = self.run(call, scratch)?;
-            let reply = &scratch.reply[..outcome.reply_len.min(scratch.reply.len())];
+        encode::check_regions(call)?;
+        scratch::with(|room| {
+            let outcome = self.run(call, args, &mut room.0)?;
+            let reply = &room.0[..outcome.reply_len.min(room.0.len())];
             let mut answer = decode(call.op, reply)?;
             if call.blocking && outcome.flags & uapi::FLAG_PENDING != 0 {
                 answer.observed = self.observe(call.op, call.entry, call.signals.as_slice())?;
@@ -148,19 +148,13 @@ impl Client {
             // A region is captured when it is handed over, not later.
             return self.forward(call, args, |_| ());
         }
-        scratch::with(|scratch| {
-            scratch.encode(call, args)?;
-            let (envelope, reply) = scratch.halves();
-            let mut batch = self.lock(call.op)?;
-            if !batch.fits(envelope.len()) {
-                self.flush_locked(call.op, &mut batch, reply)?;
-            }
-            batch.push(envelope);
-            if batch.is_full() {
-                self.flush_locked(call.op, &mut batch, reply)?;
-            }
-            Ok(())
-        })
+        let mut batch = self.lock(call.op)?;
+        let len = self.write(&mut batch, call, args)?;
+        batch.keep(len);
+        match batch.is_full() {
+            true => self.flush_locked(call.op, &mut batch),
+            false => Ok(()),
+        }
     }
 
     /// Waits until every one of `events` ended, and says how. `op` names the
@@ -258,7 +252,7 @@ impl Client {
     /// [`Error`] if the driver did not take it; what waits stays.
     pub fn flush(&self, op: Op) -> Result<(), Error> {
         let mut batch = self.lock(op)?;
-        self.flush_locked(op, &mut batch, &mut [0; POST_REPLY])
+        self.flush_locked(op, &mut batch)
     }
 
     /// Hands over what waits in the batch, as the process exits. Gives up if
@@ -272,7 +266,7 @@ impl Client {
             match self.batch.try_lock() {
                 Ok(mut batch) => {
                     // Nobody is left to be told of an error.
-                    let _ = self.flush_locked(Op(0), &mut batch, &mut [0; POST_REPLY]);
+                    let _ = self.flush_locked(Op(0), &mut batch);
                     return;
                 }
                 Err(TryLockError::WouldBlock) => std::thread::yield_now(),
@@ -305,10 +299,15 @@ impl Client {
         self.usable(op).map(|()| batch)
     }
 
-    fn run(&self, call: &Call<'_>, scratch: &mut Scratch) -> Result<Outcome, Error> {
+    fn run(
+        &self,
+        call: &Call<'_>,
+        args: &impl Serialize,
+        reply: &mut [u8],
+    ) -> Result<Outcome, Error> {
         let mut may_drain = !call.regions.is_empty();
         loop {
-            let outcome = match self.hand_over(call, scratch) {
+            let outcome = match self.hand_over(call, args, reply) {
                 Err(Error::Driver { errno, .. })
                     if errno == Errno::ENOMEM && may_drain && self.drain(call)? =>
                 {
@@ -338,9 +337,8 @@ impl Client {
         if wait.queue.is_none() {
             return Ok(false);
         }
-        scratch::with(|scratch| {
-            scratch.encode(&wait, &())?;
-            let outcome = self.hand_over(&wait, scratch)?;
+        scratch::with(|room| {
+            let outcome = self.hand_over(&wait, &(), &mut room.0)?;
             let done = outcome.status == uapi::STATUS_OK;
             if done {
                 self.wait_out(wait.op, &outcome)?;
@@ -349,41 +347,74 @@ impl Client {
         })
     }
 
-    fn hand_over(&self, call: &Call<'_>, scratch: &mut Scratch) -> Result<Outcome, Error> {
+    fn hand_over(
+        &self,
+        call: &Call<'_>,
+        args: &impl Serialize,
+        reply: &mut [u8],
+    ) -> Result<Outcome, Error> {
         let mut batch = self.lock(call.op)?;
-        let (envelope, reply) = scratch.halves();
-        if !batch.fits(envelope.len()) {
-            self.flush_locked(call.op, &mut batch, reply)?;
-        }
-        batch.with(envelope, |request| {
-            self.submit(call.op, request, call.regions, reply)
-        })
+        let len = self.write(&mut batch, call, args)?;
+        self.submit(call.op, &mut batch, len, call.regions, reply)
     }
 
-    /// Whether the host executed or dropped it, and what became of it.
+    /// Writes a call behind the posts, which go first if there is no room.
+    #[inline]
+    fn write(
+        &self,
+        batch: &mut Batch,
+        call: &Call<'_>,
+        args: &impl Serialize,
+    ) -> Result<usize, Error> {
+        match batch.write(call, args) {
+            Ok(len) => Ok(len),
+            Err(_) => self.write_alone(batch, call, args),
+        }
+    }
+
+    #[cold]
+    fn write_alone(
+        &self,
+        batch: &mut Batch,
+        call: &Call<'_>,
+        args: &impl Serialize,
+    ) -> Result<usize, Error> {
+        self.flush_locked(call.op, batch)?;
+        let written = batch.write(call, args);
+        written.map_err(|error| encode::too_long(call, args, error))
+    }
+
+    /// Hands over the posts and `len` bytes behind them. Posts that the host
+    /// executed or dropped are forgotten.
     fn submit(
         &self,
         op: Op,
-        request: &[u8],
+        batch: &mut Batch,
+        len: usize,
         regions: &[Region],
         reply: &mut [u8],
-    ) -> (bool, Result<Outcome, Error>) {
-        match again(|| self.device.submit(request, regions, reply)) {
-            Ok(outcome) => (outcome.status != uapi::STATUS_UNRESOLVED, Ok(outcome)),
+    ) -> Result<Outcome, Error> {
+        match again(|| self.device.submit(batch.request(len), regions, reply)) {
+            Ok(outcome) => {
+                if outcome.status != uapi::STATUS_UNRESOLVED {
+                    batch.clear();
+                }
+                Ok(outcome)
+            }
             Err(errno) => {
                 if errno == Errno::EPERM {
                     self.state.store(FORKED, Ordering::Relaxed);
                 }
-                (false, Err(Error::of_submit(op, errno)))
+                Err(Error::of_submit(op, errno))
             }
         }
     }
 
-    fn flush_locked(&self, op: Op, batch: &mut Batch, reply: &mut [u8]) -> Result<(), Error> {
+    fn flush_locked(&self, op: Op, batch: &mut Batch) -> Result<(), Error> {
         if batch.is_empty() {
             return Ok(());
         }
-        let outcome = batch.with(&[], |request| self.submit(op, request, &[], reply))?;
+        let outcome = self.submit(op, batch, 0, &[], &mut [0; POST_REPLY])?;
         match outcome.status {
             uapi::STATUS_OK => Ok(()),
             status => self.judge(op, status),

@@ -27,13 +27,13 @@
 //! ```
 
 mod batch;
-mod body;
 mod called;
 pub mod client;
 pub mod counter;
 pub mod device;
 #[cfg(any(test, feature = "double"))]
 pub mod double;
+mod encode;
 pub mod error;
 pub mod later;
 pub mod process;

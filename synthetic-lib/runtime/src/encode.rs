@@ -1,0 +1,203 @@
+//! A call's envelope, written where it travels: behind the posts that wait. The
+//! guest counts these instructions, so nothing is written twice.
+
+use crate::client::Call;
+use crate::{Error, uapi};
+use gil_wire::envelope::bytes::{self, Head, LENGTH};
+use postcard::ser_flavors::Flavor;
+use serde::Serialize;
+
+/// Writes the envelope of `call` with `args` to the beginning of `out`; its
+/// length.
+///
+/// # Errors
+/// Those of encoding: in memory only that there is no room.
+#[inline]
+pub(crate) fn envelope(
+    call: &Call<'_>,
+    args: &impl Serialize,
+    out: &mut [u8],
+) -> postcard::Result<usize> {
+    let full = postcard::Error::SerializeBufferFull;
+    let at = head(call).write(out).ok_or(full)?;
+    let at = postcard::serialize_with_flavor(args, Room { out, at })?;
+    bytes::close(&mut out[..at]);
+    Ok(at)
+}
+
+#[inline]
+fn head<'a>(call: &'a Call<'_>) -> Head<'a> {
+    Head {
+        op: call.op,
+        class: call.class,
+        entry: call.entry,
+        queue: call.queue,
+        engine: call.engine,
+        blocking: call.blocking,
+        waits: call.waits,
+        signals: call.signals,
+        observable: call.observable,
+        retires: call.retires,
+        // More than a submission takes are refused before.
+        regions: call.regions.len() as u16,
+        rows: call.rows,
+    }
+}
+
+/// Room for a call's arguments.
+struct Room<'a> {
+    out: &'a mut [u8],
+    at: usize,
+}
+
+impl Flavor for Room<'_> {
+    type Output = usize;
+
+    #[inline]
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        let room = self.out.get_mut(self.at..self.at + data.len());
+        copy(data, room.ok_or(postcard::Error::SerializeBufferFull)?);
+        self.at += data.len();
+        Ok(())
+    }
+
+    #[inline]
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        let room = self.out.get_mut(self.at);
+        *room.ok_or(postcard::Error::SerializeBufferFull)? = byte;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<usize> {
+        Ok(self.at)
+    }
+}
+
+/// Copies one slice to another of its length. Most are numbers of a few bytes:
+/// two pieces that may overlap are less work than a call.
+#[inline]
+fn copy(from: &[u8], to: &mut [u8]) {
+    match from.len() {
+        0 => {}
+        1..4 => {
+            let last = from.len() - 1;
+            (to[0], to[last / 2 + last % 2]) = (from[0], from[last / 2 + last % 2]);
+            to[last] = from[last];
+        }
+        4..8 => ends::<4>(from, to),
+        8..=16 => ends::<8>(from, to),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies the first and the last `N` bytes.
+#[inline]
+fn ends<const N: usize>(from: &[u8], to: &mut [u8]) {
+    if let (Some(first), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+        *to = *first;
+    }
+    if let (Some(last), Some(to)) = (from.last_chunk::<N>(), to.last_chunk_mut::<N>()) {
+        *to = *last;
+    }
+}
+
+/// Refuses more regions than a submission takes.
+pub(crate) fn check_regions(call: &Call<'_>) -> Result<(), Error> {
+    if call.regions.len() > uapi::REGIONS_MAX {
+        return Err(Error::Bounds {
+            op: call.op,
+            what: "a number of memory regions",
+            len: call.regions.len(),
+            max: uapi::REGIONS_MAX,
+        });
+    }
+    Ok(())
+}
+
+/// Why `call` does not encode: in memory that can only be its length.
+#[cold]
+pub(crate) fn too_long(call: &Call<'_>, args: &impl Serialize, error: postcard::Error) -> Error {
+    match postcard::to_stdvec(args) {
+        Ok(args) => Error::Bounds {
+            op: call.op,
+            what: "a request in bytes",
+            len: head(call).len_max() - LENGTH + args.len(),
+            max: uapi::REQUEST_MAX - LENGTH,
+        },
+        Err(_) => Error::Answer { op: call.op, error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_wire::Op;
+    use gil_wire::envelope::{self, Class, Engine, Queue};
+    use proptest::prelude::*;
+
+    fn query() -> Call<'static> {
+        Call::new(Op::new(1, 2), Class::Query, 1 << 40)
+    }
+
+    #[test]
+    fn an_envelope_stands_behind_its_length() {
+        let call = Call {
+            queue: Some(Queue {
+                id: 3,
+                in_order: true,
+                device: 4,
+            }),
+            engine: Engine::CopyIn,
+            waits: &[5, 6],
+            signals: Some(7),
+            ..query()
+        };
+        let mut bytes = [0; 200];
+        let len = envelope(&call, &(7u32, "seven"), &mut bytes).unwrap();
+        let all = envelope::parse(&bytes[..len]).unwrap();
+        assert_eq!((all.len(), all[0].op, all[0].entry), (1, call.op, 1 << 40));
+        assert_eq!((all[0].queue, all[0].signals), (call.queue, Some(7)));
+        assert_eq!(all[0].waits, [5, 6]);
+        assert_eq!(postcard::from_bytes(all[0].args), Ok((7u32, "seven")));
+    }
+
+    #[test]
+    fn what_is_too_long_says_how_long() {
+        let args = vec![0u8; 9000];
+        let mut bytes = [0; uapi::REQUEST_MAX];
+        let error = envelope(&query(), &args, &mut bytes).unwrap_err();
+        let error = too_long(&query(), &args, error);
+        let Error::Bounds { len, max, .. } = error else {
+            panic!("{error}");
+        };
+        assert!(len > 9000 && max == 8188, "{len} {max}");
+        let waits = vec![1; 2000];
+        let many = Call {
+            waits: &waits,
+            ..query()
+        };
+        assert!(envelope(&many, &0u8, &mut bytes).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arguments_are_postcards(numbers: Vec<u64>, text: String, data: Vec<u8>, small: (u8, i32)) {
+            let args = (numbers, text, serde_bytes_like(&data), small);
+            let mut out = vec![0xee; 20_000];
+            let len = postcard::serialize_with_flavor(&args, Room { out: &mut out, at: 0 });
+            prop_assert_eq!(&out[..len.unwrap()], &postcard::to_stdvec(&args).unwrap());
+        }
+
+        #[test]
+        fn slices_of_any_length_are_copied(from: Vec<u8>) {
+            let mut to = vec![0; from.len()];
+            copy(&from, &mut to);
+            prop_assert_eq!(from, to);
+        }
+    }
+
+    fn serde_bytes_like(data: &[u8]) -> gil_wire::call::InData<'_> {
+        gil_wire::call::InData::Inline(data)
+    }
+}

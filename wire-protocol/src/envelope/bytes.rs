@@ -1,0 +1,367 @@
+//! The bytes of one envelope. Numbers that every envelope has stand at fixed
+//! places: the guest counts the instructions that write them.
+//!
+//! | offset | what |
+//! |---|---|
+//! | 0 | `u32`: length of all that follows |
+//! | 4 | `u32`: operation |
+//! | 8 | `u64`: entry |
+//! | 16 | `u8`: class; `u8`: engine; `u8`: flags; `u8`: number of rows |
+//! | 20 | `u16`: number of regions; `u16`: number of waits |
+//! | 24 | `u64` each, as the flags say: queue, its device, signals, retires |
+//! | … | waits, each as postcard writes a `u64` |
+//! | … | rows, each its region's index and the five sizes in the same way |
+//! | … | the arguments |
+//!
+//! All little-endian.
+
+use super::{Class, Engine, Envelope, Queue};
+use crate::Op;
+use crate::rows::{RegionRows, Rows};
+
+/// Bytes of the length that stands before each envelope.
+pub const LENGTH: usize = 4;
+/// Bytes before the first optional number.
+const FIXED: usize = 24;
+/// Most bytes of one number of variable length.
+const VARINT_MAX: usize = 10;
+
+const BLOCKING: u8 = 1;
+const OBSERVABLE: u8 = 2;
+const QUEUE: u8 = 4;
+const IN_ORDER: u8 = 8;
+const SIGNALS: u8 = 16;
+const RETIRES: u8 = 32;
+const KNOWN: u8 = BLOCKING | OBSERVABLE | QUEUE | IN_ORDER | SIGNALS | RETIRES;
+
+pub(super) const CLASSES: [Class; 7] = [
+    Class::Query,
+    Class::Sync,
+    Class::Post,
+    Class::Enqueue,
+    Class::Wait,
+    Class::Poll,
+    Class::Look,
+];
+pub(super) const ENGINES: [Engine; 6] = [
+    Engine::Compute,
+    Engine::CopyIn,
+    Engine::CopyOut,
+    Engine::None,
+    Engine::Marker,
+    Engine::Barrier,
+];
+
+/// Everything of an envelope but its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// As in [`Envelope`].
+    pub op: Op,
+    /// As in [`Envelope`].
+    pub class: Class,
+    /// As in [`Envelope`].
+    pub entry: u64,
+    /// As in [`Envelope`].
+    pub queue: Option<Queue>,
+    /// As in [`Envelope`].
+    pub engine: Engine,
+    /// As in [`Envelope`].
+    pub blocking: bool,
+    /// As in [`Envelope`].
+    pub waits: &'a [u64],
+    /// As in [`Envelope`].
+    pub signals: Option<u64>,
+    /// As in [`Envelope`].
+    pub observable: bool,
+    /// As in [`Envelope`].
+    pub retires: Option<u64>,
+    /// As in [`Envelope`].
+    pub regions: u16,
+    /// As in [`Envelope`].
+    pub rows: &'a [RegionRows],
+}
+
+impl Head<'_> {
+    /// Bytes that it takes at most, the length in front included.
+    #[inline]
+    pub fn len_max(&self) -> usize {
+        FIXED + 4 * size_of::<u64>() + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
+    }
+
+    #[inline]
+    fn flags(&self) -> u8 {
+        let flag = |set: bool, bit: u8| if set { bit } else { 0 };
+        flag(self.blocking, BLOCKING)
+            | flag(self.observable, OBSERVABLE)
+            | flag(self.queue.is_some(), QUEUE)
+            | flag(self.queue.is_some_and(|queue| queue.in_order), IN_ORDER)
+            | flag(self.signals.is_some(), SIGNALS)
+            | flag(self.retires.is_some(), RETIRES)
+    }
+
+    /// Writes it to the beginning of `out`; where the arguments begin. The
+    /// length in front is 0 until [`close`] sets it. `None` if it does not fit.
+    #[inline]
+    pub fn write(&self, out: &mut [u8]) -> Option<usize> {
+        let waits = u16::try_from(self.waits.len()).ok()?;
+        let rows = u8::try_from(self.rows.len()).ok()?;
+        if self.len_max() > out.len() {
+            return None;
+        }
+        let fixed: &mut [u8; FIXED] = out.first_chunk_mut()?;
+        let front = u64::from(self.op.0) << 32;
+        let shape = [self.class as u8, self.engine as u8, self.flags(), rows];
+        let counts = u32::from(self.regions) | u32::from(waits) << 16;
+        let back = u64::from(u32::from_le_bytes(shape)) | u64::from(counts) << 32;
+        fixed[..8].copy_from_slice(&front.to_le_bytes());
+        fixed[8..16].copy_from_slice(&self.entry.to_le_bytes());
+        fixed[16..].copy_from_slice(&back.to_le_bytes());
+        let mut at = FIXED;
+        if let Some(queue) = self.queue {
+            at = word(out, at, queue.id);
+            at = word(out, at, queue.device);
+        }
+        if let Some(event) = self.signals {
+            at = word(out, at, event);
+        }
+        if let Some(event) = self.retires {
+            at = word(out, at, event);
+        }
+        for event in self.waits {
+            at = varint(out, at, *event);
+        }
+        for region in self.rows {
+            at = numbers_of(region).fold(at, |at, number| varint(out, at, number));
+        }
+        Some(at)
+    }
+}
+
+/// Sets the length of the envelope that is all of `bytes`.
+#[inline]
+pub fn close(bytes: &mut [u8]) {
+    let len = (bytes.len() - LENGTH) as u32;
+    bytes[..LENGTH].copy_from_slice(&len.to_le_bytes());
+}
+
+#[inline]
+fn word(out: &mut [u8], at: usize, value: u64) -> usize {
+    out[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    at + 8
+}
+
+#[inline]
+fn varint(out: &mut [u8], mut at: usize, mut value: u64) -> usize {
+    while value >= 0x80 {
+        out[at] = value as u8 | 0x80;
+        value >>= 7;
+        at += 1;
+    }
+    out[at] = value as u8;
+    at + 1
+}
+
+fn numbers_of(region: &RegionRows) -> impl Iterator<Item = u64> {
+    let rows = &region.rows;
+    let sizes = [
+        rows.row,
+        rows.rows,
+        rows.row_pitch,
+        rows.slices,
+        rows.slice_pitch,
+    ];
+    std::iter::once(region.region.into()).chain(sizes)
+}
+
+/// Why the bytes behind a length are no envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// They end too soon.
+    #[error("it ends inside its head")]
+    Short,
+    /// A class, an engine or a flag that does not exist.
+    #[error("its class {class}, engine {engine} and flags {flags:#x} are not all known")]
+    Unknown {
+        /// The class's number.
+        class: u8,
+        /// The engine's number.
+        engine: u8,
+        /// The flags.
+        flags: u8,
+    },
+    /// A number of variable length that is too long, or not the shortest.
+    #[error("an event that it waits for, or a size of its rows, is no number")]
+    Number,
+}
+
+/// The envelope behind a length.
+pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
+    let mut rest = Rest(body);
+    let op = Op(u32::from_le_bytes(rest.take()?));
+    let entry = rest.word()?;
+    let [class_code, engine_code, flags, row_count] = rest.take()?;
+    let regions = u16::from_le_bytes(rest.take()?);
+    let wait_count = u16::from_le_bytes(rest.take()?);
+    let unknown = BodyError::Unknown {
+        class: class_code,
+        engine: engine_code,
+        flags,
+    };
+    let class = CLASSES.get(usize::from(class_code)).ok_or(unknown)?;
+    let engine = ENGINES.get(usize::from(engine_code)).ok_or(unknown)?;
+    let has = |bit: u8| flags & bit != 0;
+    if flags & !KNOWN != 0 || has(IN_ORDER) && !has(QUEUE) {
+        return Err(unknown);
+    }
+    let queue = match has(QUEUE) {
+        true => Some(Queue {
+            id: rest.word()?,
+            in_order: has(IN_ORDER),
+            device: rest.word()?,
+        }),
+        false => None,
+    };
+    let signals = rest.word_if(has(SIGNALS))?;
+    let retires = rest.word_if(has(RETIRES))?;
+    // Each takes a byte at least: a count that lies fails before it costs.
+    let waits: Result<_, _> = (0..wait_count).map(|_| rest.varint()).collect();
+    let waits = waits?;
+    let rows: Result<_, _> = (0..row_count).map(|_| rest.region_rows()).collect();
+    Ok(Envelope {
+        op,
+        class: *class,
+        entry,
+        queue,
+        engine: *engine,
+        blocking: has(BLOCKING),
+        waits,
+        signals,
+        observable: has(OBSERVABLE),
+        retires,
+        regions: regions.into(),
+        rows: rows?,
+        args: rest.0,
+    })
+}
+
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], BodyError> {
+        let (bytes, rest) = self.0.split_first_chunk().ok_or(BodyError::Short)?;
+        self.0 = rest;
+        Ok(*bytes)
+    }
+
+    fn word(&mut self) -> Result<u64, BodyError> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn word_if(&mut self, is_there: bool) -> Result<Option<u64>, BodyError> {
+        is_there.then(|| self.word()).transpose()
+    }
+
+    fn varint(&mut self) -> Result<u64, BodyError> {
+        let mut value = 0u64;
+        for n in 0..VARINT_MAX {
+            let [byte] = self.take()?;
+            let bits = u64::from(byte & 0x7f);
+            // The tenth byte has one bit left; a last byte of 0 is not the
+            // shortest way.
+            if n == VARINT_MAX - 1 && byte > 1 || n > 0 && byte == 0 {
+                return Err(BodyError::Number);
+            }
+            value |= bits << (7 * n);
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(BodyError::Number)
+    }
+
+    fn region_rows(&mut self) -> Result<RegionRows, BodyError> {
+        let region = u32::try_from(self.varint()?).map_err(|_| BodyError::Number)?;
+        let rows = Rows {
+            row: self.varint()?,
+            rows: self.varint()?,
+            row_pitch: self.varint()?,
+            slices: self.varint()?,
+            slice_pitch: self.varint()?,
+        };
+        Ok(RegionRows { region, rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_and_engine_are_their_places_in_the_lists() {
+        for (code, class) in CLASSES.iter().enumerate() {
+            assert_eq!(*class as usize, code);
+        }
+        for (code, engine) in ENGINES.iter().enumerate() {
+            assert_eq!(*engine as usize, code);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        let head = Head {
+            op: Op::new(1, 2),
+            class: Class::Wait,
+            entry: 3,
+            queue: None,
+            engine: Engine::None,
+            blocking: false,
+            waits: &[300, u64::MAX],
+            signals: None,
+            observable: false,
+            retires: None,
+            regions: 0,
+            rows: &[],
+        };
+        let mut bytes = [0; 100];
+        let len = head.write(&mut bytes).unwrap();
+        let body = &bytes[LENGTH..len];
+        assert_eq!(read(body).unwrap().waits, [300, u64::MAX]);
+        let with = |at: usize, value: u8| {
+            let mut changed = body.to_vec();
+            changed[at] = value;
+            read(&changed).map(drop)
+        };
+        for (at, value) in [(12, 99), (13, 99), (14, 0x80), (14, IN_ORDER)] {
+            let result = with(at, value);
+            assert!(matches!(result, Err(BodyError::Unknown { .. })), "{at}");
+        }
+        assert_eq!(with(18, 200), Err(BodyError::Short));
+        assert_eq!(with(15, 1), Err(BodyError::Short));
+        assert_eq!(with(21, 0), Err(BodyError::Number), "not the shortest");
+        assert_eq!(with(31, 2), Err(BodyError::Number), "too large");
+        assert_eq!(read(&body[..19]).map(drop), Err(BodyError::Short));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_written() {
+        let waits = [1; 10];
+        let head = Head {
+            op: Op::new(1, 2),
+            class: Class::Post,
+            entry: 0,
+            queue: None,
+            engine: Engine::None,
+            blocking: false,
+            waits: &waits,
+            signals: None,
+            observable: false,
+            retires: None,
+            regions: 0,
+            rows: &[],
+        };
+        let mut bytes = vec![0; head.len_max()];
+        assert!(head.write(&mut bytes).is_some());
+        bytes.pop();
+        assert_eq!(head.write(&mut bytes), None);
+    }
+}
