@@ -241,6 +241,9 @@ static uint64_t number(const uint8_t **from, const uint8_t *end)
 	return value;
 }
 
+/* Bytes of an envelope before its arguments, without queue, events and rows. */
+#define CONTROL_HEAD 20
+
 /*
  * The guest's init speaks too: API 0, with nothing but an entry time in its
  * envelope. Its console goes to standard output, the program's exit code or
@@ -250,8 +253,8 @@ static void control(struct gil_mailbox *mailbox)
 {
 	const uint8_t *at_byte = at(mailbox->request, mailbox->request_len);
 	const uint8_t *end = at_byte + mailbox->request_len;
-	uint64_t op, len;
-	uint32_t size = 0;
+	uint64_t len;
+	uint32_t size = 0, op = 0;
 
 	if (end - at_byte > 4)
 		memcpy(&size, at_byte, sizeof(size));
@@ -260,11 +263,9 @@ static void control(struct gil_mailbox *mailbox)
 		return;
 	}
 	at_byte += 4;
-	op = number(&at_byte, end);
-	number(&at_byte, end); /* class */
-	number(&at_byte, end); /* entry */
-	at_byte += 8; /* queue, engine ... regions: none */
-	number(&at_byte, end); /* length of the arguments */
+	if (size > CONTROL_HEAD)
+		memcpy(&op, at_byte, sizeof(op));
+	at_byte += CONTROL_HEAD;
 	if (at_byte >= end || op < 1 || op > 4) {
 		mailbox->status = GIL_STATUS_BAD_REQUEST;
 		return;

@@ -210,9 +210,8 @@ impl Client {
             queue: Some(queue),
             ..Call::new(op, Class::Wait, entry)
         };
-        scratch::with(|scratch| {
-            scratch.encode(&call, &())?;
-            let outcome = self.hand_over(&call, scratch)?;
+        scratch::with(|room| {
+            let outcome = self.hand_over(&call, &(), &mut room.0)?;
             match (outcome.status, outcome.wait_kind) {
                 (uapi::STATUS_OK, uapi::WAIT_NONE) => Ok(Some(0)),
                 (uapi::STATUS_OK, _) => Ok(Some(outcome.deadline_ns)),
