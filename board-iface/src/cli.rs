@@ -32,6 +32,10 @@ pub struct BoardArgs {
     /// Mebibytes of call data that one session may hold in memory.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     pub max_memory: u64,
+    /// For tests, and for drivers that lie: do not ask the driver which of a
+    /// kernel's arguments are objects, but read it from the program's text.
+    #[arg(long)]
+    pub no_kernel_arg_info: bool,
     /// For tests: report these times instead of measured ones, in
     /// nanoseconds, written cpu=NS,device=NS.
     #[arg(long, value_name = "TIMES", value_parser = scripted_times)]
@@ -87,7 +91,7 @@ pub fn run(args: &BoardArgs) -> Result<(), CliError> {
     let signals = block_signals()?;
     let board: Arc<dyn Board> = match &args.replay {
         Some(file) => Arc::new(ReplayBoard::open(file).map_err(BoardError::from)?),
-        None => Arc::new(OpenClBoard::load().map_err(BoardError::from)?),
+        None => Arc::new(OpenClBoard::load(!args.no_kernel_arg_info).map_err(BoardError::from)?),
     };
     for device in board.devices() {
         let (api, platform, version) = (device.api, device.platform, device.version);

@@ -29,7 +29,8 @@ impl Session {
     ) -> Result<Option<CString>, Refusal> {
         let given = call.string(options)?.unwrap_or_default();
         let pointer = self.table.get(program, Kind::Program)?;
-        let Some(with_info) = with_arg_info(&given) else {
+        let with_info = self.driver.arg_info().and_then(|_| with_arg_info(&given));
+        let Some(with_info) = with_info else {
             self.options.remove(&pointer);
             return Ok(Some(given));
         };

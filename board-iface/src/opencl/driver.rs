@@ -2,6 +2,7 @@
 
 use super::generated::functions::Functions;
 use super::generated::types::*;
+use super::signature::Target;
 use crate::table::Pointer;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;
@@ -132,6 +133,8 @@ const RELEASE: [&str; 8] = [
 #[derive(Debug)]
 pub struct Driver {
     core: Core,
+    /// Whether kernels' argument information is asked for.
+    asks_arg_info: bool,
     /// The forwarded functions.
     pub functions: Functions,
 }
@@ -167,28 +170,61 @@ impl Driver {
     ///
     /// # Errors
     /// [`OpenClError`] says what to install.
-    pub fn load() -> Result<&'static Self, OpenClError> {
+    pub fn load(asks_arg_info: bool) -> Result<&'static Self, OpenClError> {
         let mut failure = None;
         for name in LIBRARIES {
             // SAFETY: an ICD loader's initialisation has no preconditions.
             match unsafe { Library::new(name) } {
-                Ok(library) => return Self::of(library),
+                Ok(library) => return Self::of(library, asks_arg_info),
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
         Err(OpenClError::NoLibrary(failure.expect("a name was tried")))
     }
 
-    fn of(library: Library) -> Result<&'static Self, OpenClError> {
+    fn of(library: Library, asks_arg_info: bool) -> Result<&'static Self, OpenClError> {
         let library = Box::leak(Box::new(library));
         let driver = Self {
             core: Core::load(library)?,
+            asks_arg_info,
             functions: Functions::load(library),
         };
         match driver.platforms() {
             Ok(found) if !found.is_empty() => Ok(Box::leak(Box::new(driver))),
             Ok(_) => Err(OpenClError::NoDevice(CL_SUCCESS)),
             Err(code) => Err(OpenClError::NoDevice(code)),
+        }
+    }
+
+    /// `clGetKernelArgInfo`, if it is to be asked.
+    pub fn arg_info(&self) -> Option<clGetKernelArgInfo_fn> {
+        let function = self.functions.clGetKernelArgInfo;
+        function.filter(|_| self.asks_arg_info)
+    }
+
+    /// The device as a program's text needs to know it.
+    pub fn target(&self, device: Pointer) -> Target {
+        let ask = |name| {
+            // SAFETY: the device is the driver's, and `fetch` gives room as it
+            // says.
+            fetch(|size, value, len| unsafe {
+                (self.core.device_info)(device.as_ptr(), name, size, value, len)
+            })
+        };
+        let number = |name| {
+            let bytes = ask(name)?;
+            Some(cl_uint::from_ne_bytes(*bytes.first_chunk()?))
+        };
+        let version = ask(CL_DEVICE_VERSION).map(fetch_text).unwrap_or_default();
+        let features = ask(CL_DEVICE_OPENCL_C_FEATURES).unwrap_or_default();
+        let extensions = ask(CL_DEVICE_EXTENSIONS)
+            .map(fetch_text)
+            .unwrap_or_default();
+        Target {
+            address_bits: number(CL_DEVICE_ADDRESS_BITS).unwrap_or(usize::BITS),
+            version: version_number(&version).unwrap_or(120),
+            extensions: format!("{extensions} {}", feature_names(&features)),
+            has_images: number(CL_DEVICE_IMAGE_SUPPORT) == Some(CL_TRUE),
         }
     }
 
@@ -295,6 +331,46 @@ fn check(result: cl_int) -> Result<(), cl_int> {
         CL_SUCCESS => Ok(()),
         code => Err(code),
     }
+}
+
+/// Most bytes of a value that is fetched.
+const MAX_FETCHED: usize = 64 << 20;
+
+/// A value whose size is asked for first; none if the driver has none.
+pub fn fetch(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Option<Vec<u8>> {
+    let mut len = 0;
+    check(ask(0, std::ptr::null_mut(), &mut len)).ok()?;
+    let mut bytes = vec![0; Some(len).filter(|len| *len <= MAX_FETCHED)?];
+    if len > 0 {
+        check(ask(len, bytes.as_mut_ptr().cast(), std::ptr::null_mut())).ok()?;
+    }
+    Some(bytes)
+}
+
+/// The first handle in a fetched value.
+pub fn fetch_handle(bytes: &[u8]) -> Option<Pointer> {
+    let word = usize::from_ne_bytes(*bytes.first_chunk()?);
+    Pointer::new(word as *mut c_void)
+}
+
+/// The text in a fetched value.
+pub fn fetch_text(bytes: Vec<u8>) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
+}
+
+/// `OpenCL 3.0 …` as 300.
+fn version_number(text: &str) -> Option<u32> {
+    let number = text.strip_prefix("OpenCL ")?.split(' ').next()?;
+    let (major, minor) = number.split_once('.')?;
+    Some(major.parse::<u32>().ok()? * 100 + minor.parse::<u32>().ok()? * 10)
+}
+
+/// The names in a list of `cl_name_version`.
+fn feature_names(bytes: &[u8]) -> String {
+    let (entries, _) = bytes.as_chunks::<68>();
+    let names = entries.iter().map(|entry| fetch_text(entry[4..].to_vec()));
+    names.collect::<Vec<_>>().join(" ")
 }
 
 /// A string of an object; empty if it cannot be had.

@@ -1,13 +1,15 @@
-//! Kernel arguments: which are objects is the kernel's own knowledge.
+//! Setting kernel arguments.
 //!
 //! A program passes an object by the address of its handle, which looks like
-//! any other value of a pointer's size. The kernel's argument information says
-//! which is which; programs are built with it, whatever the guest's options
-//! are. The guest's wrong values never reach the driver as pointers.
+//! any other value of a pointer's size. Which arguments are objects is the
+//! kernel's own knowledge ([`super::arg_types`]). The guest's wrong values never
+//! reach the driver as pointers.
 
+use super::arg_types::ArgType;
 use super::call::Call;
 use super::driver::Driver;
 use super::generated::types::*;
+use super::probe::Answer;
 use super::refusal::Refusal;
 use super::session::Session;
 use crate::table::Pointer;
@@ -17,26 +19,10 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 
-/// Most arguments of a kernel whose types are kept.
-const MAX_ARGS: cl_uint = 4096;
-
-/// What a kernel's argument is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArgType {
-    /// Bytes.
-    Value,
-    /// An object: a memory object or a sampler.
-    Object(Kind),
-    /// `__local` memory.
-    Local,
-    /// The driver does not say.
-    Unknown,
-}
-
 /// A kernel's arguments.
 #[derive(Debug)]
 pub struct KernelArgs {
-    /// The types, as the driver says.
+    /// The types, as far as anybody says.
     types: Vec<ArgType>,
     /// The objects that are set. A driver need not keep them, and a program
     /// may release one and still run the kernel: here each has a reference.
@@ -44,14 +30,6 @@ pub struct KernelArgs {
 }
 
 impl KernelArgs {
-    fn of(driver: &Driver, kernel: cl_kernel) -> Self {
-        let count = number_of_args(driver, kernel).min(MAX_ARGS);
-        Self {
-            types: (0..count).map(|index| ask(driver, kernel, index)).collect(),
-            held: HashMap::new(),
-        }
-    }
-
     fn hold(&mut self, driver: &Driver, index: cl_uint, object: Option<(Kind, Pointer)>) {
         if let Some((kind, pointer)) = object {
             driver.retain(kind, pointer);
@@ -62,6 +40,17 @@ impl KernelArgs {
         };
         if let Some((kind, pointer)) = before {
             driver.release(kind, pointer);
+        }
+    }
+
+    /// The arguments of a copy of the kernel.
+    fn copy(&self, driver: &Driver) -> Self {
+        for (kind, pointer) in self.held.values() {
+            driver.retain(*kind, *pointer);
+        }
+        Self {
+            types: self.types.clone(),
+            held: self.held.clone(),
         }
     }
 
@@ -141,12 +130,22 @@ fn value(
     Ok(match (&args.arg_value, arg) {
         (KernelArgument::Local, _) => Ok(Value::Null),
         (KernelArgument::Handle(handle), ArgType::Object(kind)) => object(session, *handle, kind),
-        (KernelArgument::Handle(handle), ArgType::Unknown) => match session.table.kind(*handle) {
-            Some(kind @ (Kind::Mem | Kind::Sampler)) => object(session, *handle, kind),
-            _ => Err(CL_INVALID_ARG_VALUE),
-        },
+        (KernelArgument::Handle(handle), ArgType::Unknown(answer)) => {
+            match session.table.kind(*handle) {
+                Some(kind) if may_be(kind, answer) => object(session, *handle, kind),
+                _ => Err(CL_INVALID_ARG_VALUE),
+            }
+        }
         (KernelArgument::Handle(_), _) => Err(CL_INVALID_ARG_VALUE),
         (KernelArgument::Bytes(data), ArgType::Object(kind)) => null_object(call, data, kind)?,
+        (KernelArgument::Bytes(_), ArgType::Local) => Err(CL_INVALID_ARG_VALUE),
+        (KernelArgument::Bytes(data), ArgType::Unknown(Answer::Memory | Answer::Object)) => {
+            null_object(call, data, Kind::Mem)?
+        }
+        // A driver may take for granted that it gets all of a value.
+        (KernelArgument::Bytes(_), ArgType::Value(Some(size))) if is_short(args, size) => {
+            Err(CL_INVALID_ARG_SIZE)
+        }
         (KernelArgument::Bytes(data), _) => {
             let size = super::support::size(args.arg_size, "arg_size")?;
             let pointer = call.input(data, size)?;
@@ -156,6 +155,19 @@ fn value(
             })
         }
     })
+}
+
+/// Whether the bytes are fewer than the value has. Some drivers take three
+/// elements for a vector of three, which has the room of four.
+fn is_short(args: &ClSetKernelArgArgs<'_>, size: u64) -> bool {
+    let is_three = size <= 32 && args.arg_size.saturating_mul(4) == size * 3;
+    args.arg_size < size && !is_three
+}
+
+/// Whether an object of this kind goes where the driver answered so.
+fn may_be(kind: Kind, answer: Answer) -> bool {
+    let is_argument = matches!(kind, Kind::Mem | Kind::Sampler | Kind::CommandQueue);
+    is_argument && (answer != Answer::Memory || kind == Kind::Mem)
 }
 
 fn object(session: &Session, handle: Handle, kind: Kind) -> Result<Value, cl_int> {
@@ -179,77 +191,33 @@ fn null_object(
 }
 
 fn kernel_args(session: &mut Session, kernel: cl_kernel) -> Result<&mut KernelArgs, Refusal> {
-    let driver = session.driver;
     let pointer: Option<Pointer> = NonNull::new(kernel.cast());
     let pointer = pointer.ok_or(Refusal::parameter("kernel", 0))?;
-    let args = session.kernels.entry(pointer);
-    Ok(args.or_insert_with(|| KernelArgs::of(driver, kernel)))
+    if !session.kernels.contains_key(&pointer) {
+        session.kernel_made(pointer, None);
+    }
+    let args = session.kernels.get_mut(&pointer);
+    args.ok_or(Refusal::parameter("kernel", 0))
 }
 
 fn arg_type(session: &mut Session, kernel: cl_kernel, index: cl_uint) -> Result<ArgType, Refusal> {
     let args = kernel_args(session, kernel)?;
     let known = args.types.get(index as usize);
-    Ok(known.copied().unwrap_or(ArgType::Unknown))
+    Ok(known.copied().unwrap_or(ArgType::Unknown(Answer::Object)))
 }
 
-fn number_of_args(driver: &Driver, kernel: cl_kernel) -> cl_uint {
-    let mut count: cl_uint = 0;
-    if let Some(function) = driver.functions.clGetKernelInfo {
-        let room = (&raw mut count).cast();
-        // SAFETY: the kernel is alive, the room as large as said.
-        unsafe { function(kernel, CL_KERNEL_NUM_ARGS, 4, room, null_mut()) };
-    }
-    count
-}
-
-fn ask(driver: &Driver, kernel: cl_kernel, index: cl_uint) -> ArgType {
-    let Some(function) = driver.functions.clGetKernelArgInfo else {
-        return ArgType::Unknown;
-    };
-    let value = |name: cl_uint, room: &mut [u8]| {
-        let pointer = room.as_mut_ptr().cast();
-        // SAFETY: the kernel is alive, the room as large as said.
-        let result = unsafe { function(kernel, index, name, room.len(), pointer, null_mut()) };
-        result == CL_SUCCESS
-    };
-    let mut qualifier = [0; 4];
-    let mut name = [0; 256];
-    if !value(CL_KERNEL_ARG_ADDRESS_QUALIFIER, &mut qualifier) {
-        return ArgType::Unknown;
-    }
-    match cl_uint::from_ne_bytes(qualifier) {
-        CL_KERNEL_ARG_ADDRESS_LOCAL => ArgType::Local,
-        CL_KERNEL_ARG_ADDRESS_GLOBAL | CL_KERNEL_ARG_ADDRESS_CONSTANT => ArgType::Object(Kind::Mem),
-        _ if value(CL_KERNEL_ARG_TYPE_NAME, &mut name) => private_type(&name),
-        _ => ArgType::Value,
-    }
-}
-
-/// The type of a private argument, by its name up to the first NUL. A type
-/// whose name is longer than any of OpenCL's own is the program's.
-fn private_type(name: &[u8]) -> ArgType {
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    let is_image = name.starts_with(b"image") && name.ends_with(b"_t");
-    match name {
-        b"sampler_t" => ArgType::Object(Kind::Sampler),
-        _ if is_image => ArgType::Object(Kind::Mem),
-        _ => ArgType::Value,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_are_known_by_their_type_names() {
-        assert_eq!(
-            private_type(b"sampler_t\0\0"),
-            ArgType::Object(Kind::Sampler)
-        );
-        assert_eq!(private_type(b"image2d_t\0"), ArgType::Object(Kind::Mem));
-        assert_eq!(private_type(b"image3d_array_t"), ArgType::Object(Kind::Mem));
-        assert_eq!(private_type(b"ulong\0"), ArgType::Value);
-        assert_eq!(private_type(b"imageinfo\0"), ArgType::Value);
+impl Session {
+    /// A kernel was made, perhaps as a copy of another, whose arguments it has.
+    pub(super) fn kernel_made(&mut self, kernel: Pointer, from: Option<Pointer>) {
+        let args = match from.and_then(|from| self.kernels.get(&from)) {
+            Some(args) => args.copy(self.driver),
+            None => KernelArgs {
+                types: self.arg_types(kernel.as_ptr().cast()),
+                held: HashMap::new(),
+            },
+        };
+        if let Some(before) = self.kernels.insert(kernel, args) {
+            before.release(self.driver);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! In strict mode every enqueued operation is waited for at once, unless it
 //! waits for something that the guest has yet to cause ([`operations`]).
 
+mod arg_types;
 mod build;
 pub mod call;
 mod driver;
@@ -13,9 +14,12 @@ pub mod info;
 mod kernel_args;
 mod manual;
 pub mod operations;
+mod probe;
+mod programs;
 mod queue;
 pub mod refusal;
 pub mod session;
+pub mod signature;
 pub mod subgroups;
 pub mod support;
 
@@ -38,12 +42,13 @@ pub struct OpenClBoard {
 }
 
 impl OpenClBoard {
-    /// Loads the ICD loader and looks for devices.
+    /// Loads the ICD loader and looks for devices. Which of a kernel's
+    /// arguments are objects the driver is asked, or only the program's text.
     ///
     /// # Errors
     /// [`OpenClError`] says what to install.
-    pub fn load() -> Result<Self, OpenClError> {
-        let driver = Driver::load()?;
+    pub fn load(asks_arg_info: bool) -> Result<Self, OpenClError> {
+        let driver = Driver::load(asks_arg_info)?;
         Ok(Self { driver })
     }
 }

@@ -7,6 +7,7 @@ use super::generated::functions::Functions;
 use super::generated::types::*;
 use super::kernel_args::KernelArgs;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
+use super::programs::Programs;
 use super::refusal::Refusal;
 use crate::board::{self, Ended, Guest, Outcome};
 use crate::region::Budget;
@@ -29,8 +30,10 @@ pub struct Session {
     pub(super) operations: Operations,
     /// Whether each queue executes in order.
     pub(super) queues: HashMap<Pointer, bool>,
-    /// The arguments of each kernel that had one set.
+    /// The arguments of each kernel.
     pub(super) kernels: HashMap<Pointer, KernelArgs>,
+    /// What programs were made of.
+    pub(super) programs: Programs,
     /// The options that the guest gave where the driver was given others.
     pub(super) options: HashMap<Pointer, CString>,
 }
@@ -60,6 +63,7 @@ impl Session {
             operations: Operations::default(),
             queues: HashMap::new(),
             kernels: HashMap::new(),
+            programs: Programs::default(),
             options: HashMap::new(),
         }
     }
@@ -117,14 +121,18 @@ impl Session {
         kind: Kind,
         number: Handle,
         object: *mut T,
-        _parent: Handle,
+        parent: Handle,
     ) -> Result<(), Refusal> {
         let Some(pointer) = NonNull::new(object.cast()) else {
             return Err(Refusal::parameter("new object", 0));
         };
         let bound = self.table.insert(number, kind, pointer);
-        if bound.is_err() {
-            self.driver.release(kind, pointer);
+        match bound {
+            Err(_) => self.driver.release(kind, pointer),
+            Ok(_) if kind == Kind::Kernel => {
+                self.kernel_made(pointer, self.table.get(parent, Kind::Kernel).ok());
+            }
+            Ok(_) => {}
         }
         Ok(bound?)
     }
@@ -148,6 +156,9 @@ impl Session {
         self.queues.remove(&pointer);
         let args = self.kernels.remove(&pointer);
         self.options.remove(&pointer);
+        if kind == Kind::Program {
+            self.programs.release(pointer);
+        }
         if !number.is_boards() {
             self.driver.release(kind, pointer);
         }
@@ -304,7 +315,9 @@ impl Session {
 
     fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
         let dispatch = generated::dispatch::dispatch(call.op());
+        let inputs = self.program_inputs(call, call.op(), args)?;
         let result = dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)?;
+        self.program_made(inputs);
         let info = gil_wire::generated::info(call.op());
         let is_enqueue = info.is_some_and(|info| info.class == Some(Class::Enqueue));
         if is_enqueue && !call.was_enqueued() {

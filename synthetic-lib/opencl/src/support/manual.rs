@@ -392,8 +392,22 @@ impl KernelArgument {
         if before == Some(self.kind()) {
             return self.send(Class::Post, entry, kernel, index);
         }
-        self.send(Class::Sync, entry, kernel, index)?;
-        self.note(known, index);
+        let plain = Self {
+            object: None,
+            ..*self
+        };
+        // A value may happen to be a live object's address.
+        let accepted = match (self.send(Class::Sync, entry, kernel, index), &self.object) {
+            (Err(CL_INVALID_ARG_VALUE), Some(_)) => {
+                plain.send(Class::Sync, entry, kernel, index)?;
+                &plain
+            }
+            (answer, _) => {
+                answer?;
+                self
+            }
+        };
+        accepted.note(known, index);
         Ok(())
     }
 

@@ -1,0 +1,247 @@
+//! What programs were made of: the texts that say what arguments their kernels
+//! take.
+//!
+//! A program's own source, IL and options the driver keeps and gives back. The
+//! headers that it was compiled with, and the programs that it was linked from,
+//! only the session sees.
+
+use super::call::Call;
+use super::driver::{Driver, fetch, fetch_handle, fetch_text};
+use super::generated::types::*;
+use super::refusal::Refusal;
+use super::session::Session;
+use super::signature::{Program, Signatures, Target};
+use super::support::decode;
+use crate::table::Pointer;
+use gil_wire::Op;
+use gil_wire::call::unpack;
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+/// Most bytes of texts that a session keeps of compiled and linked programs.
+const MAX_KEPT: usize = 64 << 20;
+/// Texts whose signatures are remembered.
+const REMEMBERED: usize = 16;
+
+type Headers = Vec<(String, String)>;
+
+/// One translation unit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Text {
+    source: String,
+    il: Vec<u8>,
+    options: String,
+    headers: Rc<Headers>,
+    target: Target,
+}
+
+impl Text {
+    fn len(&self) -> usize {
+        self.source.len() + self.il.len() + self.options.len() + length(&self.headers)
+    }
+
+    fn signatures(&self) -> Signatures {
+        let headers: Vec<(&str, &str)> = self.headers.iter().map(|(n, s)| (&**n, &**s)).collect();
+        let program = Program {
+            source: &self.source,
+            options: &self.options,
+            headers: &headers,
+            target: &self.target,
+        };
+        let read = program.signatures();
+        read.unwrap_or_else(|error| {
+            tracing::debug!("a program's kernels stay unknown: {error}");
+            Signatures::new()
+        })
+    }
+}
+
+fn length(headers: &Headers) -> usize {
+    headers.iter().map(|(n, s)| n.len() + s.len()).sum()
+}
+
+/// What a session knows about its programs.
+#[derive(Debug, Default)]
+pub struct Programs {
+    /// The headers that a program was last compiled with.
+    headers: HashMap<Pointer, Rc<Headers>>,
+    /// What a program was linked from.
+    linked: HashMap<Pointer, Vec<Rc<Text>>>,
+    /// Bytes of both.
+    kept: usize,
+    read: VecDeque<(Rc<Text>, Rc<Signatures>)>,
+}
+
+impl Programs {
+    /// The program is gone.
+    pub fn release(&mut self, program: Pointer) {
+        if let Some(headers) = self.headers.remove(&program) {
+            self.kept -= length(&headers);
+        }
+        for text in self.linked.remove(&program).unwrap_or_default() {
+            self.kept -= text.len();
+        }
+    }
+
+    fn compiled(&mut self, program: Pointer, headers: Headers) {
+        self.release(program);
+        let len = length(&headers);
+        if !headers.is_empty() && self.kept + len <= MAX_KEPT {
+            self.kept += len;
+            self.headers.insert(program, Rc::new(headers));
+        }
+    }
+
+    fn link(&mut self, program: Pointer, texts: Vec<Rc<Text>>) {
+        self.release(program);
+        let len: usize = texts.iter().map(|text| text.len()).sum();
+        if self.kept + len <= MAX_KEPT {
+            self.kept += len;
+            self.linked.insert(program, texts);
+        }
+    }
+
+    /// The translation units of a program.
+    pub fn texts(&self, driver: &Driver, program: Pointer) -> Vec<Rc<Text>> {
+        match self.linked.get(&program) {
+            Some(texts) => texts.clone(),
+            None => vec![Rc::new(self.own(driver, program))],
+        }
+    }
+
+    fn own(&self, driver: &Driver, program: Pointer) -> Text {
+        let object = program.as_ptr();
+        let info = driver.functions.clGetProgramInfo;
+        let ask = |name| {
+            let info = info?;
+            // SAFETY: the program is alive, and `fetch` gives room as it says.
+            fetch(|size, value, len| unsafe { info(object.cast(), name, size, value, len) })
+        };
+        let device = ask(CL_PROGRAM_DEVICES).and_then(|bytes| fetch_handle(&bytes));
+        Text {
+            source: ask(CL_PROGRAM_SOURCE).map(fetch_text).unwrap_or_default(),
+            il: ask(CL_PROGRAM_IL).unwrap_or_default(),
+            options: device
+                .map(|device| options(driver, program, device))
+                .unwrap_or_default(),
+            headers: self.headers.get(&program).cloned().unwrap_or_default(),
+            target: device
+                .map(|device| driver.target(device))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The kernels of a text, which is read once.
+    pub fn signatures(&mut self, text: &Rc<Text>) -> Rc<Signatures> {
+        if let Some((_, known)) = self.read.iter().find(|(known, _)| known == text) {
+            return known.clone();
+        }
+        let read = Rc::new(text.signatures());
+        self.read.truncate(REMEMBERED - 1);
+        self.read.push_front((text.clone(), read.clone()));
+        read
+    }
+}
+
+/// The options that a program was last built with.
+fn options(driver: &Driver, program: Pointer, device: Pointer) -> String {
+    let Some(info) = driver.functions.clGetProgramBuildInfo else {
+        return String::new();
+    };
+    let (program, device) = (program.as_ptr(), device.as_ptr());
+    let name = CL_PROGRAM_BUILD_OPTIONS;
+    // SAFETY: the objects are alive, and `fetch` gives room as it says.
+    let bytes = fetch(|size, value, len| unsafe {
+        info(program.cast(), device.cast(), name, size, value, len)
+    });
+    bytes.map(fetch_text).unwrap_or_default()
+}
+
+impl Session {
+    /// Before a call is run: what it makes programs of.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the request is none.
+    pub(super) fn program_inputs(
+        &mut self,
+        call: &Call,
+        op: Op,
+        args: &[u8],
+    ) -> Result<ProgramInputs, Refusal> {
+        Ok(match op {
+            wire::CL_COMPILE_PROGRAM => {
+                let args: wire::ClCompileProgramArgs<'_> = decode(args)?;
+                let program = self.table.get(args.program, Kind::Program)?;
+                ProgramInputs::Compile(program, self.headers(call, &args)?)
+            }
+            wire::CL_LINK_PROGRAM => {
+                let args: wire::ClLinkProgramArgs<'_> = decode(args)?;
+                let inputs = args.input_programs.unwrap_or_default();
+                let mut texts = Vec::new();
+                for input in inputs {
+                    let input = self.table.get(input, Kind::Program)?;
+                    texts.extend(self.programs.texts(self.driver, input));
+                }
+                ProgramInputs::Link(args.new, texts)
+            }
+            _ => ProgramInputs::None,
+        })
+    }
+
+    fn headers(
+        &self,
+        call: &Call,
+        args: &wire::ClCompileProgramArgs<'_>,
+    ) -> Result<Headers, Refusal> {
+        let packed = &args.header_include_names;
+        let data = call.bytes(&packed.data)?.unwrap_or_default();
+        let names = match data {
+            [] => Vec::new(),
+            _ => unpack(packed.count, data)?,
+        };
+        let programs = args.input_headers.as_deref().unwrap_or_default();
+        let mut headers = Vec::new();
+        for (name, program) in names.iter().zip(programs) {
+            let program = self.table.get(*program, Kind::Program)?;
+            let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+            let own = self.programs.own(self.driver, program);
+            headers.push((name, own.source));
+        }
+        Ok(headers)
+    }
+
+    /// After the call was run.
+    pub(super) fn program_made(&mut self, inputs: ProgramInputs) {
+        match inputs {
+            ProgramInputs::None => {}
+            ProgramInputs::Compile(program, headers) => self.programs.compiled(program, headers),
+            ProgramInputs::Link(program, texts) => {
+                // A program that could not be linked has no number.
+                if let Ok(program) = self.table.get(program, Kind::Program) {
+                    self.programs.link(program, texts);
+                }
+            }
+        }
+    }
+
+    /// The kernels of each text of a program.
+    pub(super) fn signatures_for(&mut self, program: Pointer) -> Vec<Rc<Signatures>> {
+        let texts = self.programs.texts(self.driver, program);
+        texts
+            .iter()
+            .map(|text| self.programs.signatures(text))
+            .collect()
+    }
+}
+
+/// What a call makes a program of.
+#[derive(Debug)]
+pub enum ProgramInputs {
+    /// It makes none, or one that the driver itself tells about.
+    None,
+    /// The program is compiled with these headers.
+    Compile(Pointer, Headers),
+    /// A new program is linked of these.
+    Link(gil_wire::call::Handle, Vec<Rc<Text>>),
+}
