@@ -4,8 +4,10 @@
 //! where its Debian archive is.
 
 use crate::cache::{self, At, Cache, CacheError};
+use crate::progress::Progress;
 use crate::tool::{self, ToolError};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,11 +94,24 @@ impl Deb {
     }
 }
 
-/// apt for one architecture, in the cache.
+/// apt for one architecture, or for a machine with a second one, in the cache.
 pub struct Apt {
     root: PathBuf,
-    arch: String,
+    /// Debian's names; the first is the machine's own.
+    archs: Vec<String>,
     release: String,
+    progress: Progress,
+    /// Lists were fetched now, but not all of them.
+    partly_updated: Cell<bool>,
+}
+
+/// Suites of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suites {
+    /// The release with its updates.
+    All,
+    /// The release as it came out.
+    Release,
 }
 
 /// Lists older than this are fetched again before a package is called missing.
@@ -108,17 +123,20 @@ const ROOM_FOR_LISTS: u64 = 256 << 20;
 const PACKED_AND_UNPACKED: u64 = 8;
 
 impl Apt {
-    /// apt for `arch`, of the machine's own Debian release. Asks nothing yet.
+    /// apt for a machine of these architectures, its own first, of this
+    /// machine's Debian release. Asks nothing yet.
     ///
     /// # Errors
     /// [`AptError::NoRelease`] on a machine that is no Debian.
-    pub fn open(cache: &Cache, arch: &str) -> Result<Self, AptError> {
+    pub fn open(cache: &Cache, archs: &[&str], progress: &Progress) -> Result<Self, AptError> {
         let release = debian_release().ok_or(AptError::NoRelease)?;
-        let root = cache.root().join("apt").join(format!("{release}-{arch}"));
+        let name = format!("{release}-{}", archs.join("+"));
         Ok(Self {
-            root,
-            arch: arch.into(),
+            root: cache.root().join("apt").join(name),
+            archs: archs.iter().map(|&arch| arch.into()).collect(),
             release,
+            progress: progress.clone(),
+            partly_updated: Cell::new(false),
         })
     }
 
@@ -196,7 +214,9 @@ impl Apt {
             .and_then(|m| m.modified())
             .map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
         let Ok(age) = age else {
-            self.update(&stamp)?;
+            if !self.partly_updated.get() {
+                self.update(&stamp)?;
+            }
             return ask();
         };
         match ask() {
@@ -211,9 +231,31 @@ impl Apt {
     fn update(&self, stamp: &Path) -> Result<(), AptError> {
         fs::create_dir_all(&self.root).at(&self.root)?;
         cache::has_room(&self.root, ROOM_FOR_LISTS)?;
-        self.configure()?;
+        match self.update_lists(Suites::All) {
+            Ok(()) => Ok(fs::write(stamp, "").at(stamp)?),
+            Err(error) if is_mirrors_fault(&error) => self.update_partly(error),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A mirror whose files do not belong together can still have the release
+    /// itself, which never changes. Without the stamp, the next set of packages
+    /// tries all again.
+    fn update_partly(&self, error: AptError) -> Result<(), AptError> {
+        if self.update_lists(Suites::Release).is_err() {
+            return Err(error);
+        }
+        self.partly_updated.set(true);
+        self.progress.note(&format!(
+            "the mirror's lists of Debian {}'s updates do not match their checksums (is it being updated?): packages come from the release itself, without updates",
+            self.release
+        ));
+        Ok(())
+    }
+
+    fn update_lists(&self, suites: Suites) -> Result<(), AptError> {
+        self.configure(suites)?;
         self.call("apt-get", &["update", "--error-on=any"], &[])?;
-        fs::write(stamp, "").at(stamp)?;
         Ok(())
     }
 
@@ -237,7 +279,7 @@ impl Apt {
         if let Some(name) = missing_package(detail) {
             return AptError::NoPackage {
                 name: name.into(),
-                arch: self.arch.clone(),
+                arch: self.archs.join(" and "),
                 release: self.release.clone(),
             };
         }
@@ -256,14 +298,21 @@ impl Apt {
     }
 
     /// Writes apt's configuration and sources, taken from the machine's.
-    fn configure(&self) -> Result<(), AptError> {
+    fn configure(&self, suites: Suites) -> Result<(), AptError> {
         for folder in ["debs", "state/lists/partial", "cache/archives/partial"] {
             let folder = self.root.join(folder);
             fs::create_dir_all(&folder).at(&folder)?;
         }
+        let all = self.sources()?;
+        let is_taken =
+            |line: &&str| suites == Suites::All || line.contains(&format!(" {} ", self.release));
+        let sources = all.lines().filter(is_taken);
         let files = [
             ("status", String::new()),
-            ("sources.list", self.sources()?),
+            (
+                "sources.list",
+                sources.map(|line| format!("{line}\n")).collect(),
+            ),
             ("apt.conf", self.settings()?),
         ];
         for (name, text) in files {
@@ -326,11 +375,15 @@ impl Apt {
         let inherited = dump.lines().filter(|line| {
             line.starts_with("Acquire::") && !line.starts_with("Acquire::IndexTargets")
         });
-        let (root, arch) = (self.root.display(), &self.arch);
+        let (root, own) = (self.root.display(), &self.archs[0]);
+        let archs: String = self
+            .archs
+            .iter()
+            .map(|arch| format!("APT::Architectures:: \"{arch}\";\n"))
+            .collect();
         let ours = format!(
-            r#"APT::Architecture "{arch}";
-APT::Architectures:: "{arch}";
-APT::Install-Recommends "0";
+            r#"APT::Architecture "{own}";
+{archs}APT::Install-Recommends "0";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::GzipIndexes "true";
@@ -351,6 +404,12 @@ Dir::Cache "{root}/cache";
             .collect::<String>()
             + &ours)
     }
+}
+
+/// Whether the archive's files do not belong together, as while a mirror is
+/// being updated.
+fn is_mirrors_fault(error: &AptError) -> bool {
+    matches!(error, AptError::Network { detail } if detail.contains("Mirror sync in progress?"))
 }
 
 fn lists_option(lists: &Path) -> String {

@@ -35,7 +35,8 @@ pub enum Command {
 /// Arguments of `gil run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// Add a Debian arm64 package, with what it depends on, to the guest.
+    /// Add a Debian arm64 package, with what it depends on, to the guest;
+    /// NAME:armhf for a 32-bit one.
     #[arg(long = "pkg", value_name = "PACKAGE")]
     pub packages: Vec<String>,
     /// Copy a file or folder into the guest.
@@ -89,8 +90,8 @@ pub struct RunArgs {
     /// Show what the guest's kernel wrote.
     #[arg(long)]
     pub console: bool,
-    /// The program: a name of the guest's packages, or a path of a local arm64
-    /// program.
+    /// The program: a name of the guest's packages, or a path of a local arm64 or
+    /// armhf program.
     pub program: String,
     /// Its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

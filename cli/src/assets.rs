@@ -2,10 +2,12 @@
 //!
 //! 1. `GIL_HOME`, if set: a folder laid out as in 2.
 //! 2. `../lib/gil` beside the folder of the `gil` binary (an installed gil):
-//!    `libgil_qemu.so`, `gil-init`, `libgil_opencl.so`, `driver/`.
+//!    `libgil_qemu.so`, `gil-init`, `libgil_opencl.so`, the same for 32-bit
+//!    programs in `armhf/`, `driver/`.
 //! 3. The checkout that this binary was built from: cargo builds what changed,
 //!    into the target folder that the binary lies in.
 
+use crate::arch::Arch;
 use crate::tool::{self, ToolError};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,9 +21,14 @@ pub struct Assets {
     pub init: PathBuf,
     /// The guest's OpenCL library.
     pub opencl: PathBuf,
+    /// The same for 32-bit programs, if the guest has any.
+    pub opencl_armhf: Option<PathBuf>,
     /// Folder of the driver's sources.
     pub driver: PathBuf,
 }
+
+/// File name of the guest's OpenCL library.
+const OPENCL: &str = "libgil_opencl.so";
 
 /// Why they are not all there.
 #[derive(Debug, thiserror::Error)]
@@ -44,31 +51,31 @@ pub enum AssetError {
     Tool(#[from] ToolError),
 }
 
-/// Target of the guest's programs.
-pub const GUEST_TARGET: &str = "aarch64-unknown-linux-gnu";
-
-/// Finds gil's files; in a checkout, builds them first.
+/// Finds gil's files, with those for 32-bit programs `if with_armhf`; in a
+/// checkout, builds them first.
 ///
 /// # Errors
 /// [`AssetError`] names what is missing or does not build.
-pub fn ensure() -> Result<Assets, AssetError> {
+pub fn ensure(with_armhf: bool) -> Result<Assets, AssetError> {
     let executable = std::env::current_exe().unwrap_or_default();
     if let Some(home) = home(&executable) {
-        return installed(&home).checked("install gil again, or unset GIL_HOME");
+        let files = installed(&home, with_armhf);
+        return files.checked("install gil again, or unset GIL_HOME");
     }
     let checkout = checkout().ok_or(AssetError::NoHome)?;
     let profile = executable.parent().unwrap_or(&checkout);
-    build(&checkout, profile)?;
-    built(&checkout, profile).checked("run `cargo build --release` in gil's checkout")
+    build(&checkout, profile, with_armhf)?;
+    let files = built(&checkout, profile, with_armhf);
+    files.checked("run `cargo build --release` in gil's checkout")
 }
 
 /// As [`ensure`], but builds nothing and checks nothing.
 pub fn expected() -> Option<Assets> {
     let executable = std::env::current_exe().ok()?;
     if let Some(home) = home(&executable) {
-        return Some(installed(&home));
+        return Some(installed(&home, true));
     }
-    Some(built(&checkout()?, executable.parent()?))
+    Some(built(&checkout()?, executable.parent()?, true))
 }
 
 /// The checkout this binary was built from, if it is still there.
@@ -85,23 +92,25 @@ fn home(executable: &Path) -> Option<PathBuf> {
     home.is_dir().then_some(home)
 }
 
-fn installed(home: &Path) -> Assets {
+fn installed(home: &Path, with_armhf: bool) -> Assets {
     Assets {
+        opencl_armhf: with_armhf.then(|| home.join("armhf").join(OPENCL)),
         plugin: home.join("libgil_qemu.so"),
         init: home.join("gil-init"),
-        opencl: home.join("libgil_opencl.so"),
+        opencl: home.join(OPENCL),
         driver: home.join("driver"),
     }
 }
 
 /// In a checkout: the host's files beside the binary, the guest's under the
 /// same target folder.
-fn built(checkout: &Path, profile: &Path) -> Assets {
-    let guest = target_folder(profile).join(GUEST_TARGET).join("guest");
+fn built(checkout: &Path, profile: &Path, with_armhf: bool) -> Assets {
+    let folder = |arch: Arch| target_folder(profile).join(arch.target()).join("guest");
     Assets {
         plugin: profile.join("libgil_qemu.so"),
-        init: guest.join("gil-init"),
-        opencl: guest.join("libgil_opencl.so"),
+        init: folder(Arch::Arm64).join("gil-init"),
+        opencl: folder(Arch::Arm64).join(OPENCL),
+        opencl_armhf: with_armhf.then(|| folder(Arch::Armhf).join(OPENCL)),
         driver: checkout.join("synthetic-driver"),
     }
 }
@@ -110,9 +119,12 @@ fn target_folder(profile: &Path) -> &Path {
     profile.parent().unwrap_or(profile)
 }
 
-fn build(checkout: &Path, profile: &Path) -> Result<(), ToolError> {
+fn build(checkout: &Path, profile: &Path, with_armhf: bool) -> Result<(), ToolError> {
     let mut guest = cargo(checkout, profile);
     guest.args(["run", "--quiet", "--package", "xtask", "--", "guest"]);
+    if with_armhf {
+        guest.arg("--armhf");
+    }
     tool::run(&mut guest, "building the guest's programs", profile)?;
     let mut host = cargo(checkout, profile);
     host.args(["build", "--quiet", "--package", "gil-qemu-plugin"])
@@ -138,9 +150,20 @@ fn cargo(checkout: &Path, profile: &Path) -> Command {
 }
 
 impl Assets {
+    /// The guest's OpenCL library for each architecture.
+    pub fn opencl_libraries(&self) -> impl Iterator<Item = (Arch, &Path)> {
+        let armhf = self.opencl_armhf.iter();
+        std::iter::once((Arch::Arm64, self.opencl.as_path()))
+            .chain(armhf.map(|path| (Arch::Armhf, path.as_path())))
+    }
+
     fn checked(self, mend: &'static str) -> Result<Self, AssetError> {
         let paths = [&self.plugin, &self.init, &self.opencl, &self.driver];
-        let missing = paths.into_iter().find(|path| !path.exists()).cloned();
+        let missing = paths
+            .into_iter()
+            .chain(&self.opencl_armhf)
+            .find(|path| !path.exists())
+            .cloned();
         match missing {
             Some(path) => Err(AssetError::Missing { path, mend }),
             None => Ok(self),
@@ -155,7 +178,9 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let home = tempfile::tempdir().unwrap();
-        let error = installed(home.path()).checked("do this").unwrap_err();
+        let error = installed(home.path(), false)
+            .checked("do this")
+            .unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains("libgil_qemu.so is missing: do this"),
@@ -165,11 +190,15 @@ mod tests {
 
     #[test]
     fn the_guests_files_lie_in_the_same_target_folder() {
-        let assets = built(Path::new("/c"), Path::new("/t/debug"));
+        let assets = built(Path::new("/c"), Path::new("/t/debug"), true);
         assert_eq!(assets.plugin, Path::new("/t/debug/libgil_qemu.so"));
         assert_eq!(
             assets.init,
             Path::new("/t/aarch64-unknown-linux-gnu/guest/gil-init")
         );
+        let libraries: Vec<_> = assets.opencl_libraries().collect();
+        assert_eq!(libraries[0].0, Arch::Arm64);
+        let armhf = "/t/armv7-unknown-linux-gnueabihf/guest/libgil_opencl.so";
+        assert_eq!(libraries[1], (Arch::Armhf, Path::new(armhf)));
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::agent::{self, Board};
 use crate::apt;
+use crate::arch::Arch;
 use crate::assets;
 use crate::cache::Cache;
+use crate::progress::Progress;
 use crate::qemu;
 use gil_wire::address::Address;
 use std::fmt::Write as _;
@@ -56,7 +58,7 @@ fn look() -> Vec<Finding> {
                 .map_err(one_line),
             mend: SETUP,
         },
-        tool("cross compiler", "aarch64-linux-gnu-gcc", &["--version"]),
+        tool("cross compiler", Arch::Arm64.compiler(), &["--version"]),
         tool("make", "make", &["--version"]),
         tool("package fetcher", "apt-get", &["--version"]),
         tool("package unpacker", "dpkg-deb", &["--version"]),
@@ -102,7 +104,7 @@ fn cache() -> Finding {
 
 fn archive() -> Finding {
     let state = Cache::open().map_err(one_line).and_then(|cache| {
-        let apt = apt::Apt::open(&cache, "arm64").map_err(one_line)?;
+        let apt = apt::Apt::open(&cache, &["arm64"], &Progress::new(true)).map_err(one_line)?;
         apt.sources().map_err(one_line)?;
         Ok(format!(
             "{} among this machine's apt sources",
@@ -132,7 +134,13 @@ fn own_files() -> Vec<Finding> {
             state: version("cargo", &["--version"]),
             mend: "install Rust with rustup",
         });
-        findings.push(guest_target());
+        findings.push(guest_target("Rust for the guest", Arch::Arm64));
+        findings.push(guest_target("Rust for its 32-bit programs", Arch::Armhf));
+        findings.push(Finding {
+            name: "linker for them",
+            state: version(Arch::Armhf.compiler(), &["--version"]),
+            mend: SETUP,
+        });
     } else {
         findings.push(file("guest's init", &assets.init, "install gil again"));
         findings.push(file(
@@ -158,17 +166,18 @@ fn file(name: &'static str, path: &Path, mend: &'static str) -> Finding {
 }
 
 /// rustc knows where a target's libraries are, whoever installed them.
-fn guest_target() -> Finding {
-    let args = ["--print", "target-libdir", "--target", assets::GUEST_TARGET];
+fn guest_target(name: &'static str, arch: Arch) -> Finding {
+    let target = arch.target();
+    let args = ["--print", "target-libdir", "--target", target];
     let state = version("rustc", &args).and_then(|folder| match Path::new(&folder).is_dir() {
-        true => Ok(assets::GUEST_TARGET.to_owned()),
-        false => Err(format!("{} is not installed", assets::GUEST_TARGET)),
+        true => Ok(target.to_owned()),
+        false => Err(format!("{target} is not installed")),
     });
-    Finding {
-        name: "Rust for the guest",
-        state,
-        mend: "rustup target add aarch64-unknown-linux-gnu",
-    }
+    let mend = match arch {
+        Arch::Arm64 => "rustup target add aarch64-unknown-linux-gnu",
+        Arch::Armhf => "rustup target add armv7-unknown-linux-gnueabihf",
+    };
+    Finding { name, state, mend }
 }
 
 /// Starts an agent and asks it.

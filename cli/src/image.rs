@@ -63,13 +63,14 @@ pub struct RunFile {
     pub uid: u32,
 }
 
-/// Where the guest finds what is gil's.
-const GIL_FOLDER: &str = "usr/lib/gil";
 /// Where the driver lies.
 pub const MODULE: &str = "/usr/lib/gil/gil.ko";
 /// Where `--stdin` lies.
 pub const STDIN: &str = "/etc/gil/stdin";
-const LOADER: &str = "usr/lib/aarch64-linux-gnu/libOpenCL.so.1";
+/// The guest's OpenCL library, among those of its architecture.
+const OPENCL: &str = "libgil_opencl.so";
+/// Debian's OpenCL loader.
+const LOADER: &str = "libOpenCL.so.1";
 
 /// What this run adds to its packages.
 pub struct Contents<'a> {
@@ -192,16 +193,18 @@ fn write_run(path: &Path, contents: &Contents) -> Result<(), CacheError> {
 }
 
 /// As an ICD vendor library for the stock loader; in place of the loader where
-/// no package has one.
+/// no package has one. The loader of each architecture looks for the library by
+/// its name, and finds its own.
 fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheError> {
-    let library = format!("{GIL_FOLDER}/libgil_opencl.so");
-    archive.copy(&library, 0o644, &contents.assets.opencl)?;
-    let icd = format!("/{library}\n");
-    archive.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())?;
-    if contents.tree.has_library("libOpenCL.so.1") {
-        return Ok(());
+    for (arch, library) in contents.assets.opencl_libraries() {
+        let folder = arch.library_folder();
+        archive.copy(&format!("{folder}/{OPENCL}"), 0o644, library)?;
+        if !contents.tree.has_library(arch, LOADER) {
+            archive.link(&format!("{folder}/{LOADER}"), OPENCL.as_bytes())?;
+        }
     }
-    archive.link(LOADER, format!("/{library}").as_bytes())
+    let icd = format!("{OPENCL}\n");
+    archive.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())
 }
 
 fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {

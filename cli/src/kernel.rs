@@ -25,7 +25,7 @@ pub struct Kernel {
 /// # Errors
 /// [`AptError`] if it is not in the cache and cannot be had.
 pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
-    let apt = Apt::open(cache, "arm64")?;
+    let apt = Apt::open(cache, &["arm64"], progress)?;
     let folder = Path::new("kernel").join(apt.release());
     let place = cache.root().join(&folder);
     if !place.exists() {
@@ -33,7 +33,7 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
         let lock = cache.lock()?;
         if !place.exists() {
             progress.say("fetching Debian's arm64 kernel");
-            let sources = fetch(cache, &apt)?;
+            let sources = fetch(cache, &apt, progress)?;
             cache.publish(&lock, &folder, |at| build(at, &place, &sources, progress))?;
         }
     }
@@ -47,14 +47,14 @@ struct Sources {
     headers: Vec<PathBuf>,
 }
 
-fn fetch(cache: &Cache, apt: &Apt) -> Result<Sources, AptError> {
+fn fetch(cache: &Cache, apt: &Apt, progress: &Progress) -> Result<Sources, AptError> {
     let image = apt.dependency("linux-image-arm64", "linux-image-")?;
     let release = image.trim_start_matches("linux-image-").to_owned();
     let headers = format!("linux-headers-{release}");
     let common = apt.dependency(&headers, "linux-headers-")?;
     let kbuild = apt.dependency(&headers, "linux-kbuild-")?;
     let image = one(apt, image)?;
-    let host = Apt::open(cache, &apt::host_architecture()?)?;
+    let host = Apt::open(cache, &[&apt::host_architecture()?], progress)?;
     let headers = vec![one(apt, headers)?, one(apt, common)?, one(&host, kbuild)?];
     Ok(Sources {
         release,

@@ -3,6 +3,7 @@
 
 mod agent;
 mod apt;
+mod arch;
 mod archive;
 mod args;
 mod assets;

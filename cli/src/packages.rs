@@ -2,6 +2,7 @@
 //! without running anything of theirs, kept in the cache.
 
 use crate::apt::{Apt, AptError, Deb};
+use crate::arch::Arch;
 use crate::archive::Archive;
 use crate::cache::{self, At, Cache, CacheError};
 use crate::progress::Progress;
@@ -21,33 +22,111 @@ pub struct PackageSet {
     packages: Vec<Deb>,
 }
 
-/// What every guest has: a shell and its tools, and the C and C++ libraries.
-const BASE: [&str; 4] = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6"];
+/// The C and C++ libraries, which most programs need.
+const LIBRARIES: [&str; 3] = ["libc6", "libgcc-s1", "libstdc++6"];
+/// The guest's shell and its tools.
+const SHELL: &str = "busybox-static";
 
-/// The packages that every guest has.
-///
-/// # Errors
-/// [`AptError`] if they are not in the cache and cannot be had.
-pub fn base(cache: &Cache, progress: &Progress) -> Result<PackageSet, AptError> {
-    let names: Vec<String> = BASE.iter().map(|&name| name.into()).collect();
-    ensure(cache, &names, None, progress)
+/// The guest's packages: what every guest has, and what is added.
+pub struct Packages<'a> {
+    cache: &'a Cache,
+    progress: &'a Progress,
+    /// The base of each architecture that the guest has, its own first, then
+    /// what was added.
+    sets: Vec<PackageSet>,
+    has_armhf: bool,
 }
 
-/// The set of `names`, from the cache or the archive, without what `base` has
+impl<'a> Packages<'a> {
+    /// What every guest has.
+    ///
+    /// # Errors
+    /// [`AptError`] if it is not in the cache and cannot be had.
+    pub fn base(cache: &'a Cache, progress: &'a Progress) -> Result<Self, AptError> {
+        let names: Vec<String> = std::iter::once(SHELL)
+            .chain(LIBRARIES)
+            .map(str::to_owned)
+            .collect();
+        Ok(Self {
+            cache,
+            progress,
+            sets: vec![ensure(cache, &names, &[], progress)?],
+            has_armhf: false,
+        })
+    }
+
+    /// Adds the libraries that most programs of `arch` need, unless they are
+    /// there.
+    ///
+    /// # Errors
+    /// As [`Packages::base`].
+    pub fn support(&mut self, arch: Arch) -> Result<(), AptError> {
+        if self.has(arch) {
+            return Ok(());
+        }
+        let names = LIBRARIES.map(|name| arch.package(name));
+        let set = ensure(self.cache, &names, &self.sets[..1], self.progress)?;
+        self.sets.insert(1, set);
+        self.has_armhf = true;
+        Ok(())
+    }
+
+    /// Adds packages with all they depend on. What the base has already is
+    /// left out: for sets with a package of the second architecture that is the
+    /// base of both, so that a set is the same whatever came before.
+    ///
+    /// # Errors
+    /// [`AptError`], with the package's name if it does not exist.
+    pub fn add(&mut self, names: &[String]) -> Result<(), AptError> {
+        let bases = match names.iter().any(|name| Arch::Armhf.is_of(name)) {
+            true => {
+                self.support(Arch::Armhf)?;
+                2
+            }
+            false => 1,
+        };
+        let set = ensure(self.cache, names, &self.sets[..bases], self.progress)?;
+        self.sets.push(set);
+        Ok(())
+    }
+
+    /// Whether the guest has libraries of this architecture.
+    pub fn has(&self, arch: Arch) -> bool {
+        arch == Arch::Arm64 || self.has_armhf
+    }
+
+    /// All of them, in the order in which they are unpacked.
+    pub fn sets(&self) -> &[PackageSet] {
+        &self.sets
+    }
+
+    /// As [`Packages::sets`].
+    pub fn into_sets(self) -> Vec<PackageSet> {
+        self.sets
+    }
+}
+
+/// apt of a machine that can have all of these packages.
+fn apt_for(cache: &Cache, names: &[String], progress: &Progress) -> Result<Apt, AptError> {
+    let (own, second) = (Arch::Arm64.debian(), Arch::Armhf.debian());
+    match names.iter().any(|name| Arch::Armhf.is_of(name)) {
+        true => Apt::open(cache, &[own, second], progress),
+        false => Apt::open(cache, &[own], progress),
+    }
+}
+
+/// The set of `names`, from the cache or the archive, without what `bases` have
 /// already.
-///
-/// # Errors
-/// [`AptError`], with the package's name if it does not exist.
-pub fn ensure(
+fn ensure(
     cache: &Cache,
     names: &[String],
-    base: Option<&PackageSet>,
+    bases: &[PackageSet],
     progress: &Progress,
 ) -> Result<PackageSet, AptError> {
     let mut names = names.to_vec();
     names.sort();
     names.dedup();
-    let apt = Apt::open(cache, "arm64")?;
+    let apt = apt_for(cache, &names, progress)?;
     let folder = Path::new("sets")
         .join(apt.release())
         .join(folder_name(&names));
@@ -58,7 +137,7 @@ pub fn ensure(
         if !place.exists() {
             progress.say(&format!("fetching packages: {}", names.join(" ")));
             let mut debs = apt.resolve(&names)?;
-            debs.retain(|deb| base.is_none_or(|base| !base.packages.contains(deb)));
+            debs.retain(|deb| !bases.iter().any(|base| base.packages.contains(deb)));
             let files = apt.fetch(&debs)?;
             cache.publish(&lock, &folder, |at| build(at, &debs, &files, progress))?;
         }

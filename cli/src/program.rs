@@ -1,10 +1,11 @@
 //! The program that the guest is to run: found in its packages, or a local
 //! file that is copied into it.
 
+use crate::arch::Arch;
 use crate::tree::Tree;
 use object::Endianness;
-use object::elf;
-use object::read::elf::ElfFile64;
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::elf::{ElfFile, FileHeader};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +20,7 @@ pub enum ProgramError {
     NoFile(String),
     /// No such program in the guest.
     #[error(
-        "there is no program {0} in the guest: add the Debian package that has it with --pkg, or give the path of a local arm64 program"
+        "there is no program {0} in the guest: add the Debian package that has it with --pkg, or give the path of a local arm64 or armhf program"
     )]
     NotInGuest(String),
     /// It cannot be read.
@@ -31,16 +32,16 @@ pub enum ProgramError {
         source: io::Error,
     },
     /// A folder or device.
-    #[error("{} is no file: give the path of an arm64 program", .0.display())]
+    #[error("{} is no file: give the path of an arm64 or armhf program", .0.display())]
     NoRegularFile(PathBuf),
     /// Its execute bits are not set.
     #[error("{0} is not executable: run `chmod +x` on it")]
     NotExecutable(String),
     /// Neither ELF nor a script.
-    #[error("{} is neither an ELF program nor a script: give an arm64 program", .0.display())]
+    #[error("{} is neither an ELF program nor a script: give an arm64 or armhf program", .0.display())]
     NoProgram(PathBuf),
     /// Another machine's.
-    #[error("{} is a program for {machine}, and the guest is arm64: compile it with aarch64-linux-gnu-gcc", path.display())]
+    #[error("{} is a program for {machine}, and the guest runs arm64 and armhf: compile it with scripts/guest-cc", path.display())]
     OtherMachine {
         /// The local file.
         path: PathBuf,
@@ -57,11 +58,15 @@ pub enum ProgramError {
     },
     /// A library is nowhere.
     #[error(
-        "{program} needs the library {library}, which the guest does not have: add its Debian package with --pkg, or the file with --file SRC:/usr/lib/{library}"
+        "{program} needs the library {library}, which the guest does not have: add its Debian package with --pkg {}, or the file with --file SRC:/{}/{library}",
+        arch.package("PACKAGE"),
+        arch.library_folder()
     )]
     NoLibrary {
         /// The program.
         program: String,
+        /// Its architecture.
+        arch: Arch,
         /// The library's name.
         library: String,
     },
@@ -84,6 +89,8 @@ pub struct Local {
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: Vec<u8>,
+    /// Whose libraries it needs.
+    pub arch: Arch,
     /// Libraries it names, if it is dynamic.
     pub libraries: Vec<String>,
     /// Whether it brings its own places to look for libraries.
@@ -96,7 +103,7 @@ pub const LOCAL_FOLDER: &str = "opt/gil";
 /// A local file as a program.
 ///
 /// # Errors
-/// [`ProgramError`] if it is no arm64 program.
+/// [`ProgramError`] if it is no program for the guest.
 pub fn local(path: &Path) -> Result<Local, ProgramError> {
     let unreadable = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -121,6 +128,7 @@ fn inspect(path: &Path, bytes: Vec<u8>) -> Result<Local, ProgramError> {
     let mut local = Local {
         path: path.into(),
         bytes,
+        arch: Arch::Arm64,
         libraries: Vec::new(),
         has_search_path: false,
     };
@@ -130,18 +138,29 @@ fn inspect(path: &Path, bytes: Vec<u8>) -> Result<Local, ProgramError> {
     if !local.bytes.starts_with(&elf::ELFMAG) {
         return Err(ProgramError::NoProgram(path.into()));
     }
-    check_machine(path, &local.bytes)?;
-    let needs = needs(local.bytes.as_slice()).map_err(|source| ProgramError::Damaged {
+    local.arch = architecture(path, &local.bytes)?;
+    let data = local.bytes.as_slice();
+    let needs = match local.arch {
+        Arch::Arm64 => needs::<FileHeader64<Endianness>>(data),
+        Arch::Armhf => needs::<FileHeader32<Endianness>>(data),
+    };
+    let needs = needs.map_err(|source| ProgramError::Damaged {
         path: path.into(),
         source,
     })?;
+    if needs.soft_floats && !needs.libraries.is_empty() {
+        return Err(ProgramError::OtherMachine {
+            path: path.into(),
+            machine: "32-bit ARM without hardware floats (armel)".into(),
+        });
+    }
     local.libraries = needs.libraries;
     local.has_search_path = needs.has_search_path;
     Ok(local)
 }
 
 /// Class, byte order and machine lie at the same place in every ELF file.
-fn check_machine(path: &Path, bytes: &[u8]) -> Result<(), ProgramError> {
+fn architecture(path: &Path, bytes: &[u8]) -> Result<Arch, ProgramError> {
     let (Some(&class), Some(&order), Some(&[low, high])) = (
         bytes.get(4),
         bytes.get(5),
@@ -151,14 +170,15 @@ fn check_machine(path: &Path, bytes: &[u8]) -> Result<(), ProgramError> {
     };
     let little = order == elf::ELFDATA2LSB.0;
     let machine = if little { [low, high] } else { [high, low] };
-    let machine = u16::from_le_bytes(machine);
-    if class == elf::ELFCLASS64.0 && little && machine == elf::EM_AARCH64.0 {
-        return Ok(());
+    let machine = elf::Machine(u16::from_le_bytes(machine));
+    match (elf::FileClass(class), little, machine) {
+        (elf::ELFCLASS64, true, elf::EM_AARCH64) => Ok(Arch::Arm64),
+        (elf::ELFCLASS32, true, elf::EM_ARM) => Ok(Arch::Armhf),
+        _ => Err(ProgramError::OtherMachine {
+            path: path.into(),
+            machine: machine_name(machine.0, class == elf::ELFCLASS64.0, little),
+        }),
     }
-    Err(ProgramError::OtherMachine {
-        path: path.into(),
-        machine: machine_name(machine, class == elf::ELFCLASS64.0, little),
-    })
 }
 
 fn machine_name(machine: u16, wide: bool, little: bool) -> String {
@@ -170,9 +190,9 @@ fn machine_name(machine: u16, wide: bool, little: bool) -> String {
         m if m == elf::EM_AARCH64.0 => "AArch64",
         m => return format!("ELF machine {m}"),
     };
-    match (machine == elf::EM_AARCH64.0, wide, little) {
-        (true, false, _) => format!("{name} with 32-bit pointers"),
-        (true, _, false) => format!("big-endian {name}"),
+    match (elf::Machine(machine), wide, little) {
+        (elf::EM_AARCH64, false, _) => format!("{name} with 32-bit pointers"),
+        (elf::EM_AARCH64 | elf::EM_ARM, _, false) => format!("big-endian {name}"),
         _ => name.to_owned(),
     }
 }
@@ -181,13 +201,19 @@ fn machine_name(machine: u16, wide: bool, little: bool) -> String {
 struct Needs {
     libraries: Vec<String>,
     has_search_path: bool,
+    /// Floats are passed as Debian's armhf does not.
+    soft_floats: bool,
 }
 
-/// Reads the dynamic section.
-fn needs(data: &[u8]) -> object::Result<Needs> {
-    let file = ElfFile64::<Endianness>::parse(data)?;
+/// Reads the header's flags and the dynamic section.
+fn needs<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<Needs> {
+    let file = ElfFile::<Elf>::parse(data)?;
     let table = file.elf_dynamic_table()?;
-    let mut needs = Needs::default();
+    let flags = file.elf_header().e_flags(file.endian());
+    let mut needs = Needs {
+        soft_floats: !Elf::is_type_64_sized() && flags.0 & elf::EF_ARM_ABI_FLOAT_SOFT != 0,
+        ..Needs::default()
+    };
     for entry in table.iter() {
         if entry.tag == elf::DT_NEEDED {
             let name = table.string(entry)?;
@@ -213,11 +239,12 @@ impl Local {
                 .any(|path| path.rsplit('/').next() == Some(library))
         };
         let missing = self.libraries.iter().find(|library| {
-            !self.has_search_path && !tree.has_library(library) && !is_added(library)
+            !self.has_search_path && !tree.has_library(self.arch, library) && !is_added(library)
         });
         match missing {
             Some(library) => Err(ProgramError::NoLibrary {
                 program: self.path.display().to_string(),
+                arch: self.arch,
                 library: library.clone(),
             }),
             None => Ok(()),
@@ -285,7 +312,7 @@ mod tests {
     fn other_machines_are_named() {
         for (class, order, machine, name) in [
             (2, 1, 62, "x86-64"),
-            (1, 1, 40, "32-bit ARM"),
+            (1, 2, 40, "big-endian 32-bit ARM"),
             (1, 1, 183, "32-bit pointers"),
             (2, 2, 183, "big-endian AArch64"),
             (2, 1, 9999, "machine 9999"),
@@ -311,7 +338,10 @@ mod tests {
     #[test]
     fn missing_libraries_are_named_once_nobody_has_them() {
         let mut tree = Tree::default();
-        tree.insert("usr/lib/libc.so.6", Entry::File { executable: true });
+        tree.insert(
+            "usr/lib/aarch64-linux-gnu/libc.so.6",
+            Entry::File { executable: true },
+        );
         let mut program = inspect(Path::new("p"), b"#!/bin/sh".to_vec()).unwrap();
         program.libraries = vec!["libc.so.6".into(), "libx.so.1".into()];
         let error = program.check_libraries(&tree, &[]).unwrap_err();
@@ -319,6 +349,10 @@ mod tests {
         program
             .check_libraries(&tree, &["usr/lib/libx.so.1".into()])
             .unwrap();
+        program.arch = Arch::Armhf;
+        let error = program.check_libraries(&tree, &[]).unwrap_err().to_string();
+        assert!(error.contains("libc.so.6"), "{error}");
+        assert!(error.contains("--pkg PACKAGE:armhf"), "{error}");
         program.has_search_path = true;
         program.check_libraries(&tree, &[]).unwrap();
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Progress {
     bar: Option<ProgressBar>,
+    quiet: bool,
 }
 
 impl Progress {
@@ -16,6 +17,7 @@ impl Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
         Self {
             bar: shown.then(spinner),
+            quiet,
         }
     }
 
@@ -24,6 +26,16 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar.set_message(what.to_owned());
+        }
+    }
+
+    /// Says what the user should know and need not act on, in a line that stays.
+    pub fn note(&self, what: &str) {
+        let line = format!("gil: {what}");
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.suspend(|| eprintln!("{line}")),
+            None => eprintln!("{line}"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::agent::{self, Agent, AgentError, Board};
 use crate::apt::AptError;
+use crate::arch::Arch;
 use crate::args::RunArgs;
 use crate::assets::{self, AssetError, Assets};
 use crate::cache::{At, Cache, CacheError};
@@ -10,9 +11,9 @@ use crate::kernel::{self, Kernel};
 use crate::module;
 use crate::monitor;
 use crate::outcome::{Exit, Origin};
-use crate::packages::{self, PackageSet};
+use crate::packages::{PackageSet, Packages};
 use crate::process::Owned;
-use crate::program::{self, Program, ProgramError};
+use crate::program::{self, Local, Program, ProgramError};
 use crate::progress::Progress;
 use crate::qemu::{self, Machine, QemuError, file};
 use crate::report;
@@ -133,41 +134,46 @@ const OPENCL_LOADER: (&str, &str) = ("ocl-icd-libopencl1", "libOpenCL.so.1");
 
 fn prepare(args: &RunArgs, progress: &Progress) -> Result<Prepared, RunError> {
     let cache = Cache::open()?;
-    let mut sets = vec![packages::base(&cache, progress)?];
-    let add = |sets: &mut Vec<PackageSet>, names: &[String]| {
-        let set = packages::ensure(&cache, names, sets.first(), progress)?;
-        sets.push(set);
-        Ok::<(), AptError>(())
-    };
+    let mut packages = Packages::base(&cache, progress)?;
     if !args.packages.is_empty() {
-        add(&mut sets, &args.packages)?;
+        packages.add(&args.packages)?;
     }
-    let mut tree = trees(&sets);
-    let program = program::find(&args.program, &tree)?;
+    let program = program::find(&args.program, &tree(&packages))?;
     if let Program::Local(local) = &program {
-        let (package, library) = OPENCL_LOADER;
-        if local.libraries.iter().any(|l| l == library) && !tree.has_library(library) {
-            add(&mut sets, &[package.into()])?;
-            tree = trees(&sets);
-        }
-        let added: Vec<_> = args.files.iter().map(|f| f.target.clone()).collect();
-        local.check_libraries(&tree, &added)?;
+        add_libraries(args, local, &mut packages)?;
     }
     let kernel = kernel::ensure(&cache, progress)?;
     progress.say("building what changed of gil");
-    let assets = assets::ensure()?;
+    let assets = assets::ensure(packages.has(Arch::Armhf))?;
     let module = module::ensure(&cache, &kernel, &assets.driver, args.detect, progress)?;
     Ok(Prepared {
         assets,
         kernel,
         module,
-        sets,
-        tree,
+        tree: tree(&packages),
+        sets: packages.into_sets(),
         program,
     })
 }
 
-fn trees(sets: &[PackageSet]) -> Tree {
+/// What a local program links with.
+fn add_libraries(args: &RunArgs, local: &Local, packages: &mut Packages) -> Result<(), RunError> {
+    if local.libraries.is_empty() {
+        return Ok(());
+    }
+    packages.support(local.arch)?;
+    let (package, library) = OPENCL_LOADER;
+    let needs_loader = local.libraries.iter().any(|name| name == library);
+    if needs_loader && !tree(packages).has_library(local.arch, library) {
+        packages.add(&[local.arch.package(package)])?;
+    }
+    let added: Vec<_> = args.files.iter().map(|f| f.target.clone()).collect();
+    local.check_libraries(&tree(packages), &added)?;
+    Ok(())
+}
+
+fn tree(packages: &Packages) -> Tree {
+    let sets = packages.sets();
     let mut all = image::skeleton();
     for set in sets {
         all.extend(set.tree.clone());

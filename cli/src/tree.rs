@@ -1,6 +1,7 @@
 //! What files the guest will have: enough to find programs and libraries
 //! before it boots.
 
+use crate::arch::Arch;
 use crate::archive::MERGED;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,9 +39,6 @@ pub const PROGRAM_FOLDERS: [&str; 6] = [
     "usr/games",
     "usr/local/games",
 ];
-/// Where its dynamic linker looks for libraries.
-pub const LIBRARY_FOLDERS: [&str; 2] = ["usr/lib/aarch64-linux-gnu", "usr/lib"];
-
 impl Tree {
     /// Adds a file; a later one replaces an earlier one.
     pub fn insert(&mut self, path: &str, entry: Entry) {
@@ -60,9 +58,9 @@ impl Tree {
             .find(|path| self.is_executable(path))
     }
 
-    /// Whether the dynamic linker finds a library of this name.
-    pub fn has_library(&self, name: &str) -> bool {
-        LIBRARY_FOLDERS
+    /// Whether the dynamic linker of `arch` finds a library of this name.
+    pub fn has_library(&self, arch: Arch, name: &str) -> bool {
+        [arch.library_folder(), "usr/lib"]
             .iter()
             .any(|folder| self.file(&format!("{folder}/{name}")).is_some())
     }
@@ -163,7 +161,8 @@ mod tests {
         assert!(tree.program("far").is_some());
         assert!(tree.program("loop").is_none());
         assert!(tree.program("dangling").is_none());
-        assert!(tree.has_library("libc.so.6"));
+        assert!(tree.has_library(Arch::Arm64, "libc.so.6"));
+        assert!(!tree.has_library(Arch::Armhf, "libc.so.6"));
         assert!(tree.is_executable("/bin/ls"));
         assert!(tree.file("/lib/aarch64-linux-gnu/libc.so.6").is_some());
     }

@@ -22,14 +22,19 @@ static int submit(struct gil_submit submit)
 	return ioctl(fd, GIL_IOC_SUBMIT, &submit);
 }
 
-static int submit_region(void *addr, uint64_t len, uint32_t dir)
+static int submit_region_at(uint64_t addr, uint64_t len, uint32_t dir)
 {
-	struct gil_region region = { (uintptr_t)addr, len, dir, 0 };
+	struct gil_region region = { addr, len, dir, 0 };
 	struct gil_submit arg = good();
 
 	arg.regions = (uintptr_t)&region;
 	arg.region_count = 1;
 	return submit(arg);
+}
+
+static int submit_region(void *addr, uint64_t len, uint32_t dir)
+{
+	return submit_region_at((uintptr_t)addr, len, dir);
 }
 
 static void *map(size_t len, int protection)
@@ -103,11 +108,10 @@ static void kernel_addresses_are_faults(void)
 	uint64_t addresses[] = { 1ull << 63, ~0ull << 48, ~0ull - PAGE, ~0ull };
 
 	for (unsigned i = 0; i < 4; i++) {
-		void *kernel = (void *)addresses[i];
 		struct gil_submit arg = good();
 
-		FAILS(submit_region(kernel, 64, GIL_DIR_IN), EFAULT);
-		FAILS(submit_region(kernel, 64, GIL_DIR_OUT), EFAULT);
+		FAILS(submit_region_at(addresses[i], 64, GIL_DIR_IN), EFAULT);
+		FAILS(submit_region_at(addresses[i], 64, GIL_DIR_OUT), EFAULT);
 		FAILS(submit_region(reply, addresses[i], GIL_DIR_IN), EFAULT);
 		arg.request = addresses[i];
 		FAILS(submit(arg), EFAULT);
@@ -115,6 +119,24 @@ static void kernel_addresses_are_faults(void)
 		arg.reply = addresses[i];
 		FAILS(submit(arg), EFAULT);
 	}
+}
+
+/* A 32-bit program can name addresses that it cannot have. */
+static void addresses_without_memory_are_faults(void)
+{
+	uint64_t addresses[] = { 1ull << 32, (1ull << 32) + PAGE, 1ull << 47 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct gil_submit arg = good();
+
+		FAILS(submit_region_at(addresses[i], 64, GIL_DIR_IN), EFAULT);
+		FAILS(submit_region_at(addresses[i], 64, GIL_DIR_OUT), EFAULT);
+		arg.request = addresses[i];
+		FAILS(submit(arg), EFAULT);
+	}
+	/* From the program's own memory to beyond the last it can have. */
+	FAILS(submit_region_at((uintptr_t)reply, 1ull << 40, GIL_DIR_IN),
+	      ENOMEM);
 }
 
 /* The answer could not be given: better to find that before the doorbell. */
@@ -231,6 +253,8 @@ int main(void)
 	run_test("unknown_fields_are_refused", unknown_fields_are_refused);
 	run_test("unmapped_pointers_are_faults", unmapped_pointers_are_faults);
 	run_test("kernel_addresses_are_faults", kernel_addresses_are_faults);
+	run_test("addresses_without_memory_are_faults",
+		 addresses_without_memory_are_faults);
 	run_test("answers_need_writable_memory", answers_need_writable_memory);
 	run_test("regions_need_their_access", regions_need_their_access);
 	run_test("many_regions_and_pages", many_regions_and_pages);

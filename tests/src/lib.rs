@@ -158,27 +158,107 @@ pub enum Link {
     OpenCl,
 }
 
+/// Width of the pointers of a program in the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 64 bits, as the guest's kernel.
+    Arm64,
+    /// 32 bits.
+    Armhf,
+}
+
+impl Width {
+    /// Where the guest's OpenCL library is built.
+    pub fn opencl_library(self) -> PathBuf {
+        let rust = match self {
+            Self::Arm64 => "aarch64-unknown-linux-gnu",
+            Self::Armhf => "armv7-unknown-linux-gnueabihf",
+        };
+        target().join(rust).join("guest/libgil_opencl.so")
+    }
+
+    /// Debian's package of this width.
+    pub fn package(self, name: &str) -> String {
+        match self {
+            Self::Arm64 => name.into(),
+            Self::Armhf => format!("{name}:armhf"),
+        }
+    }
+
+    fn compiler(self, link: Link) -> Command {
+        let mut command = match (link, self) {
+            (Link::Static, Self::Arm64) => Command::new("aarch64-linux-gnu-gcc"),
+            (Link::Static, Self::Armhf) => Command::new("arm-linux-gnueabihf-gcc"),
+            (Link::OpenCl, _) => Command::new(root().join("scripts/guest-cc")),
+        };
+        match (link, self) {
+            (Link::Static, _) => command.arg("-static"),
+            (Link::OpenCl, Self::Armhf) => command.arg("--armhf"),
+            (Link::OpenCl, Self::Arm64) => &mut command,
+        };
+        command
+    }
+
+    fn folder(self) -> PathBuf {
+        target().join("guest-programs").join(match self {
+            Self::Arm64 => "arm64",
+            Self::Armhf => "armhf",
+        })
+    }
+}
+
+/// A test of programs of both widths, one each:
+///
+/// ```ignore
+/// both_widths! {
+///     fn vectors_are_added(width: Width) {
+///         passes(&guest_program_of(width, "tests/guest/cl_vadd.c", Link::OpenCl));
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! both_widths {
+    ($($(#[$meta:meta])* fn $name:ident($width:ident: Width) $body:block)*) => { $(
+        $(#[$meta])*
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            fn test($width: $crate::Width) $body
+
+            #[test]
+            fn arm64() {
+                test($crate::Width::Arm64);
+            }
+
+            #[test]
+            fn armhf() {
+                test($crate::Width::Armhf);
+            }
+        }
+    )* };
+}
+
+/// A 64-bit program: see [`guest_program_of`].
+pub fn guest_program(source: &str, link: Link) -> PathBuf {
+    guest_program_of(Width::Arm64, source, link)
+}
+
 /// Compiles a C program for the guest, once a run of the tests; the path of
 /// its ELF.
 ///
 /// # Panics
 /// With the compiler's words, if it does not compile.
-pub fn guest_program(source: &str, link: Link) -> PathBuf {
+pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
     let source = root().join(source);
-    let folder = target().join("guest-programs");
+    let folder = width.folder();
     std::fs::create_dir_all(&folder).expect("a folder for guest programs");
     let out = folder.join(source.file_stem().expect("a file name"));
     // Tests run side by side: compile beside, then put in place at once.
     let partial = tempfile::NamedTempFile::new_in(&folder)
         .expect("a temporary file")
         .into_temp_path();
-    let mut cc = match link {
-        Link::Static => Command::new("aarch64-linux-gnu-gcc"),
-        Link::OpenCl => Command::new(root().join("scripts/guest-cc")),
-    };
-    if link == Link::Static {
-        cc.arg("-static");
-    }
+    let mut cc = width.compiler(link);
     cc.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
         .arg(root().join("synthetic-driver/uapi"))
         .arg("-o")

@@ -1,10 +1,11 @@
 //! The driver's rules as programs in the guest meet them, through raw ioctls.
 //! Each program prints a line a test.
 
-use gil_tests::{Link, Run, guest_program};
+use gil_tests::{Link, Run, Width, both_widths, guest_program_of, root};
 
-fn passes(name: &str) {
-    let program = guest_program(&format!("tests/guest/driver_{name}.c"), Link::Static);
+fn passes(width: Width, name: &str) {
+    let source = format!("tests/guest/driver_{name}.c");
+    let program = guest_program_of(width, &source, Link::Static);
     let run = Run::new([program]).finish().ok();
     let lines = run.stdout.lines().filter(|line| !line.starts_with('#'));
     assert!(lines.clone().count() > 0, "{run:#?}");
@@ -13,32 +14,49 @@ fn passes(name: &str) {
     }
 }
 
-#[test]
-fn waits_end_at_their_deadlines() {
-    passes("waits");
+both_widths! {
+    fn waits_end_at_their_deadlines(width: Width) {
+        passes(width, "waits");
+    }
+
+    fn a_signal_interrupts_a_wait_and_nothing_else(width: Width) {
+        passes(width, "signals");
+    }
+
+    fn a_session_belongs_to_one_address_space(width: Width) {
+        passes(width, "fork");
+    }
+
+    fn bad_arguments_are_errors(width: Width) {
+        passes(width, "arguments");
+    }
+
+    fn threads_may_submit_while_the_session_ends(width: Width) {
+        passes(width, "threads");
+    }
 }
 
+/// The programs write an envelope byte by byte: it is the one of today.
 #[test]
-fn a_signal_interrupts_a_wait_and_nothing_else() {
-    passes("signals");
+fn the_programs_know_the_envelope() {
+    let header = std::fs::read_to_string(root().join("tests/guest/driver_test.h")).unwrap();
+    let (_, after) = header.split_once("nothing[] = {").unwrap();
+    let (array, _) = after.split_once("};").unwrap();
+    let codes = array
+        .lines()
+        .map(|line| line.split("/*").next().unwrap_or_default());
+    let bytes: Vec<u8> = codes
+        .flat_map(|code| code.split(','))
+        .filter_map(|number| number.trim().parse().ok())
+        .collect();
+    let all = gil_wire::envelope::parse(&bytes).unwrap();
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].op, gil_wire::control::CONSOLE);
+    assert_eq!(all[0].args, [0, 0]);
 }
 
-#[test]
-fn a_session_belongs_to_one_address_space() {
-    passes("fork");
-}
-
-#[test]
-fn bad_arguments_are_errors() {
-    passes("arguments");
-}
-
-#[test]
-fn threads_may_submit_while_the_session_ends() {
-    passes("threads");
-}
-
+/// The marker is an instruction of 64-bit programs.
 #[test]
 fn a_programs_markers_are_ignored() {
-    passes("marker");
+    passes(Width::Arm64, "marker");
 }

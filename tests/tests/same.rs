@@ -6,16 +6,17 @@
 //! the docs: an entry point counts as covered only by these. After a change,
 //! `UPDATE_COVERAGE=1 cargo test -p gil-tests --test same` writes the lists.
 
-use gil_tests::{Link, Run, guest_program, native_program, root};
+use gil_tests::{Link, Run, Width, guest_program_of, native_program, root};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 /// Runs `tests/guest/NAME.c` in the guest and natively, and compares.
-fn same(name: &str) {
+fn same(name: &str, width: Width) {
     let source = format!("tests/guest/{name}.c");
     let native = native_stdout(&source);
-    let program = guest_program(&source, Link::OpenCl).display().to_string();
+    let program = guest_program_of(width, &source, Link::OpenCl);
+    let program = program.display().to_string();
     let run = Run::new(["--env", "GIL_LIST_CALLS=1", &program])
         .finish()
         .ok();
@@ -63,9 +64,16 @@ fn write(path: &Path, called: &BTreeSet<String>) {
 
 macro_rules! same {
     ($($name:ident)*) => { $(
-        #[test]
-        fn $name() {
-            same(stringify!($name));
+        mod $name {
+            #[test]
+            fn arm64() {
+                super::same(stringify!($name), super::Width::Arm64);
+            }
+
+            #[test]
+            fn armhf() {
+                super::same(stringify!($name), super::Width::Armhf);
+            }
         }
     )* };
 }

@@ -116,15 +116,25 @@ fn cargo(root: &Path, check: &'static str, args: &[&str]) -> Result<(), CiError>
     succeed(check, Command::new(cargo).args(args).current_dir(root))
 }
 
-/// Compiles each API's generated program; it compares as it compiles.
+/// Compiles each API's generated program for pointers of either width; it
+/// compares as it compiles.
 fn abi(root: &Path) -> Result<(), CiError> {
+    let own = std::env::var("CC").unwrap_or("cc".into());
     for program in r#gen::abi_programs(root)? {
-        let mut compiler = Command::new(std::env::var("CC").unwrap_or("cc".into()));
-        compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
-        succeed("abi", compiler.arg(program))?;
+        for compiler in [own.as_str(), COMPILER_32] {
+            let mut compiler = Command::new(compiler);
+            compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+            // A cross compiler finds the APIs' headers, which are the same for
+            // every machine, only behind its own.
+            compiler.args(["-idirafter", "/usr/include"]);
+            succeed("abi", compiler.arg(&program))?;
+        }
     }
     Ok(())
 }
+
+/// Compiles for the guest's 32-bit programs.
+const COMPILER_32: &str = "arm-linux-gnueabihf-gcc";
 
 fn succeed(check: &'static str, command: &mut Command) -> Result<(), CiError> {
     let status = command.status().map_err(|error| CiError::Start {

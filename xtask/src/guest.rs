@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The guest's target, unless another is named.
-pub const TARGET: &str = "aarch64-unknown-linux-gnu";
+/// Target of the guest's kernel and most of its programs.
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+/// Target of its 32-bit programs.
+const ARMHF: &str = "armv7-unknown-linux-gnueabihf";
 
 /// A crate that runs in the guest.
 struct Part {
@@ -14,18 +16,18 @@ struct Part {
     is_static: bool,
 }
 
-const PARTS: [Part; 2] = [
-    Part {
-        package: "gil-init",
-        artifact: "gil-init",
-        is_static: true,
-    },
-    Part {
-        package: "gil-opencl",
-        artifact: "libgil_opencl.so",
-        is_static: false,
-    },
-];
+const INIT: Part = Part {
+    package: "gil-init",
+    artifact: "gil-init",
+    is_static: true,
+};
+
+/// Programs load it, each its own.
+const OPENCL: Part = Part {
+    package: "gil-opencl",
+    artifact: "libgil_opencl.so",
+    is_static: false,
+};
 
 /// Why the guest's part was not built.
 #[derive(Debug, thiserror::Error)]
@@ -46,16 +48,22 @@ pub enum GuestError {
     Build(&'static str),
 }
 
-/// Builds every part with the profile `guest`; returns the files.
+/// Builds every part with the profile `guest`, and the libraries of 32-bit
+/// programs too `if with_armhf`; returns the files.
 ///
 /// # Errors
 /// [`GuestError`].
-pub fn build(root: &Path, target: &str) -> Result<Vec<PathBuf>, GuestError> {
-    ensure_target(root, target)?;
-    PARTS
-        .iter()
-        .map(|part| build_part(root, target, part))
-        .collect()
+pub fn build(root: &Path, with_armhf: bool) -> Result<Vec<PathBuf>, GuestError> {
+    ensure_target(root, TARGET)?;
+    let mut files = vec![
+        build_part(root, TARGET, &INIT)?,
+        build_part(root, TARGET, &OPENCL)?,
+    ];
+    if with_armhf {
+        ensure_target(root, ARMHF)?;
+        files.push(build_part(root, ARMHF, &OPENCL)?);
+    }
+    Ok(files)
 }
 
 fn ensure_target(root: &Path, target: &str) -> Result<(), GuestError> {

@@ -30,9 +30,9 @@ enum Task {
     },
     /// Build what runs in the guest: its init and its libraries.
     Guest {
-        /// The guest's target.
-        #[arg(long, default_value = guest::TARGET)]
-        target: String,
+        /// The libraries of 32-bit programs, too.
+        #[arg(long)]
+        armhf: bool,
     },
 }
 
@@ -65,8 +65,8 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
-        Task::Guest { target } => {
-            for path in guest::build(root, target)? {
+        Task::Guest { armhf } => {
+            for path in guest::build(root, *armhf)? {
                 println!("{}", path.display());
             }
         }
