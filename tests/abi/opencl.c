@@ -364,6 +364,18 @@ _Static_assert(SAME(__typeof__(((cl_image_format *)0)->image_channel_data_type),
 _Static_assert(SAME(__typeof__(((cl_name_version *)0)->version), cl_version), "cl_name_version.version");
 _Static_assert(SAME(__typeof__(((cl_name_version *)0)->name), char[64]), "cl_name_version.name");
 
+#ifdef CL_A
+_Static_assert((int64_t)(CL_A) == 4273, "CL_A");
+#endif
+#ifdef CL_ABGR
+_Static_assert((int64_t)(CL_ABGR) == 4291, "CL_ABGR");
+#endif
+#ifdef CL_ARGB
+_Static_assert((int64_t)(CL_ARGB) == 4279, "CL_ARGB");
+#endif
+#ifdef CL_BGRA
+_Static_assert((int64_t)(CL_BGRA) == 4278, "CL_BGRA");
+#endif
 #ifdef CL_BUFFER_CREATE_TYPE_REGION
 _Static_assert((int64_t)(CL_BUFFER_CREATE_TYPE_REGION) == 4640, "CL_BUFFER_CREATE_TYPE_REGION");
 #endif
@@ -501,6 +513,12 @@ _Static_assert((int64_t)(CL_CONTEXT_PROPERTIES) == 4226, "CL_CONTEXT_PROPERTIES"
 #endif
 #ifdef CL_CONTEXT_REFERENCE_COUNT
 _Static_assert((int64_t)(CL_CONTEXT_REFERENCE_COUNT) == 4224, "CL_CONTEXT_REFERENCE_COUNT");
+#endif
+#ifdef CL_DEPTH
+_Static_assert((int64_t)(CL_DEPTH) == 4285, "CL_DEPTH");
+#endif
+#ifdef CL_DEPTH_STENCIL
+_Static_assert((int64_t)(CL_DEPTH_STENCIL) == 4286, "CL_DEPTH_STENCIL");
 #endif
 #ifdef CL_DEVICE_ADDRESS_BITS
 _Static_assert((int64_t)(CL_DEVICE_ADDRESS_BITS) == 4109, "CL_DEVICE_ADDRESS_BITS");
@@ -1012,6 +1030,12 @@ _Static_assert((int64_t)(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) == -14, "
 #ifdef CL_FALSE
 _Static_assert((int64_t)(CL_FALSE) == 0, "CL_FALSE");
 #endif
+#ifdef CL_FLOAT
+_Static_assert((int64_t)(CL_FLOAT) == 4318, "CL_FLOAT");
+#endif
+#ifdef CL_HALF_FLOAT
+_Static_assert((int64_t)(CL_HALF_FLOAT) == 4317, "CL_HALF_FLOAT");
+#endif
 #ifdef CL_IMAGE_ARRAY_SIZE
 _Static_assert((int64_t)(CL_IMAGE_ARRAY_SIZE) == 4375, "CL_IMAGE_ARRAY_SIZE");
 #endif
@@ -1050,6 +1074,9 @@ _Static_assert((int64_t)(CL_IMAGE_SLICE_PITCH) == 4371, "CL_IMAGE_SLICE_PITCH");
 #endif
 #ifdef CL_IMAGE_WIDTH
 _Static_assert((int64_t)(CL_IMAGE_WIDTH) == 4372, "CL_IMAGE_WIDTH");
+#endif
+#ifdef CL_INTENSITY
+_Static_assert((int64_t)(CL_INTENSITY) == 4280, "CL_INTENSITY");
 #endif
 #ifdef CL_INVALID_ARG_INDEX
 _Static_assert((int64_t)(CL_INVALID_ARG_INDEX) == -49, "CL_INVALID_ARG_INDEX");
@@ -1249,6 +1276,9 @@ _Static_assert((int64_t)(CL_LINKER_NOT_AVAILABLE) == -16, "CL_LINKER_NOT_AVAILAB
 #ifdef CL_LINK_PROGRAM_FAILURE
 _Static_assert((int64_t)(CL_LINK_PROGRAM_FAILURE) == -17, "CL_LINK_PROGRAM_FAILURE");
 #endif
+#ifdef CL_LUMINANCE
+_Static_assert((int64_t)(CL_LUMINANCE) == 4281, "CL_LUMINANCE");
+#endif
 #ifdef CL_MAP_FAILURE
 _Static_assert((int64_t)(CL_MAP_FAILURE) == -12, "CL_MAP_FAILURE");
 #endif
@@ -1371,6 +1401,15 @@ _Static_assert((int64_t)(CL_OUT_OF_HOST_MEMORY) == -6, "CL_OUT_OF_HOST_MEMORY");
 #endif
 #ifdef CL_OUT_OF_RESOURCES
 _Static_assert((int64_t)(CL_OUT_OF_RESOURCES) == -5, "CL_OUT_OF_RESOURCES");
+#endif
+#ifdef CL_PIPE_MAX_PACKETS
+_Static_assert((int64_t)(CL_PIPE_MAX_PACKETS) == 4385, "CL_PIPE_MAX_PACKETS");
+#endif
+#ifdef CL_PIPE_PACKET_SIZE
+_Static_assert((int64_t)(CL_PIPE_PACKET_SIZE) == 4384, "CL_PIPE_PACKET_SIZE");
+#endif
+#ifdef CL_PIPE_PROPERTIES
+_Static_assert((int64_t)(CL_PIPE_PROPERTIES) == 4386, "CL_PIPE_PROPERTIES");
 #endif
 #ifdef CL_PLATFORM_EXTENSIONS
 _Static_assert((int64_t)(CL_PLATFORM_EXTENSIONS) == 2308, "CL_PLATFORM_EXTENSIONS");
@@ -1504,8 +1543,32 @@ _Static_assert((int64_t)(CL_QUEUE_REFERENCE_COUNT) == 4242, "CL_QUEUE_REFERENCE_
 #ifdef CL_QUEUE_SIZE
 _Static_assert((int64_t)(CL_QUEUE_SIZE) == 4244, "CL_QUEUE_SIZE");
 #endif
+#ifdef CL_R
+_Static_assert((int64_t)(CL_R) == 4272, "CL_R");
+#endif
+#ifdef CL_RA
+_Static_assert((int64_t)(CL_RA) == 4275, "CL_RA");
+#endif
+#ifdef CL_RG
+_Static_assert((int64_t)(CL_RG) == 4274, "CL_RG");
+#endif
+#ifdef CL_RGB
+_Static_assert((int64_t)(CL_RGB) == 4276, "CL_RGB");
+#endif
+#ifdef CL_RGBA
+_Static_assert((int64_t)(CL_RGBA) == 4277, "CL_RGBA");
+#endif
+#ifdef CL_RGBx
+_Static_assert((int64_t)(CL_RGBx) == 4284, "CL_RGBx");
+#endif
+#ifdef CL_RGx
+_Static_assert((int64_t)(CL_RGx) == 4283, "CL_RGx");
+#endif
 #ifdef CL_RUNNING
 _Static_assert((int64_t)(CL_RUNNING) == 1, "CL_RUNNING");
+#endif
+#ifdef CL_Rx
+_Static_assert((int64_t)(CL_Rx) == 4282, "CL_Rx");
 #endif
 #ifdef CL_SAMPLER_ADDRESSING_MODE
 _Static_assert((int64_t)(CL_SAMPLER_ADDRESSING_MODE) == 4435, "CL_SAMPLER_ADDRESSING_MODE");
@@ -1534,6 +1597,21 @@ _Static_assert((int64_t)(CL_SAMPLER_PROPERTIES) == 4440, "CL_SAMPLER_PROPERTIES"
 #ifdef CL_SAMPLER_REFERENCE_COUNT
 _Static_assert((int64_t)(CL_SAMPLER_REFERENCE_COUNT) == 4432, "CL_SAMPLER_REFERENCE_COUNT");
 #endif
+#ifdef CL_SIGNED_INT16
+_Static_assert((int64_t)(CL_SIGNED_INT16) == 4312, "CL_SIGNED_INT16");
+#endif
+#ifdef CL_SIGNED_INT32
+_Static_assert((int64_t)(CL_SIGNED_INT32) == 4313, "CL_SIGNED_INT32");
+#endif
+#ifdef CL_SIGNED_INT8
+_Static_assert((int64_t)(CL_SIGNED_INT8) == 4311, "CL_SIGNED_INT8");
+#endif
+#ifdef CL_SNORM_INT16
+_Static_assert((int64_t)(CL_SNORM_INT16) == 4305, "CL_SNORM_INT16");
+#endif
+#ifdef CL_SNORM_INT8
+_Static_assert((int64_t)(CL_SNORM_INT8) == 4304, "CL_SNORM_INT8");
+#endif
 #ifdef CL_SUBMITTED
 _Static_assert((int64_t)(CL_SUBMITTED) == 2, "CL_SUBMITTED");
 #endif
@@ -1542,6 +1620,48 @@ _Static_assert((int64_t)(CL_SUCCESS) == 0, "CL_SUCCESS");
 #endif
 #ifdef CL_TRUE
 _Static_assert((int64_t)(CL_TRUE) == 1, "CL_TRUE");
+#endif
+#ifdef CL_UNORM_INT16
+_Static_assert((int64_t)(CL_UNORM_INT16) == 4307, "CL_UNORM_INT16");
+#endif
+#ifdef CL_UNORM_INT24
+_Static_assert((int64_t)(CL_UNORM_INT24) == 4319, "CL_UNORM_INT24");
+#endif
+#ifdef CL_UNORM_INT8
+_Static_assert((int64_t)(CL_UNORM_INT8) == 4306, "CL_UNORM_INT8");
+#endif
+#ifdef CL_UNORM_INT_101010
+_Static_assert((int64_t)(CL_UNORM_INT_101010) == 4310, "CL_UNORM_INT_101010");
+#endif
+#ifdef CL_UNORM_INT_101010_2
+_Static_assert((int64_t)(CL_UNORM_INT_101010_2) == 4320, "CL_UNORM_INT_101010_2");
+#endif
+#ifdef CL_UNORM_SHORT_555
+_Static_assert((int64_t)(CL_UNORM_SHORT_555) == 4309, "CL_UNORM_SHORT_555");
+#endif
+#ifdef CL_UNORM_SHORT_565
+_Static_assert((int64_t)(CL_UNORM_SHORT_565) == 4308, "CL_UNORM_SHORT_565");
+#endif
+#ifdef CL_UNSIGNED_INT16
+_Static_assert((int64_t)(CL_UNSIGNED_INT16) == 4315, "CL_UNSIGNED_INT16");
+#endif
+#ifdef CL_UNSIGNED_INT32
+_Static_assert((int64_t)(CL_UNSIGNED_INT32) == 4316, "CL_UNSIGNED_INT32");
+#endif
+#ifdef CL_UNSIGNED_INT8
+_Static_assert((int64_t)(CL_UNSIGNED_INT8) == 4314, "CL_UNSIGNED_INT8");
+#endif
+#ifdef CL_sBGRA
+_Static_assert((int64_t)(CL_sBGRA) == 4290, "CL_sBGRA");
+#endif
+#ifdef CL_sRGB
+_Static_assert((int64_t)(CL_sRGB) == 4287, "CL_sRGB");
+#endif
+#ifdef CL_sRGBA
+_Static_assert((int64_t)(CL_sRGBA) == 4289, "CL_sRGBA");
+#endif
+#ifdef CL_sRGBx
+_Static_assert((int64_t)(CL_sRGBx) == 4288, "CL_sRGBx");
 #endif
 
 _Static_assert(offsetof(cl_icd_dispatch, clGetPlatformIDs) == 0 * sizeof(void *), "clGetPlatformIDs");

@@ -25,7 +25,7 @@ pub mod envelope;
 pub mod frame;
 pub mod generated;
 pub mod hello;
-pub mod helpers;
+pub mod image;
 pub mod length;
 pub mod message;
 pub mod monitor;

@@ -5,8 +5,10 @@ use super::call::Call;
 use super::enqueue::{Parts, first_error};
 use super::generated::manual::Manual;
 use super::generated::types::*;
+use super::image;
 use super::kernel_args;
 use super::operations::Order;
+use super::part;
 use super::queue::{NewQueue, with_profiling};
 use super::refusal::Refusal;
 use super::session::Session;
@@ -17,6 +19,28 @@ use gil_wire::call::OutData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
+
+/// What every enqueue about one memory object has.
+macro_rules! about {
+    ($args:ident, $object:ident) => {
+        part::About {
+            queue: $args.command_queue,
+            object: $args.$object,
+            waits: &$args.event_wait_list,
+            event: $args.event,
+        }
+    };
+}
+
+/// The part of the memory object that it is about.
+macro_rules! part {
+    ($args:ident) => {
+        part::Part {
+            origin: &$args.origin,
+            region: &$args.region,
+        }
+    };
+}
 
 impl Manual for Board {
     fn cl_create_command_queue(
@@ -161,6 +185,11 @@ impl Manual for Board {
         call: &mut Call,
         args: wire::ClEnqueueUnmapMemObjectArgs<'_>,
     ) -> Result<wire::ClEnqueueUnmapMemObjectReply, Refusal> {
+        if !args.region.is_empty() {
+            let about = about!(args, memobj);
+            let result = part::write(session, call, &about, &part!(args), &args.memory)?;
+            return Ok(wire::ClEnqueueUnmapMemObjectReply { result });
+        }
         let buffer: cl_mem = session.get(Kind::Mem, args.memobj)?;
         let (offset, len) = (size(args.offset, "offset")?, size(args.size, "size")?);
         let memory = call.keep_input(&args.memory, len)?;
@@ -180,6 +209,111 @@ impl Manual for Board {
             false => op.enqueue(session, call, Order::Command, &enqueue)?,
         };
         Ok(wire::ClEnqueueUnmapMemObjectReply { result })
+    }
+
+    fn cl_create_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImageArgs<'_>,
+    ) -> Result<wire::ClCreateImageReply, Refusal> {
+        let result = image::create_image(session, call, &args)?;
+        Ok(wire::ClCreateImageReply { result })
+    }
+
+    fn cl_create_image_with_properties(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImageWithPropertiesArgs<'_>,
+    ) -> Result<wire::ClCreateImageWithPropertiesReply, Refusal> {
+        let result = image::create_image_with_properties(session, call, &args)?;
+        Ok(wire::ClCreateImageWithPropertiesReply { result })
+    }
+
+    fn cl_create_image2d(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImage2DArgs<'_>,
+    ) -> Result<wire::ClCreateImage2DReply, Refusal> {
+        let result = image::create_image_2d(session, call, &args)?;
+        Ok(wire::ClCreateImage2DReply { result })
+    }
+
+    fn cl_create_image3d(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImage3DArgs<'_>,
+    ) -> Result<wire::ClCreateImage3DReply, Refusal> {
+        let result = image::create_image_3d(session, call, &args)?;
+        Ok(wire::ClCreateImage3DReply { result })
+    }
+
+    fn cl_enqueue_read_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueReadImageArgs,
+    ) -> Result<wire::ClEnqueueReadImageReply, Refusal> {
+        let about = about!(args, image);
+        let result = part::read(session, call, &about, &part!(args), args.memory)?;
+        Ok(wire::ClEnqueueReadImageReply { result })
+    }
+
+    fn cl_enqueue_map_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueMapImageArgs,
+    ) -> Result<wire::ClEnqueueMapImageReply, Refusal> {
+        let about = about!(args, image);
+        let result = part::read(session, call, &about, &part!(args), args.memory)?;
+        Ok(wire::ClEnqueueMapImageReply { result })
+    }
+
+    fn cl_enqueue_write_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueWriteImageArgs<'_>,
+    ) -> Result<wire::ClEnqueueWriteImageReply, Refusal> {
+        let about = about!(args, image);
+        let result = part::write(session, call, &about, &part!(args), &args.memory)?;
+        Ok(wire::ClEnqueueWriteImageReply { result })
+    }
+
+    fn cl_enqueue_fill_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueFillImageArgs<'_>,
+    ) -> Result<wire::ClEnqueueFillImageReply, Refusal> {
+        let about = about!(args, image);
+        let color = &args.fill_color;
+        let result = part::fill(session, call, &about, &part!(args), color)?;
+        Ok(wire::ClEnqueueFillImageReply { result })
+    }
+
+    fn cl_enqueue_read_buffer_rect(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueReadBufferRectArgs,
+    ) -> Result<wire::ClEnqueueReadBufferRectReply, Refusal> {
+        let pitches = part::Pitches {
+            row: args.row_pitch,
+            slice: args.slice_pitch,
+        };
+        let (about, part) = (about!(args, buffer), part!(args));
+        let result = part::read_rect(session, call, &about, (&part, &pitches), args.memory)?;
+        Ok(wire::ClEnqueueReadBufferRectReply { result })
+    }
+
+    fn cl_enqueue_write_buffer_rect(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueWriteBufferRectArgs<'_>,
+    ) -> Result<wire::ClEnqueueWriteBufferRectReply, Refusal> {
+        let pitches = part::Pitches {
+            row: args.row_pitch,
+            slice: args.slice_pitch,
+        };
+        let (about, part) = (about!(args, buffer), part!(args));
+        let result = part::write_rect(session, call, &about, (&part, &pitches), &args.memory)?;
+        Ok(wire::ClEnqueueWriteBufferRectReply { result })
     }
 
     fn cl_enqueue_marker(

@@ -52,6 +52,9 @@ pub struct Call<'a> {
     pub regions: &'a [Region],
     /// Those of them of which only rows count.
     pub rows: &'a [RegionRows],
+    /// Whether a call whose memory belongs to an operation that cannot end yet
+    /// waits for it; if not, it ends as [`Error::Unresolved`].
+    pub patient: bool,
 }
 
 impl Call<'_> {
@@ -70,6 +73,7 @@ impl Call<'_> {
             retires: None,
             regions: &[],
             rows: &[],
+            patient: true,
         }
     }
 }
@@ -320,6 +324,9 @@ impl Client {
                 return Ok(outcome);
             }
             self.judge(call.op, outcome.status)?;
+            if !call.patient {
+                return Err(Error::Unresolved(call.op));
+            }
             self.wait_for_progress(call.op, outcome.progress)?;
         }
     }

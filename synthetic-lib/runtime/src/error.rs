@@ -58,6 +58,10 @@ pub enum Error {
     /// A pointer of the call names memory that is not accessible.
     #[error("{0} names memory that is not accessible: check its pointers and sizes")]
     Fault(Op),
+    /// Its memory belongs to an operation that cannot end yet, and the caller
+    /// would not wait for it.
+    #[error("{0} needs memory that an operation still uses: wait for that one's event first")]
+    Unresolved(Op),
     /// The driver would not take the submission.
     #[error("the driver did not take {op} ({errno})")]
     Driver {

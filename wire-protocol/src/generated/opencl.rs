@@ -420,12 +420,12 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 16,
         name: "clCreateImage2D",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 17,
         name: "clCreateImage3D",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 18,
@@ -600,27 +600,27 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 52,
         name: "clEnqueueReadImage",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 53,
         name: "clEnqueueWriteImage",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 54,
         name: "clEnqueueCopyImage",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 55,
         name: "clEnqueueCopyImageToBuffer",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 56,
         name: "clEnqueueCopyBufferToImage",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 57,
@@ -630,7 +630,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 58,
         name: "clEnqueueMapImage",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 59,
@@ -775,7 +775,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 97,
         name: "clCreateImage",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 98,
@@ -810,7 +810,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 104,
         name: "clEnqueueFillImage",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 105,
@@ -845,12 +845,12 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 125,
         name: "clCreatePipe",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 126,
         name: "clGetPipeInfo",
-        class: None,
+        class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
         entry: 127,
@@ -955,7 +955,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 148,
         name: "clCreateImageWithProperties",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 149,
@@ -1186,6 +1186,50 @@ pub struct ClCreateBufferArgs<'a> {
 /// Reply of `clCreateBuffer`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateBufferReply {
+    pub result: i32,
+}
+
+/// Arguments of `clCreateImage2D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImage2DArgs<'a> {
+    pub context: Handle,
+    pub new: Handle,
+    pub flags: u64,
+    pub channel_order: u32,
+    pub channel_type: u32,
+    pub width: u64,
+    pub height: u64,
+    pub row_pitch: u64,
+    #[serde(borrow)]
+    pub host_ptr: InData<'a>,
+}
+
+/// Reply of `clCreateImage2D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImage2DReply {
+    pub result: i32,
+}
+
+/// Arguments of `clCreateImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImage3DArgs<'a> {
+    pub context: Handle,
+    pub new: Handle,
+    pub flags: u64,
+    pub channel_order: u32,
+    pub channel_type: u32,
+    pub width: u64,
+    pub height: u64,
+    pub depth: u64,
+    pub row_pitch: u64,
+    pub slice_pitch: u64,
+    #[serde(borrow)]
+    pub host_ptr: InData<'a>,
+}
+
+/// Reply of `clCreateImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImage3DReply {
     pub result: i32,
 }
 
@@ -1570,6 +1614,100 @@ pub struct ClEnqueueCopyBufferReply {
     pub result: i32,
 }
 
+/// Arguments of `clEnqueueReadImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueReadImageArgs {
+    pub command_queue: Handle,
+    pub image: Handle,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
+    pub memory: OutRoom,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueReadImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueReadImageReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueWriteImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueWriteImageArgs<'a> {
+    pub command_queue: Handle,
+    pub image: Handle,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
+    #[serde(borrow)]
+    pub memory: InData<'a>,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueWriteImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueWriteImageReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueCopyImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueCopyImageArgs {
+    pub command_queue: Handle,
+    pub src_image: Handle,
+    pub dst_image: Handle,
+    pub src_origin: Option<Vec<u64>>,
+    pub dst_origin: Option<Vec<u64>>,
+    pub region: Option<Vec<u64>>,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueCopyImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueCopyImageReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueCopyImageToBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueCopyImageToBufferArgs {
+    pub command_queue: Handle,
+    pub src_image: Handle,
+    pub dst_buffer: Handle,
+    pub src_origin: Option<Vec<u64>>,
+    pub region: Option<Vec<u64>>,
+    pub dst_offset: u64,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueCopyImageToBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueCopyImageToBufferReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueCopyBufferToImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueCopyBufferToImageArgs {
+    pub command_queue: Handle,
+    pub src_buffer: Handle,
+    pub dst_image: Handle,
+    pub src_offset: u64,
+    pub dst_origin: Option<Vec<u64>>,
+    pub region: Option<Vec<u64>>,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueCopyBufferToImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueCopyBufferToImageReply {
+    pub result: i32,
+}
+
 /// Arguments of `clEnqueueMapBuffer`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClEnqueueMapBufferArgs {
@@ -1589,6 +1727,25 @@ pub struct ClEnqueueMapBufferReply {
     pub result: i32,
 }
 
+/// Arguments of `clEnqueueMapImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueMapImageArgs {
+    pub command_queue: Handle,
+    pub image: Handle,
+    pub map_flags: u64,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
+    pub memory: OutRoom,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueMapImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueMapImageReply {
+    pub result: i32,
+}
+
 /// Arguments of `clEnqueueUnmapMemObject`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClEnqueueUnmapMemObjectArgs<'a> {
@@ -1596,6 +1753,8 @@ pub struct ClEnqueueUnmapMemObjectArgs<'a> {
     pub memobj: Handle,
     pub offset: u64,
     pub size: u64,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
     #[serde(borrow)]
     pub memory: InData<'a>,
     pub event_wait_list: Vec<Handle>,
@@ -1729,14 +1888,11 @@ pub struct ClSetUserEventStatusReply {
 pub struct ClEnqueueReadBufferRectArgs {
     pub command_queue: Handle,
     pub buffer: Handle,
-    pub buffer_origin: Option<Vec<u64>>,
-    pub host_origin: Option<Vec<u64>>,
-    pub region: Option<Vec<u64>>,
-    pub buffer_row_pitch: u64,
-    pub buffer_slice_pitch: u64,
-    pub host_row_pitch: u64,
-    pub host_slice_pitch: u64,
-    pub ptr: OutRoom,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
+    pub row_pitch: u64,
+    pub slice_pitch: u64,
+    pub memory: OutRoom,
     pub event_wait_list: Vec<Handle>,
     pub event: NewEvent,
 }
@@ -1752,15 +1908,12 @@ pub struct ClEnqueueReadBufferRectReply {
 pub struct ClEnqueueWriteBufferRectArgs<'a> {
     pub command_queue: Handle,
     pub buffer: Handle,
-    pub buffer_origin: Option<Vec<u64>>,
-    pub host_origin: Option<Vec<u64>>,
-    pub region: Option<Vec<u64>>,
-    pub buffer_row_pitch: u64,
-    pub buffer_slice_pitch: u64,
-    pub host_row_pitch: u64,
-    pub host_slice_pitch: u64,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
+    pub row_pitch: u64,
+    pub slice_pitch: u64,
     #[serde(borrow)]
-    pub ptr: InData<'a>,
+    pub memory: InData<'a>,
     pub event_wait_list: Vec<Handle>,
     pub event: NewEvent,
 }
@@ -1816,6 +1969,34 @@ pub struct ClCreateSubDevicesReply {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClReleaseDeviceArgs {
     pub device: Handle,
+}
+
+/// Arguments of `clCreateImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImageArgs<'a> {
+    pub context: Handle,
+    pub new: Handle,
+    pub flags: u64,
+    pub channel_order: u32,
+    pub channel_type: u32,
+    pub image_type: u32,
+    pub width: u64,
+    pub height: u64,
+    pub depth: u64,
+    pub array_size: u64,
+    pub row_pitch: u64,
+    pub slice_pitch: u64,
+    pub num_mip_levels: u32,
+    pub num_samples: u32,
+    pub mem_object: Handle,
+    #[serde(borrow)]
+    pub host_ptr: InData<'a>,
+}
+
+/// Reply of `clCreateImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImageReply {
+    pub result: i32,
 }
 
 /// Arguments of `clCreateProgramWithBuiltInKernels`.
@@ -1926,6 +2107,25 @@ pub struct ClEnqueueFillBufferReply {
     pub result: i32,
 }
 
+/// Arguments of `clEnqueueFillImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueFillImageArgs<'a> {
+    pub command_queue: Handle,
+    pub image: Handle,
+    #[serde(borrow)]
+    pub fill_color: InData<'a>,
+    pub origin: Vec<u64>,
+    pub region: Vec<u64>,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueFillImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueFillImageReply {
+    pub result: i32,
+}
+
 /// Arguments of `clEnqueueMigrateMemObjects`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClEnqueueMigrateMemObjectsArgs {
@@ -1984,6 +2184,40 @@ pub struct ClCreateCommandQueueWithPropertiesArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateCommandQueueWithPropertiesReply {
     pub result: i32,
+}
+
+/// Arguments of `clCreatePipe`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreatePipeArgs {
+    pub context: Handle,
+    pub flags: u64,
+    pub pipe_packet_size: u32,
+    pub pipe_max_packets: u32,
+    pub properties: Option<Vec<Property>>,
+    pub new: Handle,
+}
+
+/// Reply of `clCreatePipe`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreatePipeReply {
+    pub result: i32,
+}
+
+/// Arguments of `clGetPipeInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClGetPipeInfoArgs {
+    pub pipe: Handle,
+    pub param_name: u32,
+    pub param_value: OutRoom,
+}
+
+/// Reply of `clGetPipeInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClGetPipeInfoReply<'a> {
+    pub result: i32,
+    pub size: u64,
+    #[serde(borrow)]
+    pub value: InfoValue<'a>,
 }
 
 /// Arguments of `clCreateSamplerWithProperties`.
@@ -2111,6 +2345,35 @@ pub struct ClCreateBufferWithPropertiesReply {
     pub result: i32,
 }
 
+/// Arguments of `clCreateImageWithProperties`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImageWithPropertiesArgs<'a> {
+    pub context: Handle,
+    pub new: Handle,
+    pub flags: u64,
+    pub channel_order: u32,
+    pub channel_type: u32,
+    pub properties: Vec<u64>,
+    pub image_type: u32,
+    pub width: u64,
+    pub height: u64,
+    pub depth: u64,
+    pub array_size: u64,
+    pub row_pitch: u64,
+    pub slice_pitch: u64,
+    pub num_mip_levels: u32,
+    pub num_samples: u32,
+    pub mem_object: Handle,
+    #[serde(borrow)]
+    pub host_ptr: InData<'a>,
+}
+
+/// Reply of `clCreateImageWithProperties`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClCreateImageWithPropertiesReply {
+    pub result: i32,
+}
+
 /// Arguments of `gilGetProgramBinary`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilGetProgramBinaryArgs {
@@ -2184,6 +2447,7 @@ pub const fn cl_get_device_info(param_name: u32) -> Option<InfoType<Kind>> {
 | 0x105b // CL_DEVICE_IL_VERSION
 | 0x104b // CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT
 | 0x104a // CL_DEVICE_IMAGE_PITCH_ALIGNMENT
+| 0x1016 // CL_DEVICE_IMAGE_SUPPORT
 | 0x1075 // CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR
 | 0x1074 // CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR
 | 0x1073 // CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR
@@ -2236,6 +2500,7 @@ pub const fn cl_get_device_info(param_name: u32) -> Option<InfoType<Kind>> {
 | 0x4009 // CL_DEVICE_PCI_SLOT_ID_NV
 | 0x1056 // CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS
 | 0x1057 // CL_DEVICE_PIPE_MAX_PACKET_SIZE
+| 0x1071 // CL_DEVICE_PIPE_SUPPORT
 | 0x1059 // CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
 | 0x1048 // CL_DEVICE_PREFERRED_INTEROP_USER_SYNC
 | 0x105a // CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT
@@ -2298,15 +2563,13 @@ pub const fn cl_get_device_info(param_name: u32) -> Option<InfoType<Kind>> {
 | 0x1025 // CL_DEVICE_PROFILING_TIMER_RESOLUTION
 | 0x4108 // CL_DEVICE_SUB_GROUP_SIZES_INTEL
 => InfoType::Sizes,
-0x1016 // CL_DEVICE_IMAGE_SUPPORT
-| 0x1071 // CL_DEVICE_PIPE_SUPPORT
-| 0x1047 // CL_DEVICE_REFERENCE_COUNT
-| 0x1053 // CL_DEVICE_SVM_CAPABILITIES
-=> InfoType::Local,
 0x1042 // CL_DEVICE_PARENT_DEVICE
 => InfoType::Handles(Kind::Device),
 0x1031 // CL_DEVICE_PLATFORM
 => InfoType::Handles(Kind::Platform),
+0x1047 // CL_DEVICE_REFERENCE_COUNT
+| 0x1053 // CL_DEVICE_SVM_CAPABILITIES
+=> InfoType::Local,
 _ => return None, })
 }
 
@@ -2502,5 +2765,16 @@ pub const fn cl_get_kernel_arg_info(param_name: u32) -> Option<InfoType<Kind>> {
 | 0x1198 // CL_KERNEL_ARG_TYPE_NAME
 | 0x1199 // CL_KERNEL_ARG_TYPE_QUALIFIER
 => InfoType::Bytes,
+_ => return None, })
+}
+
+/// How each value that `clGetPipeInfo` asks for crosses.
+pub const fn cl_get_pipe_info(param_name: u32) -> Option<InfoType<Kind>> {
+    Some(match param_name {
+0x1121 // CL_PIPE_MAX_PACKETS
+| 0x1120 // CL_PIPE_PACKET_SIZE
+=> InfoType::Bytes,
+0x1122 // CL_PIPE_PROPERTIES
+=> InfoType::Sizes,
 _ => return None, })
 }

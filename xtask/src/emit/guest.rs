@@ -241,6 +241,10 @@ impl Stub<'_> {
         if self.call.is_local {
             return out;
         }
+        if let Some(check) = &self.call.check {
+            let args: Vec<_> = check.args.iter().map(|arg| self.helper_arg(arg)).collect();
+            let _ = writeln!(out, "helpers::{}({})?;", check.name, args.join(", "));
+        }
         self.request(&mut out);
         if matches!(self.call.class, Some(Class::Wait | Class::Poll)) {
             out.push_str("request.wait()\n");

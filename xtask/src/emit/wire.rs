@@ -128,6 +128,7 @@ fn field_type(ty: &FieldType) -> String {
         FieldType::Scalar(scalar) => scalar.wire().into(),
         FieldType::Handle => "Handle".into(),
         FieldType::Handles => "Vec<Handle>".into(),
+        FieldType::Words => "Vec<u64>".into(),
         FieldType::In => "InData<'a>".into(),
         FieldType::Out => "OutRoom".into(),
         FieldType::Event => "NewEvent".into(),

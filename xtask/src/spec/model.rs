@@ -204,6 +204,8 @@ pub enum FieldType {
     Scalar(Scalar),
     Handle,
     Handles,
+    /// A list of numbers.
+    Words,
     In,
     Out,
     Event,
@@ -449,6 +451,8 @@ pub struct Call {
     pub leaves: bool,
     /// What the guest remembers of a new object.
     pub details: Option<Helper>,
+    /// The guest's helper that finds an error of its own.
+    pub check: Option<Helper>,
     /// The documented error of an unsupported call.
     pub fails: Option<String>,
     /// Wire arguments by hand.

@@ -77,6 +77,7 @@ pub struct RawCall {
     pub signals: Option<String>,
     pub returns: Option<String>,
     pub details: Option<String>,
+    pub check: Option<String>,
     pub fails: Option<String>,
     pub wire: Option<Vec<String>>,
     pub reply: Option<Vec<String>>,

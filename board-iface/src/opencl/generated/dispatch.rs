@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 72] = [
+static DISPATCH: [(u16, DispatchFn); 85] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -34,6 +34,8 @@ static DISPATCH: [(u16, DispatchFn); 72] = [
     (12, cl_release_command_queue),
     (13, cl_get_command_queue_info),
     (15, cl_create_buffer),
+    (16, cl_create_image2d),
+    (17, cl_create_image3d),
     (19, cl_release_mem_object),
     (20, cl_get_supported_image_formats),
     (21, cl_get_mem_object_info),
@@ -60,7 +62,13 @@ static DISPATCH: [(u16, DispatchFn); 72] = [
     (49, cl_enqueue_read_buffer),
     (50, cl_enqueue_write_buffer),
     (51, cl_enqueue_copy_buffer),
+    (52, cl_enqueue_read_image),
+    (53, cl_enqueue_write_image),
+    (54, cl_enqueue_copy_image),
+    (55, cl_enqueue_copy_image_to_buffer),
+    (56, cl_enqueue_copy_buffer_to_image),
     (57, cl_enqueue_map_buffer),
+    (58, cl_enqueue_map_image),
     (59, cl_enqueue_unmap_mem_object),
     (60, cl_enqueue_nd_range_kernel),
     (61, cl_enqueue_task),
@@ -75,16 +83,20 @@ static DISPATCH: [(u16, DispatchFn); 72] = [
     (89, cl_enqueue_copy_buffer_rect),
     (94, cl_create_sub_devices),
     (96, cl_release_device),
+    (97, cl_create_image),
     (98, cl_create_program_with_built_in_kernels),
     (99, cl_compile_program),
     (100, cl_link_program),
     (101, cl_unload_platform_compiler),
     (102, cl_get_kernel_arg_info),
     (103, cl_enqueue_fill_buffer),
+    (104, cl_enqueue_fill_image),
     (105, cl_enqueue_migrate_mem_objects),
     (106, cl_enqueue_marker_with_wait_list),
     (107, cl_enqueue_barrier_with_wait_list),
     (124, cl_create_command_queue_with_properties),
+    (125, cl_create_pipe),
+    (126, cl_get_pipe_info),
     (134, cl_create_sampler_with_properties),
     (138, cl_clone_kernel),
     (139, cl_create_program_with_il),
@@ -93,6 +105,7 @@ static DISPATCH: [(u16, DispatchFn); 72] = [
     (145, cl_set_program_release_callback),
     (146, cl_set_program_specialization_constant),
     (147, cl_create_buffer_with_properties),
+    (148, cl_create_image_with_properties),
     (1002, gil_get_program_binary),
 ];
 
@@ -498,6 +511,24 @@ fn cl_create_buffer(
         session.bind(Kind::Mem, args.new, object, args.context)?;
     }
     support::encode(&wire::ClCreateBufferReply { result })
+}
+
+fn cl_create_image2d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClCreateImage2DArgs = support::decode(args)?;
+    support::encode(&Board::cl_create_image2d(session, call, args)?)
+}
+
+fn cl_create_image3d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClCreateImage3DArgs = support::decode(args)?;
+    support::encode(&Board::cl_create_image3d(session, call, args)?)
 }
 
 fn cl_release_mem_object(
@@ -1279,6 +1310,196 @@ fn cl_enqueue_copy_buffer(
     support::encode(&wire::ClEnqueueCopyBufferReply { result })
 }
 
+fn cl_enqueue_read_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueReadImageArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_read_image(session, call, args)?)
+}
+
+fn cl_enqueue_write_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueWriteImageArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_write_image(session, call, args)?)
+}
+
+fn cl_enqueue_copy_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueCopyImageArgs = support::decode(args)?;
+    let Some(function) = session.functions().clEnqueueCopyImage else {
+        return support::encode(&wire::ClEnqueueCopyImageReply {
+            result: CL_INVALID_OPERATION as i32,
+        });
+    };
+    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
+    let src_image: cl_mem = session.get(Kind::Mem, args.src_image)?;
+    let dst_image: cl_mem = session.get(Kind::Mem, args.dst_image)?;
+    let src_origin: Option<Vec<usize>> =
+        length::convert(&args.src_origin).ok_or(Refusal::missing_size("src_origin"))?;
+    if !length::covers(&src_origin, Length::of(3u64)) {
+        return Err(Refusal::missing_size("src_origin"));
+    }
+    let dst_origin: Option<Vec<usize>> =
+        length::convert(&args.dst_origin).ok_or(Refusal::missing_size("dst_origin"))?;
+    if !length::covers(&dst_origin, Length::of(3u64)) {
+        return Err(Refusal::missing_size("dst_origin"));
+    }
+    let region: Option<Vec<usize>> =
+        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+    if !length::covers(&region, Length::of(3u64)) {
+        return Err(Refusal::missing_size("region"));
+    }
+    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    session.can_bind(args.event.number)?;
+    let mut event: cl_event = ptr::null_mut();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            command_queue,
+            src_image,
+            dst_image,
+            length::pointer(&src_origin).cast(),
+            length::pointer(&dst_origin).cast(),
+            length::pointer(&region).cast(),
+            event_wait_list.len() as cl_uint,
+            support::list_ptr(&event_wait_list),
+            &mut event,
+        )
+    });
+    session.enqueued(
+        call,
+        Enqueued {
+            result,
+            queue: args.command_queue,
+            waits: &args.event_wait_list,
+            signals: args.event,
+            event,
+        },
+    )?;
+    support::encode(&wire::ClEnqueueCopyImageReply { result })
+}
+
+fn cl_enqueue_copy_image_to_buffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueCopyImageToBufferArgs = support::decode(args)?;
+    let Some(function) = session.functions().clEnqueueCopyImageToBuffer else {
+        return support::encode(&wire::ClEnqueueCopyImageToBufferReply {
+            result: CL_INVALID_OPERATION as i32,
+        });
+    };
+    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
+    let src_image: cl_mem = session.get(Kind::Mem, args.src_image)?;
+    let dst_buffer: cl_mem = session.get(Kind::Mem, args.dst_buffer)?;
+    let src_origin: Option<Vec<usize>> =
+        length::convert(&args.src_origin).ok_or(Refusal::missing_size("src_origin"))?;
+    if !length::covers(&src_origin, Length::of(3u64)) {
+        return Err(Refusal::missing_size("src_origin"));
+    }
+    let region: Option<Vec<usize>> =
+        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+    if !length::covers(&region, Length::of(3u64)) {
+        return Err(Refusal::missing_size("region"));
+    }
+    let dst_offset = support::size(args.dst_offset, "dst_offset")?;
+    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    session.can_bind(args.event.number)?;
+    let mut event: cl_event = ptr::null_mut();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            command_queue,
+            src_image,
+            dst_buffer,
+            length::pointer(&src_origin).cast(),
+            length::pointer(&region).cast(),
+            dst_offset,
+            event_wait_list.len() as cl_uint,
+            support::list_ptr(&event_wait_list),
+            &mut event,
+        )
+    });
+    session.enqueued(
+        call,
+        Enqueued {
+            result,
+            queue: args.command_queue,
+            waits: &args.event_wait_list,
+            signals: args.event,
+            event,
+        },
+    )?;
+    support::encode(&wire::ClEnqueueCopyImageToBufferReply { result })
+}
+
+fn cl_enqueue_copy_buffer_to_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueCopyBufferToImageArgs = support::decode(args)?;
+    let Some(function) = session.functions().clEnqueueCopyBufferToImage else {
+        return support::encode(&wire::ClEnqueueCopyBufferToImageReply {
+            result: CL_INVALID_OPERATION as i32,
+        });
+    };
+    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
+    let src_buffer: cl_mem = session.get(Kind::Mem, args.src_buffer)?;
+    let dst_image: cl_mem = session.get(Kind::Mem, args.dst_image)?;
+    let src_offset = support::size(args.src_offset, "src_offset")?;
+    let dst_origin: Option<Vec<usize>> =
+        length::convert(&args.dst_origin).ok_or(Refusal::missing_size("dst_origin"))?;
+    if !length::covers(&dst_origin, Length::of(3u64)) {
+        return Err(Refusal::missing_size("dst_origin"));
+    }
+    let region: Option<Vec<usize>> =
+        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+    if !length::covers(&region, Length::of(3u64)) {
+        return Err(Refusal::missing_size("region"));
+    }
+    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    session.can_bind(args.event.number)?;
+    let mut event: cl_event = ptr::null_mut();
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let result = call.timed(|| unsafe {
+        function(
+            command_queue,
+            src_buffer,
+            dst_image,
+            src_offset,
+            length::pointer(&dst_origin).cast(),
+            length::pointer(&region).cast(),
+            event_wait_list.len() as cl_uint,
+            support::list_ptr(&event_wait_list),
+            &mut event,
+        )
+    });
+    session.enqueued(
+        call,
+        Enqueued {
+            result,
+            queue: args.command_queue,
+            waits: &args.event_wait_list,
+            signals: args.event,
+            event,
+        },
+    )?;
+    support::encode(&wire::ClEnqueueCopyBufferToImageReply { result })
+}
+
 fn cl_enqueue_map_buffer(
     session: &mut Session,
     call: &mut Call,
@@ -1286,6 +1507,15 @@ fn cl_enqueue_map_buffer(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueMapBufferArgs = support::decode(args)?;
     support::encode(&Board::cl_enqueue_map_buffer(session, call, args)?)
+}
+
+fn cl_enqueue_map_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueMapImageArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_map_image(session, call, args)?)
 }
 
 fn cl_enqueue_unmap_mem_object(
@@ -1497,75 +1727,7 @@ fn cl_enqueue_read_buffer_rect(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueReadBufferRectArgs = support::decode(args)?;
-    let Some(function) = session.functions().clEnqueueReadBufferRect else {
-        return support::encode(&wire::ClEnqueueReadBufferRectReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
-    let buffer_origin: Option<Vec<usize>> =
-        length::convert(&args.buffer_origin).ok_or(Refusal::missing_size("buffer_origin"))?;
-    if !length::covers(&buffer_origin, Length::of(3u64)) {
-        return Err(Refusal::missing_size("buffer_origin"));
-    }
-    let host_origin: Option<Vec<usize>> =
-        length::convert(&args.host_origin).ok_or(Refusal::missing_size("host_origin"))?;
-    if !length::covers(&host_origin, Length::of(3u64)) {
-        return Err(Refusal::missing_size("host_origin"));
-    }
-    let region: Option<Vec<usize>> =
-        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
-    if !length::covers(&region, Length::of(3u64)) {
-        return Err(Refusal::missing_size("region"));
-    }
-    let buffer_row_pitch = support::size(args.buffer_row_pitch, "buffer_row_pitch")?;
-    let buffer_slice_pitch = support::size(args.buffer_slice_pitch, "buffer_slice_pitch")?;
-    let host_row_pitch = support::size(args.host_row_pitch, "host_row_pitch")?;
-    let host_slice_pitch = support::size(args.host_slice_pitch, "host_slice_pitch")?;
-    let ptr_len = gil_wire::helpers::rect_bytes(
-        args.host_origin.as_deref(),
-        args.region.as_deref(),
-        args.host_row_pitch as u64,
-        args.host_slice_pitch as u64,
-    )
-    .get()
-    .ok_or(Refusal::missing_size("ptr"))?;
-    let mut ptr = call.output(args.ptr, ptr_len)?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            command_queue,
-            buffer,
-            0,
-            length::pointer(&buffer_origin).cast(),
-            length::pointer(&host_origin).cast(),
-            length::pointer(&region).cast(),
-            buffer_row_pitch,
-            buffer_slice_pitch,
-            host_row_pitch,
-            host_slice_pitch,
-            ptr.as_mut_ptr().cast(),
-            event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
-            &mut event,
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.command_queue,
-            waits: &args.event_wait_list,
-            signals: args.event,
-            event,
-        },
-    )?;
-    support::encode(&wire::ClEnqueueReadBufferRectReply { result })
+    support::encode(&Board::cl_enqueue_read_buffer_rect(session, call, args)?)
 }
 
 fn cl_enqueue_write_buffer_rect(
@@ -1574,77 +1736,7 @@ fn cl_enqueue_write_buffer_rect(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueWriteBufferRectArgs = support::decode(args)?;
-    let Some(function) = session.functions().clEnqueueWriteBufferRect else {
-        return support::encode(&wire::ClEnqueueWriteBufferRectReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
-    let buffer_origin: Option<Vec<usize>> =
-        length::convert(&args.buffer_origin).ok_or(Refusal::missing_size("buffer_origin"))?;
-    if !length::covers(&buffer_origin, Length::of(3u64)) {
-        return Err(Refusal::missing_size("buffer_origin"));
-    }
-    let host_origin: Option<Vec<usize>> =
-        length::convert(&args.host_origin).ok_or(Refusal::missing_size("host_origin"))?;
-    if !length::covers(&host_origin, Length::of(3u64)) {
-        return Err(Refusal::missing_size("host_origin"));
-    }
-    let region: Option<Vec<usize>> =
-        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
-    if !length::covers(&region, Length::of(3u64)) {
-        return Err(Refusal::missing_size("region"));
-    }
-    let buffer_row_pitch = support::size(args.buffer_row_pitch, "buffer_row_pitch")?;
-    let buffer_slice_pitch = support::size(args.buffer_slice_pitch, "buffer_slice_pitch")?;
-    let host_row_pitch = support::size(args.host_row_pitch, "host_row_pitch")?;
-    let host_slice_pitch = support::size(args.host_slice_pitch, "host_slice_pitch")?;
-    let ptr = call.keep_input(
-        &args.ptr,
-        gil_wire::helpers::rect_bytes(
-            args.host_origin.as_deref(),
-            args.region.as_deref(),
-            args.host_row_pitch as u64,
-            args.host_slice_pitch as u64,
-        )
-        .get()
-        .ok_or(Refusal::missing_size("ptr"))?,
-    )?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            command_queue,
-            buffer,
-            0,
-            length::pointer(&buffer_origin).cast(),
-            length::pointer(&host_origin).cast(),
-            length::pointer(&region).cast(),
-            buffer_row_pitch,
-            buffer_slice_pitch,
-            host_row_pitch,
-            host_slice_pitch,
-            ptr.cast(),
-            event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
-            &mut event,
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.command_queue,
-            waits: &args.event_wait_list,
-            signals: args.event,
-            event,
-        },
-    )?;
-    support::encode(&wire::ClEnqueueWriteBufferRectReply { result })
+    support::encode(&Board::cl_enqueue_write_buffer_rect(session, call, args)?)
 }
 
 fn cl_enqueue_copy_buffer_rect(
@@ -1780,6 +1872,15 @@ fn cl_release_device(
     let args: wire::ClReleaseDeviceArgs = support::decode(args)?;
     session.release(Kind::Device, args.device)?;
     Ok(Vec::new())
+}
+
+fn cl_create_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClCreateImageArgs = support::decode(args)?;
+    support::encode(&Board::cl_create_image(session, call, args)?)
 }
 
 fn cl_create_program_with_built_in_kernels(
@@ -2058,6 +2159,15 @@ fn cl_enqueue_fill_buffer(
     support::encode(&wire::ClEnqueueFillBufferReply { result })
 }
 
+fn cl_enqueue_fill_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueFillImageArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_fill_image(session, call, args)?)
+}
+
 fn cl_enqueue_migrate_mem_objects(
     session: &mut Session,
     call: &mut Call,
@@ -2192,6 +2302,68 @@ fn cl_create_command_queue_with_properties(
     support::encode(&Board::cl_create_command_queue_with_properties(
         session, call, args,
     )?)
+}
+
+fn cl_create_pipe(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClCreatePipeArgs = support::decode(args)?;
+    let Some(function) = session.functions().clCreatePipe else {
+        return support::encode(&wire::ClCreatePipeReply {
+            result: CL_INVALID_OPERATION as i32,
+        });
+    };
+    let context: cl_context = session.get(Kind::Context, args.context)?;
+    let properties: Option<Vec<isize>> = session
+        .properties(&args.properties, &[])?
+        .map(|list| list.iter().map(|word| *word as isize).collect());
+    session.can_bind(args.new)?;
+    let mut result: cl_int = CL_SUCCESS;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let object = call.timed(|| unsafe {
+        function(
+            context,
+            args.flags,
+            args.pipe_packet_size,
+            args.pipe_max_packets,
+            length::pointer(&properties).cast(),
+            &mut result,
+        )
+    });
+    if result == CL_SUCCESS {
+        session.bind(Kind::Mem, args.new, object, args.context)?;
+    }
+    support::encode(&wire::ClCreatePipeReply { result })
+}
+
+fn cl_get_pipe_info(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClGetPipeInfoArgs = support::decode(args)?;
+    let Some(function) = session.functions().clGetPipeInfo else {
+        return support::encode(&wire::ClGetPipeInfoReply {
+            result: CL_INVALID_OPERATION as i32,
+            ..Default::default()
+        });
+    };
+    let pipe: cl_mem = session.get(Kind::Mem, args.pipe)?;
+    let kind = wire::cl_get_pipe_info(args.param_name)
+        .filter(|kind| *kind != InfoType::Local)
+        .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
+    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    let info = support::info(
+        session,
+        call,
+        kind,
+        args.param_value,
+        |size, value, size_ret| unsafe { function(pipe, args.param_name, size, value, size_ret) },
+    )?;
+    support::encode(&wire::ClGetPipeInfoReply {
+        result: info.result,
+        size: info.size,
+        value: info.value(),
+    })
 }
 
 fn cl_create_sampler_with_properties(
@@ -2380,6 +2552,17 @@ fn cl_create_buffer_with_properties(
         session.bind(Kind::Mem, args.new, object, args.context)?;
     }
     support::encode(&wire::ClCreateBufferWithPropertiesReply { result })
+}
+
+fn cl_create_image_with_properties(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClCreateImageWithPropertiesArgs = support::decode(args)?;
+    support::encode(&Board::cl_create_image_with_properties(
+        session, call, args,
+    )?)
 }
 
 fn gil_get_program_binary(

@@ -34,6 +34,10 @@ pub struct Functions {
     pub clGetCommandQueueInfo: Option<clGetCommandQueueInfo_fn>,
     /// `clCreateBuffer`.
     pub clCreateBuffer: Option<clCreateBuffer_fn>,
+    /// `clCreateImage2D`.
+    pub clCreateImage2D: Option<clCreateImage2D_fn>,
+    /// `clCreateImage3D`.
+    pub clCreateImage3D: Option<clCreateImage3D_fn>,
     /// `clReleaseMemObject`.
     pub clReleaseMemObject: Option<clReleaseMemObject_fn>,
     /// `clGetSupportedImageFormats`.
@@ -92,8 +96,20 @@ pub struct Functions {
     pub clEnqueueWriteBuffer: Option<clEnqueueWriteBuffer_fn>,
     /// `clEnqueueCopyBuffer`.
     pub clEnqueueCopyBuffer: Option<clEnqueueCopyBuffer_fn>,
+    /// `clEnqueueReadImage`.
+    pub clEnqueueReadImage: Option<clEnqueueReadImage_fn>,
+    /// `clEnqueueWriteImage`.
+    pub clEnqueueWriteImage: Option<clEnqueueWriteImage_fn>,
+    /// `clEnqueueCopyImage`.
+    pub clEnqueueCopyImage: Option<clEnqueueCopyImage_fn>,
+    /// `clEnqueueCopyImageToBuffer`.
+    pub clEnqueueCopyImageToBuffer: Option<clEnqueueCopyImageToBuffer_fn>,
+    /// `clEnqueueCopyBufferToImage`.
+    pub clEnqueueCopyBufferToImage: Option<clEnqueueCopyBufferToImage_fn>,
     /// `clEnqueueMapBuffer`.
     pub clEnqueueMapBuffer: Option<clEnqueueMapBuffer_fn>,
+    /// `clEnqueueMapImage`.
+    pub clEnqueueMapImage: Option<clEnqueueMapImage_fn>,
     /// `clEnqueueUnmapMemObject`.
     pub clEnqueueUnmapMemObject: Option<clEnqueueUnmapMemObject_fn>,
     /// `clEnqueueNDRangeKernel`.
@@ -122,6 +138,8 @@ pub struct Functions {
     pub clCreateSubDevices: Option<clCreateSubDevices_fn>,
     /// `clReleaseDevice`.
     pub clReleaseDevice: Option<clReleaseDevice_fn>,
+    /// `clCreateImage`.
+    pub clCreateImage: Option<clCreateImage_fn>,
     /// `clCreateProgramWithBuiltInKernels`.
     pub clCreateProgramWithBuiltInKernels: Option<clCreateProgramWithBuiltInKernels_fn>,
     /// `clCompileProgram`.
@@ -134,6 +152,8 @@ pub struct Functions {
     pub clGetKernelArgInfo: Option<clGetKernelArgInfo_fn>,
     /// `clEnqueueFillBuffer`.
     pub clEnqueueFillBuffer: Option<clEnqueueFillBuffer_fn>,
+    /// `clEnqueueFillImage`.
+    pub clEnqueueFillImage: Option<clEnqueueFillImage_fn>,
     /// `clEnqueueMigrateMemObjects`.
     pub clEnqueueMigrateMemObjects: Option<clEnqueueMigrateMemObjects_fn>,
     /// `clEnqueueMarkerWithWaitList`.
@@ -142,6 +162,10 @@ pub struct Functions {
     pub clEnqueueBarrierWithWaitList: Option<clEnqueueBarrierWithWaitList_fn>,
     /// `clCreateCommandQueueWithProperties`.
     pub clCreateCommandQueueWithProperties: Option<clCreateCommandQueueWithProperties_fn>,
+    /// `clCreatePipe`.
+    pub clCreatePipe: Option<clCreatePipe_fn>,
+    /// `clGetPipeInfo`.
+    pub clGetPipeInfo: Option<clGetPipeInfo_fn>,
     /// `clCreateSamplerWithProperties`.
     pub clCreateSamplerWithProperties: Option<clCreateSamplerWithProperties_fn>,
     /// `clCloneKernel`.
@@ -158,6 +182,8 @@ pub struct Functions {
     pub clSetProgramSpecializationConstant: Option<clSetProgramSpecializationConstant_fn>,
     /// `clCreateBufferWithProperties`.
     pub clCreateBufferWithProperties: Option<clCreateBufferWithProperties_fn>,
+    /// `clCreateImageWithProperties`.
+    pub clCreateImageWithProperties: Option<clCreateImageWithProperties_fn>,
 }
 
 impl Functions {
@@ -213,6 +239,14 @@ impl Functions {
                     .map(|function| *function),
                 clCreateBuffer: library
                     .get(b"clCreateBuffer")
+                    .ok()
+                    .map(|function| *function),
+                clCreateImage2D: library
+                    .get(b"clCreateImage2D")
+                    .ok()
+                    .map(|function| *function),
+                clCreateImage3D: library
+                    .get(b"clCreateImage3D")
                     .ok()
                     .map(|function| *function),
                 clReleaseMemObject: library
@@ -325,8 +359,32 @@ impl Functions {
                     .get(b"clEnqueueCopyBuffer")
                     .ok()
                     .map(|function| *function),
+                clEnqueueReadImage: library
+                    .get(b"clEnqueueReadImage")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueWriteImage: library
+                    .get(b"clEnqueueWriteImage")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueCopyImage: library
+                    .get(b"clEnqueueCopyImage")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueCopyImageToBuffer: library
+                    .get(b"clEnqueueCopyImageToBuffer")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueCopyBufferToImage: library
+                    .get(b"clEnqueueCopyBufferToImage")
+                    .ok()
+                    .map(|function| *function),
                 clEnqueueMapBuffer: library
                     .get(b"clEnqueueMapBuffer")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueMapImage: library
+                    .get(b"clEnqueueMapImage")
                     .ok()
                     .map(|function| *function),
                 clEnqueueUnmapMemObject: library
@@ -382,6 +440,7 @@ impl Functions {
                     .get(b"clReleaseDevice")
                     .ok()
                     .map(|function| *function),
+                clCreateImage: library.get(b"clCreateImage").ok().map(|function| *function),
                 clCreateProgramWithBuiltInKernels: library
                     .get(b"clCreateProgramWithBuiltInKernels")
                     .ok()
@@ -403,6 +462,10 @@ impl Functions {
                     .get(b"clEnqueueFillBuffer")
                     .ok()
                     .map(|function| *function),
+                clEnqueueFillImage: library
+                    .get(b"clEnqueueFillImage")
+                    .ok()
+                    .map(|function| *function),
                 clEnqueueMigrateMemObjects: library
                     .get(b"clEnqueueMigrateMemObjects")
                     .ok()
@@ -419,6 +482,8 @@ impl Functions {
                     .get(b"clCreateCommandQueueWithProperties")
                     .ok()
                     .map(|function| *function),
+                clCreatePipe: library.get(b"clCreatePipe").ok().map(|function| *function),
+                clGetPipeInfo: library.get(b"clGetPipeInfo").ok().map(|function| *function),
                 clCreateSamplerWithProperties: library
                     .get(b"clCreateSamplerWithProperties")
                     .ok()
@@ -446,6 +511,10 @@ impl Functions {
                     .map(|function| *function),
                 clCreateBufferWithProperties: library
                     .get(b"clCreateBufferWithProperties")
+                    .ok()
+                    .map(|function| *function),
+                clCreateImageWithProperties: library
+                    .get(b"clCreateImageWithProperties")
                     .ok()
                     .map(|function| *function),
             }

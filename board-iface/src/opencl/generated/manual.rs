@@ -19,6 +19,26 @@ pub trait Manual {
         args: wire::ClCreateCommandQueueArgs,
     ) -> Result<wire::ClCreateCommandQueueReply, Refusal>;
 
+    /// `clCreateImage2D`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_image2d(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImage2DArgs<'_>,
+    ) -> Result<wire::ClCreateImage2DReply, Refusal>;
+
+    /// `clCreateImage3D`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_image3d(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImage3DArgs<'_>,
+    ) -> Result<wire::ClCreateImage3DReply, Refusal>;
+
     /// `clGetProgramBuildInfo`; gives the encoded reply.
     ///
     /// # Errors
@@ -39,6 +59,26 @@ pub trait Manual {
         args: wire::ClSetKernelArgArgs<'_>,
     ) -> Result<wire::ClSetKernelArgReply, Refusal>;
 
+    /// `clEnqueueReadImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_read_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueReadImageArgs,
+    ) -> Result<wire::ClEnqueueReadImageReply, Refusal>;
+
+    /// `clEnqueueWriteImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_write_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueWriteImageArgs<'_>,
+    ) -> Result<wire::ClEnqueueWriteImageReply, Refusal>;
+
     /// `clEnqueueMapBuffer`.
     ///
     /// # Errors
@@ -48,6 +88,16 @@ pub trait Manual {
         call: &mut Call,
         args: wire::ClEnqueueMapBufferArgs,
     ) -> Result<wire::ClEnqueueMapBufferReply, Refusal>;
+
+    /// `clEnqueueMapImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_map_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueMapImageArgs,
+    ) -> Result<wire::ClEnqueueMapImageReply, Refusal>;
 
     /// `clEnqueueUnmapMemObject`.
     ///
@@ -109,6 +159,46 @@ pub trait Manual {
         args: wire::ClSetUserEventStatusArgs,
     ) -> Result<wire::ClSetUserEventStatusReply, Refusal>;
 
+    /// `clEnqueueReadBufferRect`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_read_buffer_rect(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueReadBufferRectArgs,
+    ) -> Result<wire::ClEnqueueReadBufferRectReply, Refusal>;
+
+    /// `clEnqueueWriteBufferRect`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_write_buffer_rect(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueWriteBufferRectArgs<'_>,
+    ) -> Result<wire::ClEnqueueWriteBufferRectReply, Refusal>;
+
+    /// `clCreateImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImageArgs<'_>,
+    ) -> Result<wire::ClCreateImageReply, Refusal>;
+
+    /// `clEnqueueFillImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_fill_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueFillImageArgs<'_>,
+    ) -> Result<wire::ClEnqueueFillImageReply, Refusal>;
+
     /// `clCreateCommandQueueWithProperties`.
     ///
     /// # Errors
@@ -138,6 +228,16 @@ pub trait Manual {
         call: &mut Call,
         args: wire::ClSetProgramReleaseCallbackArgs,
     ) -> Result<wire::ClSetProgramReleaseCallbackReply, Refusal>;
+
+    /// `clCreateImageWithProperties`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_image_with_properties(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateImageWithPropertiesArgs<'_>,
+    ) -> Result<wire::ClCreateImageWithPropertiesReply, Refusal>;
 
     /// `gilGetProgramBinary`; gives the encoded reply.
     ///

@@ -22,6 +22,40 @@ pub trait Manual {
         old_properties: *mut cl_command_queue_properties,
     ) -> cl_int;
 
+    /// `clCreateImage2D`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clCreateImage2D(
+        entry: u64,
+        context: cl_context,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_width: usize,
+        image_height: usize,
+        image_row_pitch: usize,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem;
+
+    /// `clCreateImage3D`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clCreateImage3D(
+        entry: u64,
+        context: cl_context,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_width: usize,
+        image_height: usize,
+        image_depth: usize,
+        image_row_pitch: usize,
+        image_slice_pitch: usize,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem;
+
     /// `clGetProgramInfo` for `CL_PROGRAM_BINARIES`.
     ///
     /// # Errors
@@ -47,6 +81,44 @@ pub trait Manual {
         arg_value: *const c_void,
     ) -> cl_int;
 
+    /// `clEnqueueReadImage`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueReadImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        blocking_read: cl_bool,
+        origin: *const usize,
+        region: *const usize,
+        row_pitch: usize,
+        slice_pitch: usize,
+        ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueWriteImage`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueWriteImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        blocking_write: cl_bool,
+        origin: *const usize,
+        region: *const usize,
+        input_row_pitch: usize,
+        input_slice_pitch: usize,
+        ptr: *const c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
     /// `clEnqueueMapBuffer`.
     ///
     /// # Safety
@@ -59,6 +131,26 @@ pub trait Manual {
         map_flags: cl_map_flags,
         offset: usize,
         size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+        errcode_ret: *mut cl_int,
+    ) -> *mut c_void;
+
+    /// `clEnqueueMapImage`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueMapImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        blocking_map: cl_bool,
+        map_flags: cl_map_flags,
+        origin: *const usize,
+        region: *const usize,
+        image_row_pitch: *mut usize,
+        image_slice_pitch: *mut usize,
         num_events_in_wait_list: cl_uint,
         event_wait_list: *const cl_event,
         event: *mut cl_event,
@@ -114,6 +206,80 @@ pub trait Manual {
     /// As OpenCL says of the caller.
     unsafe fn clSetUserEventStatus(entry: u64, event: cl_event, execution_status: cl_int)
     -> cl_int;
+
+    /// `clEnqueueReadBufferRect`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueReadBufferRect(
+        entry: u64,
+        command_queue: cl_command_queue,
+        buffer: cl_mem,
+        blocking_read: cl_bool,
+        buffer_origin: *const usize,
+        host_origin: *const usize,
+        region: *const usize,
+        buffer_row_pitch: usize,
+        buffer_slice_pitch: usize,
+        host_row_pitch: usize,
+        host_slice_pitch: usize,
+        ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueWriteBufferRect`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueWriteBufferRect(
+        entry: u64,
+        command_queue: cl_command_queue,
+        buffer: cl_mem,
+        blocking_write: cl_bool,
+        buffer_origin: *const usize,
+        host_origin: *const usize,
+        region: *const usize,
+        buffer_row_pitch: usize,
+        buffer_slice_pitch: usize,
+        host_row_pitch: usize,
+        host_slice_pitch: usize,
+        ptr: *const c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clCreateImage`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clCreateImage(
+        entry: u64,
+        context: cl_context,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_desc: *const cl_image_desc,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem;
+
+    /// `clEnqueueFillImage`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueFillImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        fill_color: *const c_void,
+        origin: *const usize,
+        region: *const usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
 
     /// `clGetExtensionFunctionAddressForPlatform`.
     ///
@@ -172,6 +338,21 @@ pub trait Manual {
         pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
         user_data: *mut c_void,
     ) -> cl_int;
+
+    /// `clCreateImageWithProperties`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clCreateImageWithProperties(
+        entry: u64,
+        context: cl_context,
+        properties: *const cl_mem_properties,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_desc: *const cl_image_desc,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem;
 
     /// `clSetContextDestructorCallback`.
     ///

@@ -517,17 +517,31 @@ pub unsafe extern "C" fn clCreateBuffer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clCreateImage2D(
-    _context: cl_context,
-    _flags: cl_mem_flags,
-    _image_format: *const cl_image_format,
-    _image_width: usize,
-    _image_height: usize,
-    _image_row_pitch: usize,
-    _host_ptr: *mut c_void,
+    context: cl_context,
+    flags: cl_mem_flags,
+    image_format: *const cl_image_format,
+    image_width: usize,
+    image_height: usize,
+    image_row_pitch: usize,
+    host_ptr: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 16));
+    let entry = gil_guest::entry();
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe {
+        Guest::clCreateImage2D(
+            entry,
+            context,
+            flags,
+            image_format,
+            image_width,
+            image_height,
+            image_row_pitch,
+            host_ptr,
+            errcode_ret,
+        )
+    }
 }
 
 /// `clCreateImage3D`.
@@ -536,19 +550,35 @@ pub unsafe extern "C" fn clCreateImage2D(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clCreateImage3D(
-    _context: cl_context,
-    _flags: cl_mem_flags,
-    _image_format: *const cl_image_format,
-    _image_width: usize,
-    _image_height: usize,
-    _image_depth: usize,
-    _image_row_pitch: usize,
-    _image_slice_pitch: usize,
-    _host_ptr: *mut c_void,
+    context: cl_context,
+    flags: cl_mem_flags,
+    image_format: *const cl_image_format,
+    image_width: usize,
+    image_height: usize,
+    image_depth: usize,
+    image_row_pitch: usize,
+    image_slice_pitch: usize,
+    host_ptr: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 17));
+    let entry = gil_guest::entry();
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe {
+        Guest::clCreateImage3D(
+            entry,
+            context,
+            flags,
+            image_format,
+            image_width,
+            image_height,
+            image_depth,
+            image_row_pitch,
+            image_slice_pitch,
+            host_ptr,
+            errcode_ret,
+        )
+    }
 }
 
 /// `clRetainMemObject`.
@@ -1469,6 +1499,7 @@ pub unsafe extern "C" fn clEnqueueReadBuffer(
             let command_queue = support::find(Kind::CommandQueue, command_queue)?;
             let buffer = support::find(Kind::Mem, buffer)?;
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            helpers::host_reads(&buffer)?;
             let mut request = Request::new(wire::CL_ENQUEUE_READ_BUFFER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::CopyOut);
             request.blocking(blocking_read != 0);
@@ -1599,19 +1630,37 @@ pub unsafe extern "C" fn clEnqueueCopyBuffer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueReadImage(
-    _command_queue: cl_command_queue,
-    _image: cl_mem,
-    _blocking_read: cl_bool,
-    _origin: *const usize,
-    _region: *const usize,
-    _row_pitch: usize,
-    _slice_pitch: usize,
-    _ptr: *mut c_void,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    image: cl_mem,
+    blocking_read: cl_bool,
+    origin: *const usize,
+    region: *const usize,
+    row_pitch: usize,
+    slice_pitch: usize,
+    ptr: *mut c_void,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 52));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueReadImage(
+            entry,
+            command_queue,
+            image,
+            blocking_read,
+            origin,
+            region,
+            row_pitch,
+            slice_pitch,
+            ptr,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueWriteImage`.
@@ -1620,19 +1669,37 @@ pub unsafe extern "C" fn clEnqueueReadImage(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueWriteImage(
-    _command_queue: cl_command_queue,
-    _image: cl_mem,
-    _blocking_write: cl_bool,
-    _origin: *const usize,
-    _region: *const usize,
-    _input_row_pitch: usize,
-    _input_slice_pitch: usize,
-    _ptr: *const c_void,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    image: cl_mem,
+    blocking_write: cl_bool,
+    origin: *const usize,
+    region: *const usize,
+    input_row_pitch: usize,
+    input_slice_pitch: usize,
+    ptr: *const c_void,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 53));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueWriteImage(
+            entry,
+            command_queue,
+            image,
+            blocking_write,
+            origin,
+            region,
+            input_row_pitch,
+            input_slice_pitch,
+            ptr,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueCopyImage`.
@@ -1641,17 +1708,51 @@ pub unsafe extern "C" fn clEnqueueWriteImage(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueCopyImage(
-    _command_queue: cl_command_queue,
-    _src_image: cl_mem,
-    _dst_image: cl_mem,
-    _src_origin: *const usize,
-    _dst_origin: *const usize,
-    _region: *const usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    src_image: cl_mem,
+    dst_image: cl_mem,
+    src_origin: *const usize,
+    dst_origin: *const usize,
+    region: *const usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 54));
+    let entry = gil_guest::entry();
+    support::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+            let src_image = support::find(Kind::Mem, src_image)?;
+            let dst_image = support::find(Kind::Mem, dst_image)?;
+            let src_origin_in = support::sizes(src_origin.cast(), 3)?;
+            let dst_origin_in = support::sizes(dst_origin.cast(), 3)?;
+            let region_in = support::sizes(region.cast(), 3)?;
+            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let mut request = Request::new(wire::CL_ENQUEUE_COPY_IMAGE, Class::Enqueue, entry);
+            request.queue(command_queue.queue(), Engine::Compute);
+            request.waits(&event_wait_list_in);
+            let signal = support::new_event(event);
+            request.signals(signal.number, signal.kept);
+            let args = wire::ClEnqueueCopyImageArgs {
+                command_queue: command_queue.number(),
+                src_image: src_image.number(),
+                dst_image: dst_image.number(),
+                src_origin: src_origin_in,
+                dst_origin: dst_origin_in,
+                region: region_in,
+                event_wait_list: event_wait_list_in,
+                event: signal,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::ClEnqueueCopyImageReply = support::decode(reply)?;
+                support::check(reply.result)
+            })?;
+            support::give_event(event, signal, &command_queue);
+            Ok(())
+        }
+    })
 }
 
 /// `clEnqueueCopyImageToBuffer`.
@@ -1660,17 +1761,51 @@ pub unsafe extern "C" fn clEnqueueCopyImage(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
-    _command_queue: cl_command_queue,
-    _src_image: cl_mem,
-    _dst_buffer: cl_mem,
-    _src_origin: *const usize,
-    _region: *const usize,
-    _dst_offset: usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    src_image: cl_mem,
+    dst_buffer: cl_mem,
+    src_origin: *const usize,
+    region: *const usize,
+    dst_offset: usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 55));
+    let entry = gil_guest::entry();
+    support::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+            let src_image = support::find(Kind::Mem, src_image)?;
+            let dst_buffer = support::find(Kind::Mem, dst_buffer)?;
+            let src_origin_in = support::sizes(src_origin.cast(), 3)?;
+            let region_in = support::sizes(region.cast(), 3)?;
+            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let mut request =
+                Request::new(wire::CL_ENQUEUE_COPY_IMAGE_TO_BUFFER, Class::Enqueue, entry);
+            request.queue(command_queue.queue(), Engine::Compute);
+            request.waits(&event_wait_list_in);
+            let signal = support::new_event(event);
+            request.signals(signal.number, signal.kept);
+            let args = wire::ClEnqueueCopyImageToBufferArgs {
+                command_queue: command_queue.number(),
+                src_image: src_image.number(),
+                dst_buffer: dst_buffer.number(),
+                src_origin: src_origin_in,
+                region: region_in,
+                dst_offset: dst_offset as u64,
+                event_wait_list: event_wait_list_in,
+                event: signal,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::ClEnqueueCopyImageToBufferReply = support::decode(reply)?;
+                support::check(reply.result)
+            })?;
+            support::give_event(event, signal, &command_queue);
+            Ok(())
+        }
+    })
 }
 
 /// `clEnqueueCopyBufferToImage`.
@@ -1679,17 +1814,51 @@ pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueCopyBufferToImage(
-    _command_queue: cl_command_queue,
-    _src_buffer: cl_mem,
-    _dst_image: cl_mem,
-    _src_offset: usize,
-    _dst_origin: *const usize,
-    _region: *const usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    src_buffer: cl_mem,
+    dst_image: cl_mem,
+    src_offset: usize,
+    dst_origin: *const usize,
+    region: *const usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 56));
+    let entry = gil_guest::entry();
+    support::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+            let src_buffer = support::find(Kind::Mem, src_buffer)?;
+            let dst_image = support::find(Kind::Mem, dst_image)?;
+            let dst_origin_in = support::sizes(dst_origin.cast(), 3)?;
+            let region_in = support::sizes(region.cast(), 3)?;
+            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let mut request =
+                Request::new(wire::CL_ENQUEUE_COPY_BUFFER_TO_IMAGE, Class::Enqueue, entry);
+            request.queue(command_queue.queue(), Engine::Compute);
+            request.waits(&event_wait_list_in);
+            let signal = support::new_event(event);
+            request.signals(signal.number, signal.kept);
+            let args = wire::ClEnqueueCopyBufferToImageArgs {
+                command_queue: command_queue.number(),
+                src_buffer: src_buffer.number(),
+                dst_image: dst_image.number(),
+                src_offset: src_offset as u64,
+                dst_origin: dst_origin_in,
+                region: region_in,
+                event_wait_list: event_wait_list_in,
+                event: signal,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::ClEnqueueCopyBufferToImageReply = support::decode(reply)?;
+                support::check(reply.result)
+            })?;
+            support::give_event(event, signal, &command_queue);
+            Ok(())
+        }
+    })
 }
 
 /// `clEnqueueMapBuffer`.
@@ -1735,21 +1904,39 @@ pub unsafe extern "C" fn clEnqueueMapBuffer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueMapImage(
-    _command_queue: cl_command_queue,
-    _image: cl_mem,
-    _blocking_map: cl_bool,
-    _map_flags: cl_map_flags,
-    _origin: *const usize,
-    _region: *const usize,
-    _image_row_pitch: *mut usize,
-    _image_slice_pitch: *mut usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    image: cl_mem,
+    blocking_map: cl_bool,
+    map_flags: cl_map_flags,
+    origin: *const usize,
+    region: *const usize,
+    image_row_pitch: *mut usize,
+    image_slice_pitch: *mut usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
     errcode_ret: *mut cl_int,
 ) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(1, 58));
+    let entry = gil_guest::entry();
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe {
+        Guest::clEnqueueMapImage(
+            entry,
+            command_queue,
+            image,
+            blocking_map,
+            map_flags,
+            origin,
+            region,
+            image_row_pitch,
+            image_slice_pitch,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+            errcode_ret,
+        )
+    }
 }
 
 /// `clEnqueueUnmapMemObject`.
@@ -2202,6 +2389,7 @@ pub unsafe extern "C" fn clCreateSubBuffer(
                 .cast::<cl_buffer_region>()
                 .as_ref()
                 .map(cl_buffer_region::to_wire);
+            helpers::part_flags(&buffer, flags)?;
             let request = Request::new(wire::CL_CREATE_SUB_BUFFER, Class::Sync, entry);
             let new = support::new_number();
             let args = wire::ClCreateSubBufferArgs {
@@ -2311,52 +2499,26 @@ pub unsafe extern "C" fn clEnqueueReadBufferRect(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 87));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let buffer = support::find(Kind::Mem, buffer)?;
-            let buffer_origin_in = support::sizes(buffer_origin.cast(), 3)?;
-            let host_origin_in = support::sizes(host_origin.cast(), 3)?;
-            let region_in = support::sizes(region.cast(), 3)?;
-            let ptr_len = gil_wire::helpers::rect_bytes(
-                host_origin_in.as_deref(),
-                region_in.as_deref(),
-                host_row_pitch as u64,
-                host_slice_pitch as u64,
-            )
-            .get()
-            .ok_or(CL_OUT_OF_HOST_MEMORY)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
-            let mut request =
-                Request::new(wire::CL_ENQUEUE_READ_BUFFER_RECT, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::CopyOut);
-            request.blocking(blocking_read != 0);
-            request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
-            request.signals(signal.number, signal.kept);
-            let args = wire::ClEnqueueReadBufferRectArgs {
-                command_queue: command_queue.number(),
-                buffer: buffer.number(),
-                buffer_origin: buffer_origin_in,
-                host_origin: host_origin_in,
-                region: region_in,
-                buffer_row_pitch: buffer_row_pitch as u64,
-                buffer_slice_pitch: buffer_slice_pitch as u64,
-                host_row_pitch: host_row_pitch as u64,
-                host_slice_pitch: host_slice_pitch as u64,
-                ptr: request.inout_region(ptr.cast(), ptr_len),
-                event_wait_list: event_wait_list_in,
-                event: signal,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueReadBufferRectReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
-            support::give_event(event, signal, &command_queue);
-            Ok(())
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueReadBufferRect(
+            entry,
+            command_queue,
+            buffer,
+            blocking_read,
+            buffer_origin,
+            host_origin,
+            region,
+            buffer_row_pitch,
+            buffer_slice_pitch,
+            host_row_pitch,
+            host_slice_pitch,
+            ptr,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueWriteBufferRect`.
@@ -2382,52 +2544,26 @@ pub unsafe extern "C" fn clEnqueueWriteBufferRect(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 88));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let buffer = support::find(Kind::Mem, buffer)?;
-            let buffer_origin_in = support::sizes(buffer_origin.cast(), 3)?;
-            let host_origin_in = support::sizes(host_origin.cast(), 3)?;
-            let region_in = support::sizes(region.cast(), 3)?;
-            let ptr_len = gil_wire::helpers::rect_bytes(
-                host_origin_in.as_deref(),
-                region_in.as_deref(),
-                host_row_pitch as u64,
-                host_slice_pitch as u64,
-            )
-            .get()
-            .ok_or(CL_OUT_OF_HOST_MEMORY)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
-            let mut request =
-                Request::new(wire::CL_ENQUEUE_WRITE_BUFFER_RECT, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::CopyIn);
-            request.blocking(blocking_write != 0);
-            request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
-            request.signals(signal.number, signal.kept);
-            let args = wire::ClEnqueueWriteBufferRectArgs {
-                command_queue: command_queue.number(),
-                buffer: buffer.number(),
-                buffer_origin: buffer_origin_in,
-                host_origin: host_origin_in,
-                region: region_in,
-                buffer_row_pitch: buffer_row_pitch as u64,
-                buffer_slice_pitch: buffer_slice_pitch as u64,
-                host_row_pitch: host_row_pitch as u64,
-                host_slice_pitch: host_slice_pitch as u64,
-                ptr: request.input(ptr.cast(), ptr_len),
-                event_wait_list: event_wait_list_in,
-                event: signal,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueWriteBufferRectReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
-            support::give_event(event, signal, &command_queue);
-            Ok(())
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueWriteBufferRect(
+            entry,
+            command_queue,
+            buffer,
+            blocking_write,
+            buffer_origin,
+            host_origin,
+            region,
+            buffer_row_pitch,
+            buffer_slice_pitch,
+            host_row_pitch,
+            host_slice_pitch,
+            ptr,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueCopyBufferRect`.
@@ -2564,15 +2700,27 @@ pub unsafe extern "C" fn clReleaseDevice(device: cl_device_id) -> cl_int {
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clCreateImage(
-    _context: cl_context,
-    _flags: cl_mem_flags,
-    _image_format: *const cl_image_format,
-    _image_desc: *const cl_image_desc,
-    _host_ptr: *mut c_void,
+    context: cl_context,
+    flags: cl_mem_flags,
+    image_format: *const cl_image_format,
+    image_desc: *const cl_image_desc,
+    host_ptr: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 97));
+    let entry = gil_guest::entry();
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe {
+        Guest::clCreateImage(
+            entry,
+            context,
+            flags,
+            image_format,
+            image_desc,
+            host_ptr,
+            errcode_ret,
+        )
+    }
 }
 
 /// `clCreateProgramWithBuiltInKernels`.
@@ -2857,16 +3005,31 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueFillImage(
-    _command_queue: cl_command_queue,
-    _image: cl_mem,
-    _fill_color: *const c_void,
-    _origin: *const usize,
-    _region: *const usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    image: cl_mem,
+    fill_color: *const c_void,
+    origin: *const usize,
+    region: *const usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 104));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueFillImage(
+            entry,
+            command_queue,
+            image,
+            fill_color,
+            origin,
+            region,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueMigrateMemObjects`.
@@ -3082,15 +3245,42 @@ pub unsafe extern "C" fn clCreateCommandQueueWithProperties(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clCreatePipe(
-    _context: cl_context,
-    _flags: cl_mem_flags,
-    _pipe_packet_size: cl_uint,
-    _pipe_max_packets: cl_uint,
-    _properties: *const cl_pipe_properties,
+    context: cl_context,
+    flags: cl_mem_flags,
+    pipe_packet_size: cl_uint,
+    pipe_max_packets: cl_uint,
+    properties: *const cl_pipe_properties,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
-    // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    gil_guest::note(gil_wire::Op::new(1, 125));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller keeps the API's promises for every pointer.
+    unsafe {
+        support::written(errcode_ret, || {
+            let context = support::find(Kind::Context, context)?;
+            let properties_in = support::properties(properties, &[], &[])?;
+            let request = Request::new(wire::CL_CREATE_PIPE, Class::Sync, entry);
+            let new = support::new_number();
+            let args = wire::ClCreatePipeArgs {
+                context: context.number(),
+                flags,
+                pipe_packet_size,
+                pipe_max_packets,
+                properties: properties_in,
+                new,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::ClCreatePipeReply = support::decode(reply)?;
+                support::check(reply.result)?;
+                Ok(support::create(
+                    Kind::Mem,
+                    new,
+                    &[&context],
+                    details::pipe(flags, pipe_packet_size, pipe_max_packets),
+                ))
+            })
+        })
+    }
 }
 
 /// `clGetPipeInfo`.
@@ -3099,13 +3289,37 @@ pub unsafe extern "C" fn clCreatePipe(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetPipeInfo(
-    _pipe: cl_mem,
-    _param_name: cl_pipe_info,
-    _param_value_size: usize,
-    _param_value: *mut c_void,
-    _param_value_size_ret: *mut usize,
+    pipe: cl_mem,
+    param_name: cl_pipe_info,
+    param_value_size: usize,
+    param_value: *mut c_void,
+    param_value_size_ret: *mut usize,
 ) -> cl_int {
-    CL_INVALID_MEM_OBJECT
+    gil_guest::note(gil_wire::Op::new(1, 126));
+    let entry = gil_guest::entry();
+    support::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let pipe = support::find(Kind::Mem, pipe)?;
+            let room = Room {
+                size: param_value_size,
+                value: param_value,
+                size_ret: param_value_size_ret,
+            };
+            let kind = wire::cl_get_pipe_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let mut request = Request::new(wire::CL_GET_PIPE_INFO, Class::Query, entry);
+            let args = wire::ClGetPipeInfoArgs {
+                pipe: pipe.number(),
+                param_name,
+                param_value: request.info_room(kind, param_value, param_value_size),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::ClGetPipeInfoReply = support::decode(reply)?;
+                support::check(reply.result)?;
+                support::answer_info(&room, kind, reply.size, &reply.value)
+            })
+        }
+    })
 }
 
 /// `clSVMAlloc`.
@@ -3580,16 +3794,29 @@ pub unsafe extern "C" fn clCreateBufferWithProperties(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clCreateImageWithProperties(
-    _context: cl_context,
-    _properties: *const cl_mem_properties,
-    _flags: cl_mem_flags,
-    _image_format: *const cl_image_format,
-    _image_desc: *const cl_image_desc,
-    _host_ptr: *mut c_void,
+    context: cl_context,
+    properties: *const cl_mem_properties,
+    flags: cl_mem_flags,
+    image_format: *const cl_image_format,
+    image_desc: *const cl_image_desc,
+    host_ptr: *mut c_void,
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
+    gil_guest::note(gil_wire::Op::new(1, 148));
+    let entry = gil_guest::entry();
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe {
+        Guest::clCreateImageWithProperties(
+            entry,
+            context,
+            properties,
+            flags,
+            image_format,
+            image_desc,
+            host_ptr,
+            errcode_ret,
+        )
+    }
 }
 
 /// `clSetContextDestructorCallback`.

@@ -1,7 +1,7 @@
 //! What the guest itself keeps of an object, to answer for it without the
 //! board.
 
-use super::map::Memory;
+use super::memory::Memory;
 use super::{CallResult, Object};
 use crate::generated::types::*;
 use gil_wire::envelope::{Observation, Queue};
@@ -180,6 +180,12 @@ pub unsafe fn queue_list(device: &Object, properties: *const cl_queue_properties
 /// Details of a buffer.
 pub fn buffer(flags: cl_mem_flags, size: usize, host_ptr: *mut c_void) -> Details {
     Details::Memory(Memory::new(flags, size, host_ptr as usize))
+}
+
+/// Details of a pipe, whose memory no host sees.
+pub fn pipe(flags: cl_mem_flags, packet_size: cl_uint, max_packets: cl_uint) -> Details {
+    let size = (packet_size as usize).saturating_mul(max_packets as usize);
+    Details::Memory(Memory::new(flags | CL_MEM_HOST_NO_ACCESS, size, 0))
 }
 
 /// Details of a part of `buffer`.

@@ -3,7 +3,7 @@
 use super::border::{CallResult, code};
 use super::details::{Details, QueueDetails};
 use super::manual::Guest;
-use super::map::Memory;
+use super::memory::Memory;
 use super::objects::Object;
 use crate::generated::manual::Local;
 use crate::generated::types::*;
@@ -30,7 +30,6 @@ impl Local for Guest {
         match param_name {
             // What the board's device may well have, and this library does not
             // offer: programs ask here before they use it.
-            CL_DEVICE_IMAGE_SUPPORT | CL_DEVICE_PIPE_SUPPORT => Ok(bytes(CL_FALSE)),
             CL_DEVICE_SVM_CAPABILITIES => Ok(bytes(0_u64)),
             _ => references(device, param_name, CL_DEVICE_REFERENCE_COUNT),
         }

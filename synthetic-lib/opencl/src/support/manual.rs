@@ -3,9 +3,11 @@
 use super::border::{CallResult, check, decode, returned};
 use super::callbacks::{self, EventNotify};
 use super::details::{Accepted, Arguments, Details};
+use super::image::{self, Maker};
 use super::info::Room;
 use super::map::{self, Asked};
 use super::objects::{Object, find, find_any};
+use super::rect;
 use super::request::Request;
 use super::{clock, subgroups};
 use crate::generated::exports;
@@ -52,22 +54,257 @@ impl Manual for Guest {
         let asked = Asked {
             blocking: blocking_map != CL_FALSE,
             flags: map_flags,
-            offset,
-            size,
         };
         let waits = (num_events_in_wait_list, event_wait_list);
+        let about = (command_queue, buffer);
+        let bytes = (offset, size);
+        // SAFETY: the caller's.
+        unsafe { map::map_buffer(entry, about, asked, bytes, waits, event, errcode_ret) }
+    }
+
+    unsafe fn clEnqueueMapImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        blocking_map: cl_bool,
+        map_flags: cl_map_flags,
+        origin: *const usize,
+        region: *const usize,
+        image_row_pitch: *mut usize,
+        image_slice_pitch: *mut usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+        errcode_ret: *mut cl_int,
+    ) -> *mut c_void {
+        let asked = Asked {
+            blocking: blocking_map != CL_FALSE,
+            flags: map_flags,
+        };
+        let waits = (num_events_in_wait_list, event_wait_list);
+        let about = (command_queue, image);
+        let (part, pitches) = ((origin, region), (image_row_pitch, image_slice_pitch));
         // SAFETY: the caller's.
         unsafe {
-            map::map(
+            map::map_image(
                 entry,
-                command_queue,
-                buffer,
-                &asked,
-                waits,
-                event,
+                about,
+                asked,
+                part,
+                pitches,
+                (waits, event),
                 errcode_ret,
             )
         }
+    }
+
+    unsafe fn clCreateImage(
+        entry: u64,
+        context: cl_context,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_desc: *const cl_image_desc,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem {
+        let (of, what) = ((context, flags), (image_format, image_desc));
+        // SAFETY: the caller's.
+        unsafe { image::create_image(entry, Maker::Image, of, what, host_ptr, errcode_ret) }
+    }
+
+    unsafe fn clCreateImageWithProperties(
+        entry: u64,
+        context: cl_context,
+        properties: *const cl_mem_properties,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_desc: *const cl_image_desc,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem {
+        let maker = Maker::WithProperties(properties);
+        let (of, what) = ((context, flags), (image_format, image_desc));
+        // SAFETY: the caller's.
+        unsafe { image::create_image(entry, maker, of, what, host_ptr, errcode_ret) }
+    }
+
+    unsafe fn clCreateImage2D(
+        entry: u64,
+        context: cl_context,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_width: usize,
+        image_height: usize,
+        image_row_pitch: usize,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem {
+        let desc = cl_image_desc {
+            image_width,
+            image_height,
+            image_row_pitch,
+            ..image::no_image(CL_MEM_OBJECT_IMAGE2D)
+        };
+        let (of, what) = ((context, flags), (image_format, &raw const desc));
+        // SAFETY: the caller's.
+        unsafe { image::create_image(entry, Maker::Image2D, of, what, host_ptr, errcode_ret) }
+    }
+
+    unsafe fn clCreateImage3D(
+        entry: u64,
+        context: cl_context,
+        flags: cl_mem_flags,
+        image_format: *const cl_image_format,
+        image_width: usize,
+        image_height: usize,
+        image_depth: usize,
+        image_row_pitch: usize,
+        image_slice_pitch: usize,
+        host_ptr: *mut c_void,
+        errcode_ret: *mut cl_int,
+    ) -> cl_mem {
+        let desc = cl_image_desc {
+            image_width,
+            image_height,
+            image_depth,
+            image_row_pitch,
+            image_slice_pitch,
+            ..image::no_image(CL_MEM_OBJECT_IMAGE3D)
+        };
+        let (of, what) = ((context, flags), (image_format, &raw const desc));
+        // SAFETY: the caller's.
+        unsafe { image::create_image(entry, Maker::Image3D, of, what, host_ptr, errcode_ret) }
+    }
+
+    unsafe fn clEnqueueReadImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        blocking_read: cl_bool,
+        origin: *const usize,
+        region: *const usize,
+        row_pitch: usize,
+        slice_pitch: usize,
+        ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let copy = image::Copy {
+            blocking: blocking_read != CL_FALSE,
+            origin,
+            region,
+            pitches: (row_pitch, slice_pitch),
+            ptr,
+        };
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        unsafe { image::read(entry, (command_queue, image), &copy, waits, event) }
+    }
+
+    unsafe fn clEnqueueWriteImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        blocking_write: cl_bool,
+        origin: *const usize,
+        region: *const usize,
+        input_row_pitch: usize,
+        input_slice_pitch: usize,
+        ptr: *const c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let copy = image::Copy {
+            blocking: blocking_write != CL_FALSE,
+            origin,
+            region,
+            pitches: (input_row_pitch, input_slice_pitch),
+            ptr: ptr.cast_mut(),
+        };
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        unsafe { image::write(entry, (command_queue, image), &copy, waits, event) }
+    }
+
+    unsafe fn clEnqueueFillImage(
+        entry: u64,
+        command_queue: cl_command_queue,
+        image: cl_mem,
+        fill_color: *const c_void,
+        origin: *const usize,
+        region: *const usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let waits = (num_events_in_wait_list, event_wait_list);
+        let (about, part) = ((command_queue, image), (origin, region));
+        // SAFETY: the caller's.
+        unsafe { image::fill(entry, about, fill_color, part, waits, event) }
+    }
+
+    unsafe fn clEnqueueReadBufferRect(
+        entry: u64,
+        command_queue: cl_command_queue,
+        buffer: cl_mem,
+        blocking_read: cl_bool,
+        buffer_origin: *const usize,
+        host_origin: *const usize,
+        region: *const usize,
+        buffer_row_pitch: usize,
+        buffer_slice_pitch: usize,
+        host_row_pitch: usize,
+        host_slice_pitch: usize,
+        ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let copy = rect::Copy {
+            blocking: blocking_read != CL_FALSE,
+            buffer_origin,
+            host_origin,
+            region,
+            buffer_pitches: (buffer_row_pitch, buffer_slice_pitch),
+            host_pitches: (host_row_pitch, host_slice_pitch),
+            ptr,
+        };
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        unsafe { rect::read(entry, (command_queue, buffer), &copy, waits, event) }
+    }
+
+    unsafe fn clEnqueueWriteBufferRect(
+        entry: u64,
+        command_queue: cl_command_queue,
+        buffer: cl_mem,
+        blocking_write: cl_bool,
+        buffer_origin: *const usize,
+        host_origin: *const usize,
+        region: *const usize,
+        buffer_row_pitch: usize,
+        buffer_slice_pitch: usize,
+        host_row_pitch: usize,
+        host_slice_pitch: usize,
+        ptr: *const c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let copy = rect::Copy {
+            blocking: blocking_write != CL_FALSE,
+            buffer_origin,
+            host_origin,
+            region,
+            buffer_pitches: (buffer_row_pitch, buffer_slice_pitch),
+            host_pitches: (host_row_pitch, host_slice_pitch),
+            ptr: ptr.cast_mut(),
+        };
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        unsafe { rect::write(entry, (command_queue, buffer), &copy, waits, event) }
     }
 
     unsafe fn clEnqueueUnmapMemObject(

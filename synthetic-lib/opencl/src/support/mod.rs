@@ -14,7 +14,10 @@
 //! | [`extensions`] | which of the board's extensions are shown |
 //! | [`local`] | queries answered in the guest |
 //! | [`manual`] | entry points written by hand |
-//! | [`map`] | mapped buffers |
+//! | [`memory`] | what is kept of memory objects; where mapped ones lie |
+//! | [`map`] | mapped buffers and images |
+//! | [`image`], [`rect`] | images and rectangles of buffers |
+//! | [`enqueue`] | what these have in common |
 
 pub mod border;
 
@@ -22,13 +25,17 @@ pub mod callbacks;
 pub mod clock;
 pub mod data;
 pub mod details;
+pub mod enqueue;
 pub mod extensions;
 pub mod helpers;
+pub mod image;
 pub mod info;
 pub mod local;
 pub mod manual;
 pub mod map;
+pub mod memory;
 pub mod objects;
+pub mod rect;
 pub mod request;
 pub mod subgroups;
 

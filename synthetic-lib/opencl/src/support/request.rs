@@ -266,6 +266,28 @@ impl Request {
             .unwrap_or_else(|error| Err(code(self.op, &error)))
     }
 
+    /// As [`forward`](Self::forward), but `None`, and nothing is done, if its
+    /// memory still belongs to an operation that cannot end yet.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn try_forward<A: Serialize, T>(
+        self,
+        args: &A,
+        read: impl FnOnce(&[u8]) -> CallResult<T>,
+    ) -> CallResult<Option<T>> {
+        let call = Call {
+            patient: false,
+            ..self.call()
+        };
+        let read = |answered: gil_guest::Answered<'_>| read(answered.result);
+        match gil_guest::client().and_then(|client| client.forward(&call, args, read)) {
+            Ok(result) => result.map(Some),
+            Err(gil_guest::Error::Unresolved(_)) => Ok(None),
+            Err(error) => Err(code(self.op, &error)),
+        }
+    }
+
     /// Hands it over with the next call that needs an answer, in order.
     ///
     /// # Errors
@@ -310,6 +332,7 @@ impl Request {
             retires: self.retires,
             regions: &self.regions,
             rows: &self.rows,
+            patient: true,
         }
     }
 }

@@ -46,6 +46,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
             .as_ref()
             .is_some_and(|text| text.ends_with(EVEN_FAILED)),
         details: None,
+        check: None,
         fails: raw.fails.clone(),
         wire: fields(api, raw.wire.as_deref(), &place.key("wire"))?,
         reply: fields(api, raw.reply.as_deref(), &place.key("reply"))?,
@@ -53,7 +54,8 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
     call.returns = returns(api, raw, &call.ret, generated, &place)?;
     call.way = way(api, &call);
     call.is_local = call.params.iter().any(|param| is_local(api, param));
-    call.details = details(raw, &call, &place)?;
+    call.details = guests(raw.details.as_deref(), &call, &place.key("details"))?;
+    call.check = guests(raw.check.as_deref(), &call, &place.key("check"))?;
     names(api, &call, &place)?;
     consistent(api, &call, &place)?;
     Ok(call)
@@ -193,6 +195,7 @@ pub fn field_type<V>(
         "bool" => FieldType::Bool,
         "handle" => FieldType::Handle,
         "handles" => FieldType::Handles,
+        "words" => FieldType::Words,
         "in" => FieldType::In,
         "out" => FieldType::Out,
         "event" => FieldType::Event,
@@ -282,15 +285,15 @@ fn is_local(api: &Api, param: &Param) -> bool {
     kinds.all(|kind| matches!(kind, InfoKind::Local | InfoKind::Manual))
 }
 
-fn details(raw: &RawCall, call: &Call, place: &Place) -> Result<Option<Helper>, SpecError> {
-    let Some(text) = &raw.details else {
+/// A helper of the guest's over the call's parameters.
+fn guests(text: Option<&str>, call: &Call, place: &Place) -> Result<Option<Helper>, SpecError> {
+    let Some(text) = text else {
         return Ok(None);
     };
-    let place = place.key("details");
     let expr = Expr::parse(text).map_err(|p| place.error(p))?;
-    let helper = param::helper(&expr, &place)?;
+    let helper = param::helper(&expr, place)?;
     for arg in &helper.args {
-        known_param(call, arg, &place)?;
+        known_param(call, arg, place)?;
     }
     Ok(Some(helper))
 }

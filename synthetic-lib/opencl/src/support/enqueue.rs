@@ -1,0 +1,59 @@
+//! Enqueues about one memory object that are written by hand.
+
+use super::border::CallResult;
+use super::objects::{Object, find, give_event, new_event, wait_list};
+use super::request::Request;
+use crate::generated::types::*;
+use gil_wire::call::NewEvent;
+use gil_wire::envelope::{Class, Engine};
+use gil_wire::generated::opencl::Kind;
+
+/// An enqueue on `queue` about `object`, before its arguments.
+pub(super) struct Enqueue {
+    pub(super) queue: Object,
+    pub(super) object: Object,
+    pub(super) waits: Vec<gil_wire::call::Handle>,
+    pub(super) signal: NewEvent,
+    event: *mut cl_event,
+}
+
+impl Enqueue {
+    /// # Safety
+    /// As the wait list's of an enqueue.
+    pub(super) unsafe fn new(
+        queue: cl_command_queue,
+        object: cl_mem,
+        (count, list): (cl_uint, *const cl_event),
+        event: *mut cl_event,
+    ) -> CallResult<Self> {
+        let queue = find(Kind::CommandQueue, queue)?;
+        let object = find(Kind::Mem, object)?;
+        let context = |object: &Object| object.context().map(|c| c.number());
+        if context(&queue) != context(&object) {
+            return Err(CL_INVALID_CONTEXT);
+        }
+        Ok(Self {
+            queue,
+            object,
+            // SAFETY: the caller's.
+            waits: unsafe { wait_list(count, list) }?,
+            signal: new_event(event),
+            event,
+        })
+    }
+
+    pub(super) fn request(&self, op: gil_wire::Op, engine: Engine, entry: u64) -> Request {
+        let mut request = Request::new(op, Class::Enqueue, entry);
+        request.queue(self.queue.queue(), engine);
+        request.waits(&self.waits);
+        request.signals(self.signal.number, self.signal.kept);
+        request
+    }
+
+    /// # Safety
+    /// The event's room is null or there.
+    pub(super) unsafe fn give_event(&self) {
+        // SAFETY: the caller's.
+        unsafe { give_event(self.event, self.signal, &self.queue) };
+    }
+}
