@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn call() -> Call {
-        Call::new(wire::CL_CREATE_IMAGE, 1, Vec::new())
+        Call::new(wire::CL_CREATE_IMAGE, Some(1), Vec::new())
     }
 
     #[test]

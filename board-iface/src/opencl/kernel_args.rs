@@ -86,6 +86,10 @@ pub fn set(
     };
     let arg = arg_type(session, kernel, args.arg_index)?;
     let mut size = super::support::size(args.arg_size, "arg_size")?;
+    let is_handle = args.arg_size == u64::from(session.guest.pointer_bits / 8);
+    if matches!(arg, ArgType::Object(_)) && !is_handle {
+        return Ok(CL_INVALID_ARG_SIZE);
+    }
     let value = match value(session, call, args, arg)? {
         Ok(value) => value,
         Err(code) => return Ok(code),
@@ -100,7 +104,7 @@ pub fn set(
         Value::Object(..) => std::ptr::from_ref(&object).cast(),
     };
     if matches!(arg, ArgType::Object(_)) || matches!(value, Value::Object(..)) {
-        if args.arg_size != u64::from(session.guest.pointer_bits / 8) {
+        if !is_handle {
             return Ok(CL_INVALID_ARG_SIZE);
         }
         size = size_of::<*mut c_void>();
