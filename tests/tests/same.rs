@@ -84,4 +84,5 @@ same! {
     cl_legacy
     cl_objects
     cl_programs
+    cl_svm
 }

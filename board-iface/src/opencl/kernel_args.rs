@@ -124,6 +124,16 @@ pub fn set(
     Ok(result)
 }
 
+/// An argument is no object any more.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn forget(session: &mut Session, kernel: cl_kernel, index: cl_uint) -> Result<(), Refusal> {
+    let driver = session.driver;
+    kernel_args(session, kernel)?.hold(driver, index, None);
+    Ok(())
+}
+
 /// What to give the driver, or the API's error code.
 fn value(
     session: &Session,

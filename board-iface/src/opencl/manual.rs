@@ -3,6 +3,7 @@
 use super::build;
 use super::call::Call;
 use super::enqueue::{Parts, first_error};
+use super::event_info;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::image;
@@ -14,6 +15,7 @@ use super::refusal::Refusal;
 use super::session::Session;
 use super::subgroups;
 use super::support::{Board, encode, size};
+use super::svm;
 use crate::table::Pointer;
 use gil_wire::call::OutData;
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -89,6 +91,19 @@ impl Manual for Board {
         })
     }
 
+    fn cl_get_event_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetEventInfoArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let info = event_info::get_info(session, call, &args)?;
+        encode(&wire::ClGetEventInfoReply {
+            result: info.result,
+            size: info.size,
+            value: info.value(),
+        })
+    }
+
     fn cl_set_kernel_arg(
         session: &mut Session,
         call: &mut Call,
@@ -153,6 +168,117 @@ impl Manual for Board {
         Ok(wire::ClSetProgramReleaseCallbackReply { result })
     }
 
+    fn cl_svm_alloc(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSVMAllocArgs,
+    ) -> Result<wire::ClSVMAllocReply, Refusal> {
+        let address = svm::alloc(session, call, &args)?;
+        let result = CL_SUCCESS;
+        Ok(wire::ClSVMAllocReply { result, address })
+    }
+
+    fn cl_svm_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSVMFreeArgs,
+    ) -> Result<wire::ClSVMFreeReply, Refusal> {
+        svm::free(session, call, args.address);
+        Ok(wire::ClSVMFreeReply::default())
+    }
+
+    fn cl_enqueue_svm_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMFreeArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMFreeReply, Refusal> {
+        let result = svm::enqueue_free(session, call, &args)?;
+        session.is_of(args.event, CL_COMMAND_SVM_FREE);
+        Ok(wire::ClEnqueueSVMFreeReply { result })
+    }
+
+    fn cl_enqueue_svm_memcpy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMemcpyArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMMemcpyReply, Refusal> {
+        let result = svm::memcpy(session, call, &args)?;
+        Ok(wire::ClEnqueueSVMMemcpyReply { result })
+    }
+
+    fn cl_enqueue_svm_mem_fill(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMemFillArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMMemFillReply, Refusal> {
+        let result = svm::fill(session, call, &args)?;
+        Ok(wire::ClEnqueueSVMMemFillReply { result })
+    }
+
+    fn cl_enqueue_svm_map(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMapArgs,
+    ) -> Result<wire::ClEnqueueSVMMapReply, Refusal> {
+        let result = svm::map(session, call, &args)?;
+        session.is_of(args.event, CL_COMMAND_SVM_MAP);
+        Ok(wire::ClEnqueueSVMMapReply { result })
+    }
+
+    fn cl_enqueue_svm_unmap(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMUnmapArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMUnmapReply, Refusal> {
+        let result = svm::unmap(session, call, &args)?;
+        session.is_of(args.event, CL_COMMAND_SVM_UNMAP);
+        Ok(wire::ClEnqueueSVMUnmapReply { result })
+    }
+
+    fn cl_set_kernel_arg_svm_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetKernelArgSVMPointerArgs,
+    ) -> Result<wire::ClSetKernelArgSVMPointerReply, Refusal> {
+        let result = svm::set_kernel_arg(session, call, &args)?;
+        Ok(wire::ClSetKernelArgSVMPointerReply { result })
+    }
+
+    fn cl_set_kernel_exec_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetKernelExecInfoArgs<'_>,
+    ) -> Result<wire::ClSetKernelExecInfoReply, Refusal> {
+        let result = svm::set_exec_info(session, call, &args)?;
+        Ok(wire::ClSetKernelExecInfoReply { result })
+    }
+
+    fn cl_enqueue_svm_migrate_mem(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMigrateMemArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMMigrateMemReply, Refusal> {
+        let result = svm::migrate(session, call, &args)?;
+        Ok(wire::ClEnqueueSVMMigrateMemReply { result })
+    }
+
+    fn gil_create_svm_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilCreateSvmBufferArgs,
+    ) -> Result<wire::GilCreateSvmBufferReply, Refusal> {
+        let result = svm::create_buffer(session, call, &args)?;
+        Ok(wire::GilCreateSvmBufferReply { result })
+    }
+
+    fn gil_get_svm_capabilities(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilGetSvmCapabilitiesArgs,
+    ) -> Result<wire::GilGetSvmCapabilitiesReply, Refusal> {
+        svm::capabilities(session, call, &args)
+    }
+
     fn cl_enqueue_map_buffer(
         session: &mut Session,
         call: &mut Call,
@@ -177,6 +303,7 @@ impl Manual for Board {
             true => op.marker(session, call)?,
             false => op.enqueue(session, call, Order::Command, &enqueue)?,
         };
+        session.is_of(args.event, CL_COMMAND_MAP_BUFFER);
         Ok(wire::ClEnqueueMapBufferReply { result })
     }
 
@@ -208,6 +335,7 @@ impl Manual for Board {
             true => op.marker(session, call)?,
             false => op.enqueue(session, call, Order::Command, &enqueue)?,
         };
+        session.is_of(args.event, CL_COMMAND_UNMAP_MEM_OBJECT);
         Ok(wire::ClEnqueueUnmapMemObjectReply { result })
     }
 

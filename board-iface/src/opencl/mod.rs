@@ -9,6 +9,7 @@ mod build;
 pub mod call;
 mod driver;
 mod enqueue;
+mod event_info;
 pub mod generated;
 mod image;
 pub mod info;
@@ -24,6 +25,7 @@ pub mod session;
 pub mod signature;
 pub mod subgroups;
 pub mod support;
+mod svm;
 
 pub use driver::{Driver, OpenClError};
 

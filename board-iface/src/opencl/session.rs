@@ -9,6 +9,7 @@ use super::kernel_args::KernelArgs;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
 use super::programs::Programs;
 use super::refusal::Refusal;
+use super::svm::Svm;
 use crate::board::{self, Ended, Guest, Outcome};
 use crate::region::Budget;
 use crate::table::{Pointer, Table};
@@ -34,6 +35,10 @@ pub struct Session {
     pub(super) kernels: HashMap<Pointer, KernelArgs>,
     /// What programs were made of.
     pub(super) programs: Programs,
+    /// The commands of events that the driver knows as others.
+    pub(super) commands: HashMap<Pointer, cl_command_type>,
+    /// Shared virtual memory.
+    pub(super) svm: Svm,
     /// The options that the guest gave where the driver was given others.
     pub(super) options: HashMap<Pointer, CString>,
 }
@@ -64,6 +69,8 @@ impl Session {
             queues: HashMap::new(),
             kernels: HashMap::new(),
             programs: Programs::default(),
+            commands: HashMap::new(),
+            svm: Svm::default(),
             options: HashMap::new(),
         }
     }
@@ -159,6 +166,7 @@ impl Session {
         if kind == Kind::Program {
             self.programs.release(pointer);
         }
+        self.commands.remove(&pointer);
         if !number.is_boards() {
             self.driver.release(kind, pointer);
         }
@@ -374,6 +382,7 @@ impl Drop for Session {
                 left += 1;
             }
         }
+        left += self.svm.release(self.driver);
         let process = self.guest.process;
         tracing::debug!(
             process,

@@ -329,6 +329,10 @@ pub const CL_CREATE_BUFFER_WITH_PROPERTIES: Op = Op::new(1, 147);
 pub const CL_CREATE_IMAGE_WITH_PROPERTIES: Op = Op::new(1, 148);
 /// `clSetContextDestructorCallback`.
 pub const CL_SET_CONTEXT_DESTRUCTOR_CALLBACK: Op = Op::new(1, 149);
+/// `gilGetSvmCapabilities`.
+pub const GIL_GET_SVM_CAPABILITIES: Op = Op::new(1, 340);
+/// `gilCreateSvmBuffer`.
+pub const GIL_CREATE_SVM_BUFFER: Op = Op::new(1, 341);
 /// `clCreateCommandQueueWithPropertiesKHR`.
 pub const CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES_KHR: Op = Op::new(1, 400);
 /// `clCreateProgramWithILKHR`.
@@ -855,37 +859,37 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 127,
         name: "clSVMAlloc",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 128,
         name: "clSVMFree",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 129,
         name: "clEnqueueSVMFree",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 130,
         name: "clEnqueueSVMMemcpy",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 131,
         name: "clEnqueueSVMMemFill",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 132,
         name: "clEnqueueSVMMap",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 133,
         name: "clEnqueueSVMUnmap",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 134,
@@ -895,12 +899,12 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 135,
         name: "clSetKernelArgSVMPointer",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 136,
         name: "clSetKernelExecInfo",
-        class: None,
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 138,
@@ -915,7 +919,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 140,
         name: "clEnqueueSVMMigrateMem",
-        class: None,
+        class: Some(crate::envelope::Class::Enqueue),
     },
     crate::call::CallInfo {
         entry: 141,
@@ -960,6 +964,16 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 149,
         name: "clSetContextDestructorCallback",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 340,
+        name: "gilGetSvmCapabilities",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 341,
+        name: "gilCreateSvmBuffer",
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
@@ -2220,6 +2234,126 @@ pub struct ClGetPipeInfoReply<'a> {
     pub value: InfoValue<'a>,
 }
 
+/// Arguments of `clSVMAlloc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSVMAllocArgs {
+    pub context: Handle,
+    pub flags: u64,
+    pub size: u64,
+    pub alignment: u32,
+}
+
+/// Reply of `clSVMAlloc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSVMAllocReply {
+    pub result: i32,
+    pub address: u64,
+}
+
+/// Arguments of `clSVMFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSVMFreeArgs {
+    pub context: Handle,
+    pub address: u64,
+}
+
+/// Reply of `clSVMFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSVMFreeReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueSVMFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMFreeArgs<'a> {
+    pub command_queue: Handle,
+    #[serde(borrow)]
+    pub addresses: InData<'a>,
+    pub frees: bool,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueSVMFree`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMFreeReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueSVMMemcpy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMemcpyArgs<'a> {
+    pub command_queue: Handle,
+    pub dst: u64,
+    pub src: u64,
+    pub size: u64,
+    pub output: OutRoom,
+    #[serde(borrow)]
+    pub input: InData<'a>,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueSVMMemcpy`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMemcpyReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueSVMMemFill`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMemFillArgs<'a> {
+    pub command_queue: Handle,
+    pub address: u64,
+    #[serde(borrow)]
+    pub pattern: InData<'a>,
+    pub pattern_size: u64,
+    pub size: u64,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueSVMMemFill`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMemFillReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueSVMMap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMapArgs {
+    pub command_queue: Handle,
+    pub address: u64,
+    pub size: u64,
+    pub memory: OutRoom,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueSVMMap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMapReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueSVMUnmap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMUnmapArgs<'a> {
+    pub command_queue: Handle,
+    pub address: u64,
+    pub size: u64,
+    #[serde(borrow)]
+    pub memory: InData<'a>,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueSVMUnmap`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMUnmapReply {
+    pub result: i32,
+}
+
 /// Arguments of `clCreateSamplerWithProperties`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateSamplerWithPropertiesArgs {
@@ -2231,6 +2365,35 @@ pub struct ClCreateSamplerWithPropertiesArgs {
 /// Reply of `clCreateSamplerWithProperties`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateSamplerWithPropertiesReply {
+    pub result: i32,
+}
+
+/// Arguments of `clSetKernelArgSVMPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetKernelArgSVMPointerArgs {
+    pub kernel: Handle,
+    pub arg_index: u32,
+    pub address: u64,
+}
+
+/// Reply of `clSetKernelArgSVMPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetKernelArgSVMPointerReply {
+    pub result: i32,
+}
+
+/// Arguments of `clSetKernelExecInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetKernelExecInfoArgs<'a> {
+    pub kernel: Handle,
+    pub param_name: u32,
+    #[serde(borrow)]
+    pub value: InData<'a>,
+}
+
+/// Reply of `clSetKernelExecInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClSetKernelExecInfoReply {
     pub result: i32,
 }
 
@@ -2260,6 +2423,25 @@ pub struct ClCreateProgramWithILArgs<'a> {
 /// Reply of `clCreateProgramWithIL`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateProgramWithILReply {
+    pub result: i32,
+}
+
+/// Arguments of `clEnqueueSVMMigrateMem`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMigrateMemArgs<'a> {
+    pub command_queue: Handle,
+    #[serde(borrow)]
+    pub addresses: InData<'a>,
+    #[serde(borrow)]
+    pub sizes: InData<'a>,
+    pub flags: u64,
+    pub event_wait_list: Vec<Handle>,
+    pub event: NewEvent,
+}
+
+/// Reply of `clEnqueueSVMMigrateMem`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClEnqueueSVMMigrateMemReply {
     pub result: i32,
 }
 
@@ -2371,6 +2553,35 @@ pub struct ClCreateImageWithPropertiesArgs<'a> {
 /// Reply of `clCreateImageWithProperties`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClCreateImageWithPropertiesReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilGetSvmCapabilities`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilGetSvmCapabilitiesArgs {
+    pub device: Handle,
+}
+
+/// Reply of `gilGetSvmCapabilities`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilGetSvmCapabilitiesReply {
+    pub result: i32,
+    pub value: u64,
+}
+
+/// Arguments of `gilCreateSvmBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilCreateSvmBufferArgs {
+    pub context: Handle,
+    pub flags: u64,
+    pub size: u64,
+    pub address: u64,
+    pub new: Handle,
+}
+
+/// Reply of `gilCreateSvmBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilCreateSvmBufferReply {
     pub result: i32,
 }
 

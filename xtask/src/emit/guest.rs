@@ -235,6 +235,15 @@ impl Stub<'_> {
         for param in &self.call.params {
             self.convert(param, &mut out);
         }
+        if let Some(helper) = &self.call.instead {
+            let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
+            let _ = writeln!(
+                out,
+                "if let Some(done) = helpers::{}(entry, {}) {{ return done; }}",
+                helper.name,
+                args.join(", ")
+            );
+        }
         if let Some(info) = self.info() {
             self.local_info(info, &mut out);
         }

@@ -453,6 +453,8 @@ pub struct Call {
     pub details: Option<Helper>,
     /// The guest's helper that finds an error of its own.
     pub check: Option<Helper>,
+    /// A guest helper that may do all of the call.
+    pub instead: Option<Helper>,
     /// The documented error of an unsupported call.
     pub fails: Option<String>,
     /// Wire arguments by hand.

@@ -78,6 +78,7 @@ pub struct RawCall {
     pub returns: Option<String>,
     pub details: Option<String>,
     pub check: Option<String>,
+    pub instead: Option<String>,
     pub fails: Option<String>,
     pub wire: Option<Vec<String>>,
     pub reply: Option<Vec<String>>,

@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 85] = [
+static DISPATCH: [(u16, DispatchFn); 97] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -97,15 +97,27 @@ static DISPATCH: [(u16, DispatchFn); 85] = [
     (124, cl_create_command_queue_with_properties),
     (125, cl_create_pipe),
     (126, cl_get_pipe_info),
+    (127, cl_svm_alloc),
+    (128, cl_svm_free),
+    (129, cl_enqueue_svm_free),
+    (130, cl_enqueue_svm_memcpy),
+    (131, cl_enqueue_svm_mem_fill),
+    (132, cl_enqueue_svm_map),
+    (133, cl_enqueue_svm_unmap),
     (134, cl_create_sampler_with_properties),
+    (135, cl_set_kernel_arg_svm_pointer),
+    (136, cl_set_kernel_exec_info),
     (138, cl_clone_kernel),
     (139, cl_create_program_with_il),
+    (140, cl_enqueue_svm_migrate_mem),
     (143, cl_get_kernel_sub_group_info),
     (144, cl_set_default_device_command_queue),
     (145, cl_set_program_release_callback),
     (146, cl_set_program_specialization_constant),
     (147, cl_create_buffer_with_properties),
     (148, cl_create_image_with_properties),
+    (340, gil_get_svm_capabilities),
+    (341, gil_create_svm_buffer),
     (1002, gil_get_program_binary),
 ];
 
@@ -1118,29 +1130,7 @@ fn cl_get_event_info(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClGetEventInfoArgs = support::decode(args)?;
-    let Some(function) = session.functions().clGetEventInfo else {
-        return support::encode(&wire::ClGetEventInfoReply {
-            result: CL_INVALID_OPERATION as i32,
-            ..Default::default()
-        });
-    };
-    let event: cl_event = session.get(Kind::Event, args.event)?;
-    let kind = wire::cl_get_event_info(args.param_name)
-        .filter(|kind| *kind != InfoType::Local)
-        .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
-        session,
-        call,
-        kind,
-        args.param_value,
-        |size, value, size_ret| unsafe { function(event, args.param_name, size, value, size_ret) },
-    )?;
-    support::encode(&wire::ClGetEventInfoReply {
-        result: info.result,
-        size: info.size,
-        value: info.value(),
-    })
+    Board::cl_get_event_info(session, call, args)
 }
 
 fn cl_release_event(
@@ -2366,6 +2356,61 @@ fn cl_get_pipe_info(
     })
 }
 
+fn cl_svm_alloc(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSVMAllocArgs = support::decode(args)?;
+    support::encode(&Board::cl_svm_alloc(session, call, args)?)
+}
+
+fn cl_svm_free(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSVMFreeArgs = support::decode(args)?;
+    support::encode(&Board::cl_svm_free(session, call, args)?)
+}
+
+fn cl_enqueue_svm_free(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueSVMFreeArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_svm_free(session, call, args)?)
+}
+
+fn cl_enqueue_svm_memcpy(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueSVMMemcpyArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_svm_memcpy(session, call, args)?)
+}
+
+fn cl_enqueue_svm_mem_fill(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueSVMMemFillArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_svm_mem_fill(session, call, args)?)
+}
+
+fn cl_enqueue_svm_map(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueSVMMapArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_svm_map(session, call, args)?)
+}
+
+fn cl_enqueue_svm_unmap(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueSVMUnmapArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_svm_unmap(session, call, args)?)
+}
+
 fn cl_create_sampler_with_properties(
     session: &mut Session,
     call: &mut Call,
@@ -2396,6 +2441,24 @@ fn cl_create_sampler_with_properties(
         session.bind(Kind::Sampler, args.new, object, args.context)?;
     }
     support::encode(&wire::ClCreateSamplerWithPropertiesReply { result })
+}
+
+fn cl_set_kernel_arg_svm_pointer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSetKernelArgSVMPointerArgs = support::decode(args)?;
+    support::encode(&Board::cl_set_kernel_arg_svm_pointer(session, call, args)?)
+}
+
+fn cl_set_kernel_exec_info(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClSetKernelExecInfoArgs = support::decode(args)?;
+    support::encode(&Board::cl_set_kernel_exec_info(session, call, args)?)
 }
 
 fn cl_clone_kernel(
@@ -2444,6 +2507,15 @@ fn cl_create_program_with_il(
         session.bind(Kind::Program, args.new, object, args.context)?;
     }
     support::encode(&wire::ClCreateProgramWithILReply { result })
+}
+
+fn cl_enqueue_svm_migrate_mem(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::ClEnqueueSVMMigrateMemArgs = support::decode(args)?;
+    support::encode(&Board::cl_enqueue_svm_migrate_mem(session, call, args)?)
 }
 
 fn cl_get_kernel_sub_group_info(
@@ -2563,6 +2635,24 @@ fn cl_create_image_with_properties(
     support::encode(&Board::cl_create_image_with_properties(
         session, call, args,
     )?)
+}
+
+fn gil_get_svm_capabilities(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilGetSvmCapabilitiesArgs = support::decode(args)?;
+    support::encode(&Board::gil_get_svm_capabilities(session, call, args)?)
+}
+
+fn gil_create_svm_buffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilCreateSvmBufferArgs = support::decode(args)?;
+    support::encode(&Board::gil_create_svm_buffer(session, call, args)?)
 }
 
 fn gil_get_program_binary(

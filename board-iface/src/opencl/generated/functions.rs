@@ -166,12 +166,32 @@ pub struct Functions {
     pub clCreatePipe: Option<clCreatePipe_fn>,
     /// `clGetPipeInfo`.
     pub clGetPipeInfo: Option<clGetPipeInfo_fn>,
+    /// `clSVMAlloc`.
+    pub clSVMAlloc: Option<clSVMAlloc_fn>,
+    /// `clSVMFree`.
+    pub clSVMFree: Option<clSVMFree_fn>,
+    /// `clEnqueueSVMFree`.
+    pub clEnqueueSVMFree: Option<clEnqueueSVMFree_fn>,
+    /// `clEnqueueSVMMemcpy`.
+    pub clEnqueueSVMMemcpy: Option<clEnqueueSVMMemcpy_fn>,
+    /// `clEnqueueSVMMemFill`.
+    pub clEnqueueSVMMemFill: Option<clEnqueueSVMMemFill_fn>,
+    /// `clEnqueueSVMMap`.
+    pub clEnqueueSVMMap: Option<clEnqueueSVMMap_fn>,
+    /// `clEnqueueSVMUnmap`.
+    pub clEnqueueSVMUnmap: Option<clEnqueueSVMUnmap_fn>,
     /// `clCreateSamplerWithProperties`.
     pub clCreateSamplerWithProperties: Option<clCreateSamplerWithProperties_fn>,
+    /// `clSetKernelArgSVMPointer`.
+    pub clSetKernelArgSVMPointer: Option<clSetKernelArgSVMPointer_fn>,
+    /// `clSetKernelExecInfo`.
+    pub clSetKernelExecInfo: Option<clSetKernelExecInfo_fn>,
     /// `clCloneKernel`.
     pub clCloneKernel: Option<clCloneKernel_fn>,
     /// `clCreateProgramWithIL`.
     pub clCreateProgramWithIL: Option<clCreateProgramWithIL_fn>,
+    /// `clEnqueueSVMMigrateMem`.
+    pub clEnqueueSVMMigrateMem: Option<clEnqueueSVMMigrateMem_fn>,
     /// `clGetKernelSubGroupInfo`.
     pub clGetKernelSubGroupInfo: Option<clGetKernelSubGroupInfo_fn>,
     /// `clSetDefaultDeviceCommandQueue`.
@@ -484,13 +504,47 @@ impl Functions {
                     .map(|function| *function),
                 clCreatePipe: library.get(b"clCreatePipe").ok().map(|function| *function),
                 clGetPipeInfo: library.get(b"clGetPipeInfo").ok().map(|function| *function),
+                clSVMAlloc: library.get(b"clSVMAlloc").ok().map(|function| *function),
+                clSVMFree: library.get(b"clSVMFree").ok().map(|function| *function),
+                clEnqueueSVMFree: library
+                    .get(b"clEnqueueSVMFree")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueSVMMemcpy: library
+                    .get(b"clEnqueueSVMMemcpy")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueSVMMemFill: library
+                    .get(b"clEnqueueSVMMemFill")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueSVMMap: library
+                    .get(b"clEnqueueSVMMap")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueSVMUnmap: library
+                    .get(b"clEnqueueSVMUnmap")
+                    .ok()
+                    .map(|function| *function),
                 clCreateSamplerWithProperties: library
                     .get(b"clCreateSamplerWithProperties")
+                    .ok()
+                    .map(|function| *function),
+                clSetKernelArgSVMPointer: library
+                    .get(b"clSetKernelArgSVMPointer")
+                    .ok()
+                    .map(|function| *function),
+                clSetKernelExecInfo: library
+                    .get(b"clSetKernelExecInfo")
                     .ok()
                     .map(|function| *function),
                 clCloneKernel: library.get(b"clCloneKernel").ok().map(|function| *function),
                 clCreateProgramWithIL: library
                     .get(b"clCreateProgramWithIL")
+                    .ok()
+                    .map(|function| *function),
+                clEnqueueSVMMigrateMem: library
+                    .get(b"clEnqueueSVMMigrateMem")
                     .ok()
                     .map(|function| *function),
                 clGetKernelSubGroupInfo: library

@@ -59,6 +59,16 @@ pub trait Manual {
         args: wire::ClSetKernelArgArgs<'_>,
     ) -> Result<wire::ClSetKernelArgReply, Refusal>;
 
+    /// `clGetEventInfo`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_get_event_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetEventInfoArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
     /// `clEnqueueReadImage`.
     ///
     /// # Errors
@@ -209,6 +219,106 @@ pub trait Manual {
         args: wire::ClCreateCommandQueueWithPropertiesArgs,
     ) -> Result<wire::ClCreateCommandQueueWithPropertiesReply, Refusal>;
 
+    /// `clSVMAlloc`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_svm_alloc(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSVMAllocArgs,
+    ) -> Result<wire::ClSVMAllocReply, Refusal>;
+
+    /// `clSVMFree`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_svm_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSVMFreeArgs,
+    ) -> Result<wire::ClSVMFreeReply, Refusal>;
+
+    /// `clEnqueueSVMFree`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_svm_free(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMFreeArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMFreeReply, Refusal>;
+
+    /// `clEnqueueSVMMemcpy`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_svm_memcpy(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMemcpyArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMMemcpyReply, Refusal>;
+
+    /// `clEnqueueSVMMemFill`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_svm_mem_fill(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMemFillArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMMemFillReply, Refusal>;
+
+    /// `clEnqueueSVMMap`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_svm_map(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMapArgs,
+    ) -> Result<wire::ClEnqueueSVMMapReply, Refusal>;
+
+    /// `clEnqueueSVMUnmap`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_svm_unmap(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMUnmapArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMUnmapReply, Refusal>;
+
+    /// `clSetKernelArgSVMPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_set_kernel_arg_svm_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetKernelArgSVMPointerArgs,
+    ) -> Result<wire::ClSetKernelArgSVMPointerReply, Refusal>;
+
+    /// `clSetKernelExecInfo`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_set_kernel_exec_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClSetKernelExecInfoArgs<'_>,
+    ) -> Result<wire::ClSetKernelExecInfoReply, Refusal>;
+
+    /// `clEnqueueSVMMigrateMem`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_svm_migrate_mem(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueSVMMigrateMemArgs<'_>,
+    ) -> Result<wire::ClEnqueueSVMMigrateMemReply, Refusal>;
+
     /// `clGetKernelSubGroupInfo`; gives the encoded reply.
     ///
     /// # Errors
@@ -238,6 +348,26 @@ pub trait Manual {
         call: &mut Call,
         args: wire::ClCreateImageWithPropertiesArgs<'_>,
     ) -> Result<wire::ClCreateImageWithPropertiesReply, Refusal>;
+
+    /// `gilGetSvmCapabilities`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_get_svm_capabilities(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilGetSvmCapabilitiesArgs,
+    ) -> Result<wire::GilGetSvmCapabilitiesReply, Refusal>;
+
+    /// `gilCreateSvmBuffer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_create_svm_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilCreateSvmBufferArgs,
+    ) -> Result<wire::GilCreateSvmBufferReply, Refusal>;
 
     /// `gilGetProgramBinary`; gives the encoded reply.
     ///

@@ -291,6 +291,142 @@ pub trait Manual {
         func_name: *const c_char,
     ) -> *mut c_void;
 
+    /// `clSVMAlloc`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSVMAlloc(
+        entry: u64,
+        context: cl_context,
+        flags: cl_svm_mem_flags,
+        size: usize,
+        alignment: cl_uint,
+    ) -> *mut c_void;
+
+    /// `clSVMFree`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSVMFree(entry: u64, context: cl_context, svm_pointer: *mut c_void);
+
+    /// `clEnqueueSVMFree`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueSVMFree(
+        entry: u64,
+        command_queue: cl_command_queue,
+        num_svm_pointers: cl_uint,
+        svm_pointers: *mut *mut c_void,
+        pfn_free_func: Option<
+            unsafe extern "C" fn(cl_command_queue, cl_uint, *mut *mut c_void, *mut c_void),
+        >,
+        user_data: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueSVMMemcpy`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueSVMMemcpy(
+        entry: u64,
+        command_queue: cl_command_queue,
+        blocking_copy: cl_bool,
+        dst_ptr: *mut c_void,
+        src_ptr: *const c_void,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueSVMMemFill`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueSVMMemFill(
+        entry: u64,
+        command_queue: cl_command_queue,
+        svm_ptr: *mut c_void,
+        pattern: *const c_void,
+        pattern_size: usize,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueSVMMap`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueSVMMap(
+        entry: u64,
+        command_queue: cl_command_queue,
+        blocking_map: cl_bool,
+        flags: cl_map_flags,
+        svm_ptr: *mut c_void,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueSVMUnmap`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueSVMUnmap(
+        entry: u64,
+        command_queue: cl_command_queue,
+        svm_ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clSetKernelArgSVMPointer`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetKernelArgSVMPointer(
+        entry: u64,
+        kernel: cl_kernel,
+        arg_index: cl_uint,
+        arg_value: *const c_void,
+    ) -> cl_int;
+
+    /// `clSetKernelExecInfo`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clSetKernelExecInfo(
+        entry: u64,
+        kernel: cl_kernel,
+        param_name: cl_kernel_exec_info,
+        param_value_size: usize,
+        param_value: *const c_void,
+    ) -> cl_int;
+
+    /// `clEnqueueSVMMigrateMem`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueSVMMigrateMem(
+        entry: u64,
+        command_queue: cl_command_queue,
+        num_svm_pointers: cl_uint,
+        svm_pointers: *mut *const c_void,
+        sizes: *const usize,
+        flags: cl_mem_migration_flags,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
     /// `clGetDeviceAndHostTimer`.
     ///
     /// # Safety

@@ -488,6 +488,9 @@ pub unsafe extern "C" fn clCreateBuffer(
                     .test(Length::of(0u64), u64::ne))
             .get()
             .ok_or(CL_OUT_OF_HOST_MEMORY)?;
+            if let Some(done) = helpers::svm_buffer(entry, &context, flags, size, host_ptr) {
+                return done;
+            }
             let mut request = Request::new(wire::CL_CREATE_BUFFER, Class::Sync, entry);
             let new = support::new_number();
             let args = wire::ClCreateBufferArgs {
@@ -3328,12 +3331,15 @@ pub unsafe extern "C" fn clGetPipeInfo(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSVMAlloc(
-    _context: cl_context,
-    _flags: cl_svm_mem_flags,
-    _size: usize,
-    _alignment: cl_uint,
+    context: cl_context,
+    flags: cl_svm_mem_flags,
+    size: usize,
+    alignment: cl_uint,
 ) -> *mut c_void {
-    ptr::null_mut()
+    gil_guest::note(gil_wire::Op::new(1, 127));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSVMAlloc(entry, context, flags, size, alignment) }
 }
 
 /// `clSVMFree`.
@@ -3341,7 +3347,12 @@ pub unsafe extern "C" fn clSVMAlloc(
 /// # Safety
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn clSVMFree(_context: cl_context, _svm_pointer: *mut c_void) {}
+pub unsafe extern "C" fn clSVMFree(context: cl_context, svm_pointer: *mut c_void) {
+    gil_guest::note(gil_wire::Op::new(1, 128));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSVMFree(entry, context, svm_pointer) }
+}
 
 /// `clEnqueueSVMFree`.
 ///
@@ -3349,18 +3360,33 @@ pub unsafe extern "C" fn clSVMFree(_context: cl_context, _svm_pointer: *mut c_vo
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueSVMFree(
-    _command_queue: cl_command_queue,
-    _num_svm_pointers: cl_uint,
-    _svm_pointers: *mut *mut c_void,
-    _pfn_free_func: Option<
+    command_queue: cl_command_queue,
+    num_svm_pointers: cl_uint,
+    svm_pointers: *mut *mut c_void,
+    pfn_free_func: Option<
         unsafe extern "C" fn(cl_command_queue, cl_uint, *mut *mut c_void, *mut c_void),
     >,
-    _user_data: *mut c_void,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    user_data: *mut c_void,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 129));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueSVMFree(
+            entry,
+            command_queue,
+            num_svm_pointers,
+            svm_pointers,
+            pfn_free_func,
+            user_data,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueSVMMemcpy`.
@@ -3369,16 +3395,31 @@ pub unsafe extern "C" fn clEnqueueSVMFree(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueSVMMemcpy(
-    _command_queue: cl_command_queue,
-    _blocking_copy: cl_bool,
-    _dst_ptr: *mut c_void,
-    _src_ptr: *const c_void,
-    _size: usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    blocking_copy: cl_bool,
+    dst_ptr: *mut c_void,
+    src_ptr: *const c_void,
+    size: usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 130));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueSVMMemcpy(
+            entry,
+            command_queue,
+            blocking_copy,
+            dst_ptr,
+            src_ptr,
+            size,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueSVMMemFill`.
@@ -3387,16 +3428,31 @@ pub unsafe extern "C" fn clEnqueueSVMMemcpy(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueSVMMemFill(
-    _command_queue: cl_command_queue,
-    _svm_ptr: *mut c_void,
-    _pattern: *const c_void,
-    _pattern_size: usize,
-    _size: usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    svm_ptr: *mut c_void,
+    pattern: *const c_void,
+    pattern_size: usize,
+    size: usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 131));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueSVMMemFill(
+            entry,
+            command_queue,
+            svm_ptr,
+            pattern,
+            pattern_size,
+            size,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueSVMMap`.
@@ -3405,16 +3461,31 @@ pub unsafe extern "C" fn clEnqueueSVMMemFill(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueSVMMap(
-    _command_queue: cl_command_queue,
-    _blocking_map: cl_bool,
-    _flags: cl_map_flags,
-    _svm_ptr: *mut c_void,
-    _size: usize,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    blocking_map: cl_bool,
+    flags: cl_map_flags,
+    svm_ptr: *mut c_void,
+    size: usize,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 132));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueSVMMap(
+            entry,
+            command_queue,
+            blocking_map,
+            flags,
+            svm_ptr,
+            size,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueSVMUnmap`.
@@ -3423,13 +3494,25 @@ pub unsafe extern "C" fn clEnqueueSVMMap(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueSVMUnmap(
-    _command_queue: cl_command_queue,
-    _svm_ptr: *mut c_void,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    svm_ptr: *mut c_void,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 133));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueSVMUnmap(
+            entry,
+            command_queue,
+            svm_ptr,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clCreateSamplerWithProperties`.
@@ -3476,11 +3559,14 @@ pub unsafe extern "C" fn clCreateSamplerWithProperties(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetKernelArgSVMPointer(
-    _kernel: cl_kernel,
-    _arg_index: cl_uint,
-    _arg_value: *const c_void,
+    kernel: cl_kernel,
+    arg_index: cl_uint,
+    arg_value: *const c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 135));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSetKernelArgSVMPointer(entry, kernel, arg_index, arg_value) }
 }
 
 /// `clSetKernelExecInfo`.
@@ -3489,12 +3575,15 @@ pub unsafe extern "C" fn clSetKernelArgSVMPointer(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSetKernelExecInfo(
-    _kernel: cl_kernel,
-    _param_name: cl_kernel_exec_info,
-    _param_value_size: usize,
-    _param_value: *const c_void,
+    kernel: cl_kernel,
+    param_name: cl_kernel_exec_info,
+    param_value_size: usize,
+    param_value: *const c_void,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 136));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::clSetKernelExecInfo(entry, kernel, param_name, param_value_size, param_value) }
 }
 
 /// `clCloneKernel`.
@@ -3577,16 +3666,31 @@ pub unsafe extern "C" fn clCreateProgramWithIL(
 /// As OpenCL says of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clEnqueueSVMMigrateMem(
-    _command_queue: cl_command_queue,
-    _num_svm_pointers: cl_uint,
-    _svm_pointers: *mut *const c_void,
-    _sizes: *const usize,
-    _flags: cl_mem_migration_flags,
-    _num_events_in_wait_list: cl_uint,
-    _event_wait_list: *const cl_event,
-    _event: *mut cl_event,
+    command_queue: cl_command_queue,
+    num_svm_pointers: cl_uint,
+    svm_pointers: *mut *const c_void,
+    sizes: *const usize,
+    flags: cl_mem_migration_flags,
+    num_events_in_wait_list: cl_uint,
+    event_wait_list: *const cl_event,
+    event: *mut cl_event,
 ) -> cl_int {
-    CL_INVALID_OPERATION
+    gil_guest::note(gil_wire::Op::new(1, 140));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueSVMMigrateMem(
+            entry,
+            command_queue,
+            num_svm_pointers,
+            svm_pointers,
+            sizes,
+            flags,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clGetDeviceAndHostTimer`.
@@ -3763,6 +3867,9 @@ pub unsafe extern "C" fn clCreateBufferWithProperties(
                     .test(Length::of(0u64), u64::ne))
             .get()
             .ok_or(CL_OUT_OF_HOST_MEMORY)?;
+            if let Some(done) = helpers::svm_buffer(entry, &context, flags, size, host_ptr) {
+                return done;
+            }
             let mut request =
                 Request::new(wire::CL_CREATE_BUFFER_WITH_PROPERTIES, Class::Sync, entry);
             let new = support::new_number();

@@ -16,11 +16,17 @@ use std::sync::{Mutex, PoisonError};
 pub type EventNotify = unsafe extern "C" fn(cl_event, cl_int, *mut c_void);
 
 /// What a program wants done with values of its own on another thread.
-struct Sent<F>(F);
+pub(super) struct Sent<F>(F);
 
 // SAFETY: a program that gives a callback and its data to OpenCL agrees that
 // another thread calls it; nothing else is wrapped here.
 unsafe impl<F> Send for Sent<F> {}
+
+impl<F> Sent<F> {
+    pub(super) fn new(call: F) -> Self {
+        Self(call)
+    }
+}
 
 impl<F: FnOnce()> Sent<F> {
     fn call(self) {
@@ -41,7 +47,7 @@ pub fn notify(call: impl Fn() + Clone + 'static) {
     }
 }
 
-fn no_thread(_: NoThread) -> cl_int {
+pub(super) fn no_thread(_: NoThread) -> cl_int {
     CL_OUT_OF_HOST_MEMORY
 }
 
@@ -115,7 +121,7 @@ impl EventCallback {
 }
 
 impl<F: FnOnce(Option<cl_int>)> Sent<F> {
-    fn with(self, ended: Option<cl_int>) {
+    pub(super) fn with(self, ended: Option<cl_int>) {
         (self.0)(ended);
     }
 }

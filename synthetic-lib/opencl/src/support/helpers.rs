@@ -4,6 +4,7 @@ use super::border::CallResult;
 use super::memory::memory;
 use super::objects::Object;
 use crate::generated::types::*;
+use std::ffi::c_void;
 
 /// The flags of a memory object as the board gets them. The program's own
 /// memory is not the board's: what it holds is copied, and mapping brings it
@@ -37,6 +38,17 @@ pub fn host_reads(object: &Object) -> CallResult<()> {
 /// `CL_INVALID_VALUE` if not.
 pub fn part_flags(object: &Object, flags: cl_mem_flags) -> CallResult<()> {
     memory(object)?.check_part(flags)
+}
+
+/// A buffer that is the program's shared virtual memory is so on the board too.
+pub fn svm_buffer(
+    entry: u64,
+    context: &Object,
+    flags: cl_mem_flags,
+    size: usize,
+    host_ptr: *mut c_void,
+) -> Option<CallResult<cl_mem>> {
+    super::svm::create_buffer(entry, context, flags, size, host_ptr)
 }
 
 #[cfg(test)]

@@ -26,11 +26,10 @@ impl Local for Guest {
         }
     }
 
-    fn clGetDeviceInfo(_entry: u64, device: &Object, param_name: cl_uint) -> CallResult<Vec<u8>> {
+    fn clGetDeviceInfo(entry: u64, device: &Object, param_name: cl_uint) -> CallResult<Vec<u8>> {
         match param_name {
-            // What the board's device may well have, and this library does not
-            // offer: programs ask here before they use it.
-            CL_DEVICE_SVM_CAPABILITIES => Ok(bytes(0_u64)),
+            // What the device can, less what only one memory for both can.
+            CL_DEVICE_SVM_CAPABILITIES => super::svm::capabilities(entry, device).map(bytes),
             _ => references(device, param_name, CL_DEVICE_REFERENCE_COUNT),
         }
     }

@@ -9,6 +9,7 @@ use super::map::{self, Asked};
 use super::objects::{Object, find, find_any};
 use super::rect;
 use super::request::Request;
+use super::svm;
 use super::{clock, subgroups};
 use crate::generated::exports;
 use crate::generated::manual::Manual;
@@ -368,6 +369,160 @@ impl Manual for Guest {
     ) -> cl_int {
         // SAFETY: the caller's.
         unsafe { callbacks::set_program_release(entry, program, pfn_notify, user_data) }
+    }
+
+    unsafe fn clSVMAlloc(
+        entry: u64,
+        context: cl_context,
+        flags: cl_svm_mem_flags,
+        size: usize,
+        alignment: cl_uint,
+    ) -> *mut c_void {
+        svm::alloc(entry, context, flags, size, alignment)
+    }
+
+    unsafe fn clSVMFree(_entry: u64, context: cl_context, svm_pointer: *mut c_void) {
+        svm::free(context, svm_pointer);
+    }
+
+    unsafe fn clEnqueueSVMFree(
+        entry: u64,
+        command_queue: cl_command_queue,
+        num_svm_pointers: cl_uint,
+        svm_pointers: *mut *mut c_void,
+        pfn_free_func: Option<svm::FreeFunction>,
+        user_data: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let pointers = (num_svm_pointers, svm_pointers);
+        let events = (num_events_in_wait_list, event_wait_list, event);
+        // SAFETY: the caller's.
+        unsafe {
+            svm::enqueue_free(
+                entry,
+                command_queue,
+                pointers,
+                pfn_free_func,
+                user_data,
+                events,
+            )
+        }
+    }
+
+    unsafe fn clEnqueueSVMMemcpy(
+        entry: u64,
+        command_queue: cl_command_queue,
+        blocking_copy: cl_bool,
+        dst_ptr: *mut c_void,
+        src_ptr: *const c_void,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let blocking = blocking_copy != CL_FALSE;
+        let events = (num_events_in_wait_list, event_wait_list, event);
+        // SAFETY: the caller's.
+        unsafe {
+            svm::memcpy(
+                entry,
+                command_queue,
+                blocking,
+                (dst_ptr, src_ptr, size),
+                events,
+            )
+        }
+    }
+
+    unsafe fn clEnqueueSVMMemFill(
+        entry: u64,
+        command_queue: cl_command_queue,
+        svm_ptr: *mut c_void,
+        pattern: *const c_void,
+        pattern_size: usize,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let (memory, pattern) = ((svm_ptr, size), (pattern, pattern_size));
+        let events = (num_events_in_wait_list, event_wait_list, event);
+        // SAFETY: the caller's.
+        unsafe { svm::fill(entry, command_queue, memory, pattern, events) }
+    }
+
+    unsafe fn clEnqueueSVMMap(
+        entry: u64,
+        command_queue: cl_command_queue,
+        blocking_map: cl_bool,
+        flags: cl_map_flags,
+        svm_ptr: *mut c_void,
+        size: usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let asked = svm::Asked {
+            blocking: blocking_map != CL_FALSE,
+            flags,
+            address: svm_ptr,
+            size,
+        };
+        let events = (num_events_in_wait_list, event_wait_list, event);
+        // SAFETY: the caller's.
+        unsafe { svm::map(entry, command_queue, &asked, events) }
+    }
+
+    unsafe fn clEnqueueSVMUnmap(
+        entry: u64,
+        command_queue: cl_command_queue,
+        svm_ptr: *mut c_void,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let events = (num_events_in_wait_list, event_wait_list, event);
+        // SAFETY: the caller's.
+        unsafe { svm::unmap(entry, command_queue, svm_ptr, events) }
+    }
+
+    unsafe fn clEnqueueSVMMigrateMem(
+        entry: u64,
+        command_queue: cl_command_queue,
+        num_svm_pointers: cl_uint,
+        svm_pointers: *mut *const c_void,
+        sizes: *const usize,
+        flags: cl_mem_migration_flags,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let memory = (num_svm_pointers, svm_pointers.cast_const(), sizes);
+        let events = (num_events_in_wait_list, event_wait_list, event);
+        // SAFETY: the caller's.
+        unsafe { svm::migrate(entry, command_queue, memory, flags, events) }
+    }
+
+    unsafe fn clSetKernelArgSVMPointer(
+        entry: u64,
+        kernel: cl_kernel,
+        arg_index: cl_uint,
+        arg_value: *const c_void,
+    ) -> cl_int {
+        svm::set_kernel_arg(entry, kernel, arg_index, arg_value)
+    }
+
+    unsafe fn clSetKernelExecInfo(
+        entry: u64,
+        kernel: cl_kernel,
+        param_name: cl_kernel_exec_info,
+        param_value_size: usize,
+        param_value: *const c_void,
+    ) -> cl_int {
+        // SAFETY: the caller's.
+        unsafe { svm::set_exec_info(entry, kernel, param_name, param_value_size, param_value) }
     }
 
     unsafe fn clGetExtensionFunctionAddress(_entry: u64, func_name: *const c_char) -> *mut c_void {

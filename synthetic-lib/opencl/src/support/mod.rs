@@ -18,6 +18,7 @@
 //! | [`map`] | mapped buffers and images |
 //! | [`image`], [`rect`] | images and rectangles of buffers |
 //! | [`enqueue`] | what these have in common |
+//! | `svm`, `pages` | shared virtual memory, the guest's memory behind it |
 
 pub mod border;
 
@@ -35,9 +36,11 @@ pub mod manual;
 pub mod map;
 pub mod memory;
 pub mod objects;
+mod pages;
 pub mod rect;
 pub mod request;
 pub mod subgroups;
+mod svm;
 
 pub use border::{CallResult, check, decode, returned, written};
 pub use callbacks::notify;

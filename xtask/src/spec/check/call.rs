@@ -47,6 +47,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
             .is_some_and(|text| text.ends_with(EVEN_FAILED)),
         details: None,
         check: None,
+        instead: None,
         fails: raw.fails.clone(),
         wire: fields(api, raw.wire.as_deref(), &place.key("wire"))?,
         reply: fields(api, raw.reply.as_deref(), &place.key("reply"))?,
@@ -56,6 +57,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
     call.is_local = call.params.iter().any(|param| is_local(api, param));
     call.details = guests(raw.details.as_deref(), &call, &place.key("details"))?;
     call.check = guests(raw.check.as_deref(), &call, &place.key("check"))?;
+    call.instead = guests(raw.instead.as_deref(), &call, &place.key("instead"))?;
     names(api, &call, &place)?;
     consistent(api, &call, &place)?;
     Ok(call)

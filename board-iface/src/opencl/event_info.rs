@@ -1,0 +1,57 @@
+//! What events are of: a mapping is, to the driver, a copy.
+
+use super::call::Call;
+use super::generated::types::*;
+use super::info::{InfoReply, info};
+use super::refusal::Refusal;
+use super::session::Session;
+use gil_wire::call::NewEvent;
+use gil_wire::generated::opencl::{self as wire, Kind};
+
+impl Session {
+    /// The event of a command that the driver knows as another.
+    pub(super) fn is_of(&mut self, event: NewEvent, command: cl_command_type) {
+        if let Ok(pointer) = self.table.get(event.number, Kind::Event) {
+            self.commands.insert(pointer, command);
+        }
+    }
+}
+
+/// `clGetEventInfo`.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn get_info(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::ClGetEventInfoArgs,
+) -> Result<InfoReply, Refusal> {
+    let Some(function) = session.functions().clGetEventInfo else {
+        return Ok(InfoReply::failed(CL_INVALID_OPERATION));
+    };
+    let event: cl_event = session.get(Kind::Event, args.event)?;
+    let name = args.param_name;
+    let kind = wire::cl_get_event_info(name);
+    let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
+    let pointer = session.table.get(args.event, Kind::Event)?;
+    let known = session.commands.get(&pointer).copied();
+    let known = known.filter(|_| name == CL_EVENT_COMMAND_TYPE);
+    info(
+        session,
+        call,
+        kind,
+        args.param_value,
+        |size, value, size_ret| {
+            // SAFETY: the event is alive, and `info` gives room of the size it says.
+            let result = unsafe { function(event, name, size, value, size_ret) };
+            if let (Some(command), false) = (known, value.is_null())
+                && result == CL_SUCCESS
+                && size == size_of_val(&command)
+            {
+                // SAFETY: as above; the value is of this type.
+                unsafe { value.cast::<cl_command_type>().write_unaligned(command) };
+            }
+            result
+        },
+    )
+}
