@@ -26,7 +26,7 @@
 #undef pr_fmt
 #define pr_fmt(fmt) "gil: " fmt
 
-/* Idle blocks a session keeps; more exist only while more threads submit. */
+/* Idle blocks a session keeps beside the spare one; more exist only while more threads submit. */
 #define GIL_IDLE_BLOCKS_MAX 8
 
 /* Submissions of a session whose output may be outstanding at once. */
@@ -93,6 +93,7 @@ struct gil_session {
 	struct list_head held;
 	unsigned int held_count;
 	struct gil_block *control; /* for OPEN, COLLECT and CLOSE */
+	struct gil_block *spare; /* idle too; exchanged without the lock */
 	struct list_head idle;
 	unsigned int idle_count;
 };

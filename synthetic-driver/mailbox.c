@@ -2,6 +2,7 @@
 /*
  * Blocks of guest memory that the host reads and writes, and doorbells.
  */
+#include <linux/atomic.h>
 #include <linux/build_bug.h>
 #include <linux/compat.h>
 #include <linux/gfp.h>
@@ -51,8 +52,7 @@ void gil_block_free(struct gil_block *block)
 	kfree(block);
 }
 
-/* A block for one call; NULL without memory. */
-struct gil_block *gil_block_get(struct gil_session *session)
+static struct gil_block *gil_idle_block(struct gil_session *session)
 {
 	struct gil_block *block;
 
@@ -64,10 +64,21 @@ struct gil_block *gil_block_get(struct gil_session *session)
 		session->idle_count--;
 	}
 	mutex_unlock(&session->lock);
-	return block ?: gil_block_alloc();
+	return block;
 }
 
-void gil_block_put(struct gil_session *session, struct gil_block *block)
+/*
+ * A block for one call; NULL without memory. One thread at a time, which is the
+ * usual case, does without the lock.
+ */
+struct gil_block *gil_block_get(struct gil_session *session)
+{
+	struct gil_block *block = xchg(&session->spare, NULL);
+
+	return block ?: gil_idle_block(session) ?: gil_block_alloc();
+}
+
+static bool gil_keep_idle(struct gil_session *session, struct gil_block *block)
 {
 	bool keep;
 
@@ -78,7 +89,13 @@ void gil_block_put(struct gil_session *session, struct gil_block *block)
 		session->idle_count++;
 	}
 	mutex_unlock(&session->lock);
-	if (!keep)
+	return keep;
+}
+
+void gil_block_put(struct gil_session *session, struct gil_block *block)
+{
+	block = xchg(&session->spare, block);
+	if (block && !gil_keep_idle(session, block))
 		gil_block_free(block);
 }
 

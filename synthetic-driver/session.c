@@ -118,6 +118,8 @@ void gil_session_free(struct gil_session *session)
 
 	list_for_each_entry_safe(block, next, &session->idle, node)
 		gil_block_free(block);
+	if (session->spare)
+		gil_block_free(session->spare);
 	gil_block_free(session->control);
 	mmdrop(session->mm);
 	kfree(session);

@@ -41,13 +41,19 @@ static int gil_check_bounds(const struct gil_submit *arg)
 	return 0;
 }
 
+/*
+ * The request's length was compared with the room for it, so this does without
+ * the look at the kernel's side that copy_from_user() takes: it would be a tenth
+ * of a submission's instructions.
+ */
 static int gil_copy_request(struct gil_call *call)
 {
 	struct gil_block_memory *memory = call->block->memory;
 	const struct gil_submit *arg = &call->arg;
+	const void __user *from = u64_to_user_ptr(arg->request);
 
-	if (copy_from_user(memory->request, u64_to_user_ptr(arg->request),
-			   arg->request_len))
+	if (!access_ok(from, arg->request_len) ||
+	    raw_copy_from_user(memory->request, from, arg->request_len))
 		return -EFAULT;
 	memory->mailbox.request = virt_to_phys(memory->request);
 	memory->mailbox.request_len = arg->request_len;
@@ -79,8 +85,6 @@ static int gil_read_regions(struct gil_call *call)
 	struct gil_transfer *transfer;
 	struct gil_region *regions;
 
-	if (!size)
-		return 0;
 	regions = memdup_user(u64_to_user_ptr(call->arg.regions), size);
 	if (IS_ERR(regions))
 		return PTR_ERR(regions);
@@ -141,11 +145,17 @@ static int gil_prepare_regions(struct gil_call *call)
 	struct gil_block_memory *memory = call->block->memory;
 	int err;
 
+	call->transfer = NULL;
+	call->charged = false;
 	memory->mailbox.region_count = call->arg.region_count;
-	memory->mailbox.regions =
-		call->arg.region_count ? virt_to_phys(memory->regions) : 0;
+	if (!call->arg.region_count) {
+		memory->mailbox.regions = 0;
+		return 0;
+	}
+	memory->mailbox.regions = virt_to_phys(memory->regions);
+	gil_chain_init(&call->chain, call->block);
 	err = gil_read_regions(call);
-	if (err || !call->transfer)
+	if (err)
 		return err;
 	err = gil_charge(call);
 	if (err)
@@ -160,14 +170,10 @@ static int gil_prepare(struct gil_call *call, struct gil_submit __user *user)
 {
 	int err;
 
-	gil_chain_init(&call->chain, call->block);
 	err = gil_copy_request(call);
 	if (err)
 		return err;
-	err = gil_probe_results(call, user);
-	if (err)
-		return err;
-	return gil_prepare_regions(call);
+	return gil_probe_results(call, user);
 }
 
 /*
@@ -211,6 +217,19 @@ unlock:
 	return err;
 }
 
+/* As for the request: the length is no more than the room on either side. */
+static int gil_copy_reply(const struct gil_submit *arg, const u8 *reply)
+{
+	void __user *to = u64_to_user_ptr(arg->reply);
+
+	if (!arg->reply_len)
+		return 0;
+	if (!access_ok(to, arg->reply_len) ||
+	    raw_copy_to_user(to, reply, arg->reply_len))
+		return -EFAULT;
+	return 0;
+}
+
 /*
  * Hands the answer to the program. Its memory was there before the doorbell; if
  * another of its threads has taken it away since, EFAULT is all there is left
@@ -231,13 +250,16 @@ static int gil_return_answer(struct gil_call *call,
 	arg->now_ns = mailbox->now_ns;
 	arg->wait_kind = mailbox->wait_kind;
 	arg->flags = mailbox->flags & (GIL_FLAG_COLLECT | GIL_FLAG_PENDING);
-	if (copy_to_user(u64_to_user_ptr(arg->reply), memory->reply,
-			 arg->reply_len))
+	if (gil_copy_reply(arg, memory->reply))
 		return -EFAULT;
-	return copy_to_user(user, arg, sizeof(*arg)) ? -EFAULT : 0;
+	/* The rest is what the program gave. */
+	return copy_to_user(&user->status, &arg->status,
+			    sizeof(*arg) - offsetof(struct gil_submit, status)) ?
+		       -EFAULT :
+		       0;
 }
 
-static void gil_cleanup(struct gil_call *call)
+static void gil_cleanup_regions(struct gil_call *call)
 {
 	struct gil_session *session = call->session;
 
@@ -249,14 +271,27 @@ static void gil_cleanup(struct gil_call *call)
 	}
 	if (call->transfer)
 		gil_transfer_destroy(call->transfer);
-	gil_block_put(session, call->block);
+}
+
+static int gil_run(struct gil_call *call, struct gil_submit __user *user)
+{
+	int err = gil_prepare_regions(call);
+
+	if (!err)
+		err = gil_execute(call);
+	if (!err)
+		err = gil_return_answer(call, user);
+	if (call->arg.region_count)
+		gil_cleanup_regions(call);
+	return err;
 }
 
 long gil_submit(struct gil_session *session, struct gil_submit __user *user)
 {
-	struct gil_call call = { .session = session };
+	struct gil_call call;
 	int err;
 
+	call.session = session;
 	if (copy_from_user(&call.arg, user, sizeof(call.arg)))
 		return -EFAULT;
 	err = gil_check_bounds(&call.arg);
@@ -267,9 +302,7 @@ long gil_submit(struct gil_session *session, struct gil_submit __user *user)
 		return -ENOMEM;
 	err = gil_prepare(&call, user);
 	if (!err)
-		err = gil_execute(&call);
-	if (!err)
-		err = gil_return_answer(&call, user);
-	gil_cleanup(&call);
+		err = gil_run(&call, user);
+	gil_block_put(session, call.block);
 	return err;
 }
