@@ -5,18 +5,32 @@
 //! regions, which the driver names by guest physical address and the host
 //! interface moves.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A guest object's number, the same on both sides. 0 is NULL.
 ///
 /// The guest numbers what it creates, from 1. The board numbers what it finds
 /// (platforms, devices) and what the API creates unasked, with
 /// [`Handle::BOARD`] set.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
+///
+/// On the wire its highest bit comes lowest, so that the board's numbers, too,
+/// are short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
+
+impl Serialize for Handle {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0.rotate_left(1))
+    }
+}
+
+impl<'de> Deserialize<'de> for Handle {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(|rotated| Self(rotated.rotate_right(1)))
+    }
+}
 
 impl Handle {
     /// The null handle.
@@ -223,6 +237,17 @@ pub fn unpack(count: u32, data: &[u8]) -> Result<Vec<Option<&[u8]>>, PackError> 
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn handles_of_either_side_are_short() {
+        for (handle, wanted) in [(5, 10), (Handle::BOARD | 5, 11), (0, 0)] {
+            let bytes = postcard::to_stdvec(&Handle(handle)).unwrap();
+            assert_eq!(bytes, [wanted]);
+            assert_eq!(postcard::from_bytes(&bytes), Ok(Handle(handle)));
+        }
+        let largest = postcard::to_stdvec(&Handle(u64::MAX)).unwrap();
+        assert_eq!(postcard::from_bytes(&largest), Ok(Handle(u64::MAX)));
+    }
 
     #[test]
     fn bytes_at_once_are_the_same_bytes() {

@@ -72,7 +72,10 @@ pub unsafe fn answer_info(
         match (kind, value) {
             (InfoType::Bytes, InfoValue::Bytes(data)) => answer_bytes(room, size, data),
             (InfoType::Bytes, InfoValue::None) => answer_bytes(room, size, &OutData::None),
-            (InfoType::Sizes, InfoValue::Sizes(sizes)) => answer(room, &size_bytes(sizes)),
+            (InfoType::Sizes, InfoValue::Sizes(sizes)) => match sizes[..] {
+                [one] => answer(room, &(one as usize).to_ne_bytes()),
+                _ => answer(room, &size_bytes(sizes)),
+            },
             (InfoType::Handles(kind), InfoValue::Handles(handles)) => {
                 answer(room, &handle_bytes(kind, handles))
             }
