@@ -2,6 +2,7 @@
 
 use crate::board::{Board, BoardError};
 use crate::opencl::OpenClBoard;
+use crate::printed;
 use crate::replay::ReplayBoard;
 use crate::server::{Server, ServerError, ServerOptions, Stopper};
 use crate::session::{ScriptedTimes, SessionOptions};
@@ -106,6 +107,8 @@ pub fn run(args: &BoardArgs) -> Result<(), CliError> {
     let mut out = io::stdout();
     writeln!(out, "listening on {}", server.address())?;
     out.flush()?;
+    // Nothing of the agent's own goes there any more.
+    printed::capture()?;
     Ok(server.run()?)
 }
 

@@ -17,6 +17,7 @@
 pub mod board;
 pub mod cli;
 pub mod opencl;
+pub mod printed;
 pub mod region;
 pub mod replay;
 pub mod server;

@@ -83,6 +83,19 @@ same! {
     cl_commands
     cl_legacy
     cl_objects
+    cl_printf
     cl_programs
-    cl_svm
+}
+
+#[test]
+fn cl_svm() {
+    same("cl_svm", Width::Arm64);
+}
+
+/// The board's addresses do not fit: programs are told.
+#[test]
+fn narrow_programs_have_no_shared_memory() {
+    let program = guest_program_of(Width::Armhf, "tests/guest/cl_svm.c", Link::OpenCl);
+    let run = Run::new([program.display().to_string()]).finish().ok();
+    assert_eq!(run.stdout, "coarse-grained: 0\n", "{}", run.stderr);
 }

@@ -148,6 +148,11 @@ impl Call {
         self.ended.push(ended);
     }
 
+    /// What has ended so far.
+    pub(super) fn ended_mut(&mut self) -> &mut [Ended] {
+        &mut self.ended
+    }
+
     /// What the call itself signals has come, with this status.
     pub fn report_own(&mut self, status: i32) {
         if let Some(event) = self.event {

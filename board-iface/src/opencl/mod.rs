@@ -17,6 +17,7 @@ mod kernel_args;
 mod manual;
 pub mod operations;
 mod part;
+mod printing;
 mod probe;
 mod programs;
 mod queue;

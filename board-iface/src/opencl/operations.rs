@@ -96,6 +96,19 @@ impl Operations {
         &self.blocked
     }
 
+    /// Whether the operation that has this number is blocked.
+    pub fn is_blocked(&self, number: u64) -> bool {
+        self.blocked
+            .iter()
+            .any(|operation| operation.number == number)
+    }
+
+    /// The operation that has this number, if it is neither blocked nor
+    /// reported.
+    pub fn under_way(&self, number: u64) -> Option<&Operation> {
+        self.under_way.get(&number)
+    }
+
     /// Whether no operation enqueued now would be blocked.
     pub fn none_blocks(&self) -> bool {
         self.unset.is_empty() && self.blocked.is_empty()

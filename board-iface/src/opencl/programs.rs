@@ -8,6 +8,7 @@
 use super::call::Call;
 use super::driver::{Driver, fetch, fetch_handle, fetch_text};
 use super::generated::types::*;
+use super::printing::mentions;
 use super::refusal::Refusal;
 use super::session::Session;
 use super::signature::{Program, Signatures, Target};
@@ -39,6 +40,19 @@ pub struct Text {
 impl Text {
     fn len(&self) -> usize {
         self.source.len() + self.il.len() + self.options.len() + length(&self.headers)
+    }
+
+    /// Whether a word stands anywhere in it.
+    pub fn mentions(&self, word: &[u8]) -> bool {
+        let headers = self.headers.iter().map(|(_, text)| text.as_bytes());
+        let own = [self.source.as_bytes(), &self.il, self.options.as_bytes()];
+        let mut texts = own.into_iter().chain(headers);
+        texts.any(|text| mentions(text, word))
+    }
+
+    /// Whether there is none: it is of a binary, or built in.
+    pub fn is_empty(&self) -> bool {
+        self.source.is_empty() && self.il.is_empty()
     }
 
     fn signatures(&self) -> Signatures {

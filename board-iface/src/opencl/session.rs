@@ -7,6 +7,7 @@ use super::generated::functions::Functions;
 use super::generated::types::*;
 use super::kernel_args::KernelArgs;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
+use super::printing::Printing;
 use super::programs::Programs;
 use super::refusal::Refusal;
 use super::svm::Svm;
@@ -37,6 +38,8 @@ pub struct Session {
     pub(super) programs: Programs,
     /// The commands of events that the driver knows as others.
     pub(super) commands: HashMap<Pointer, cl_command_type>,
+    /// Kernels that print.
+    pub(super) printing: Printing,
     /// Shared virtual memory.
     pub(super) svm: Svm,
     /// The options that the guest gave where the driver was given others.
@@ -70,6 +73,7 @@ impl Session {
             kernels: HashMap::new(),
             programs: Programs::default(),
             commands: HashMap::new(),
+            printing: Printing::default(),
             svm: Svm::default(),
             options: HashMap::new(),
         }
@@ -167,6 +171,7 @@ impl Session {
             self.programs.release(pointer);
         }
         self.commands.remove(&pointer);
+        self.printing.release(pointer);
         if !number.is_boards() {
             self.driver.release(kind, pointer);
         }
@@ -324,8 +329,10 @@ impl Session {
     fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
         let dispatch = generated::dispatch::dispatch(call.op());
         let inputs = self.program_inputs(call, call.op(), args)?;
+        let printer = self.printer(call, args)?;
         let result = dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)?;
         self.program_made(inputs);
+        self.print(printer, call);
         let info = gil_wire::generated::info(call.op());
         let is_enqueue = info.is_some_and(|info| info.class == Some(Class::Enqueue));
         if is_enqueue && !call.was_enqueued() {
@@ -351,7 +358,9 @@ impl board::Session for Session {
     fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
         let mut finisher = Finisher(self.driver);
         let (operation, ending) = self.operations.finish(event, &mut finisher)?;
-        Some(report(operation, ending))
+        let mut ended = report(operation, ending);
+        self.printed_by(&mut ended);
+        Some(ended)
     }
 
     fn not_run(&self) -> i32 {

@@ -9,6 +9,7 @@
 use crate::Error;
 use crate::batch::Batch;
 use crate::device::{Device, Outcome, again};
+use crate::stdout;
 use crate::uapi::{self, Region};
 use crate::{encode, scratch};
 use gil_wire::Op;
@@ -135,11 +136,34 @@ impl Client {
             let outcome = self.run(call, args, &mut room.0)?;
             let reply = &room.0[..outcome.reply_len.min(room.0.len())];
             let mut answer = decode(call.op, reply)?;
+            if !answer.printed.is_empty() || answer.more {
+                self.print(call.op, &answer);
+            }
             if call.blocking && outcome.flags & uapi::FLAG_PENDING != 0 {
                 answer.observed = self.observe(call.op, call.entry, call.signals.as_slice())?;
             }
             Ok(read(answer))
         })
+    }
+
+    /// Puts text that kernels printed on the program's standard output, and
+    /// fetches the rest of it.
+    #[cold]
+    fn print(&self, op: Op, answer: &Answered<'_>) {
+        stdout::write(answer.printed);
+        let mut more = answer.more;
+        while more {
+            let call = Call::new(op, Class::Poll, crate::counter::entry());
+            let next = scratch::with(|room| {
+                let outcome = self.run(&call, &(), &mut room.0)?;
+                let reply = &room.0[..outcome.reply_len.min(room.0.len())];
+                let answer = decode(op, reply)?;
+                stdout::write(answer.printed);
+                Ok::<bool, Error>(answer.more)
+            });
+            // The next call tells if the session is lost.
+            more = next.unwrap_or(false);
+        }
     }
 
     /// Appends a call that needs no answer to the process's batch.

@@ -332,3 +332,22 @@ fn what_finds_no_room_waits_for_its_queue_once() {
     let double = scripted([full(), Ok(Played::default()), full()]);
     assert!(client(&double).forward(&call, &1u32, |_| ()).is_err());
 }
+
+#[test]
+fn text_of_kernels_is_written_in_order_to_its_end() {
+    let mut left = vec![("three\n", false), ("two ", true), ("one ", true)];
+    let double = Double::answering(move |_, _| {
+        let (text, more) = left.pop().unwrap_or_default();
+        Ok(Played {
+            printed: text.into(),
+            more,
+            ..Played::default()
+        })
+    });
+    let client = Client::new(Box::new(double.clone()));
+    let call = Call::new(OP, Class::Wait, 0);
+    client.forward(&call, &(), |_| ()).unwrap();
+    client.forward(&call, &(), |_| ()).unwrap();
+    assert_eq!(double.submissions(), 4);
+    assert_eq!(*crate::stdout::WRITTEN.lock().unwrap(), b"one two three\n");
+}

@@ -39,6 +39,7 @@ pub mod later;
 pub mod process;
 pub mod registry;
 mod scratch;
+mod stdout;
 pub mod uapi;
 
 pub use called::note;

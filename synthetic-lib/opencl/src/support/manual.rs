@@ -9,7 +9,7 @@ use super::map::{self, Asked};
 use super::objects::{Object, find, find_any};
 use super::rect;
 use super::request::Request;
-use super::svm;
+use super::svm::{self, commands};
 use super::{clock, subgroups};
 use crate::generated::exports;
 use crate::generated::manual::Manual;
@@ -390,7 +390,7 @@ impl Manual for Guest {
         command_queue: cl_command_queue,
         num_svm_pointers: cl_uint,
         svm_pointers: *mut *mut c_void,
-        pfn_free_func: Option<svm::FreeFunction>,
+        pfn_free_func: Option<commands::FreeFunction>,
         user_data: *mut c_void,
         num_events_in_wait_list: cl_uint,
         event_wait_list: *const cl_event,
@@ -400,7 +400,7 @@ impl Manual for Guest {
         let events = (num_events_in_wait_list, event_wait_list, event);
         // SAFETY: the caller's.
         unsafe {
-            svm::enqueue_free(
+            commands::enqueue_free(
                 entry,
                 command_queue,
                 pointers,
@@ -426,7 +426,7 @@ impl Manual for Guest {
         let events = (num_events_in_wait_list, event_wait_list, event);
         // SAFETY: the caller's.
         unsafe {
-            svm::memcpy(
+            commands::memcpy(
                 entry,
                 command_queue,
                 blocking,
@@ -450,7 +450,7 @@ impl Manual for Guest {
         let (memory, pattern) = ((svm_ptr, size), (pattern, pattern_size));
         let events = (num_events_in_wait_list, event_wait_list, event);
         // SAFETY: the caller's.
-        unsafe { svm::fill(entry, command_queue, memory, pattern, events) }
+        unsafe { commands::fill(entry, command_queue, memory, pattern, events) }
     }
 
     unsafe fn clEnqueueSVMMap(
@@ -464,7 +464,7 @@ impl Manual for Guest {
         event_wait_list: *const cl_event,
         event: *mut cl_event,
     ) -> cl_int {
-        let asked = svm::Asked {
+        let asked = commands::Asked {
             blocking: blocking_map != CL_FALSE,
             flags,
             address: svm_ptr,
@@ -472,7 +472,7 @@ impl Manual for Guest {
         };
         let events = (num_events_in_wait_list, event_wait_list, event);
         // SAFETY: the caller's.
-        unsafe { svm::map(entry, command_queue, &asked, events) }
+        unsafe { commands::map(entry, command_queue, &asked, events) }
     }
 
     unsafe fn clEnqueueSVMUnmap(
@@ -485,7 +485,7 @@ impl Manual for Guest {
     ) -> cl_int {
         let events = (num_events_in_wait_list, event_wait_list, event);
         // SAFETY: the caller's.
-        unsafe { svm::unmap(entry, command_queue, svm_ptr, events) }
+        unsafe { commands::unmap(entry, command_queue, svm_ptr, events) }
     }
 
     unsafe fn clEnqueueSVMMigrateMem(
@@ -502,7 +502,7 @@ impl Manual for Guest {
         let memory = (num_svm_pointers, svm_pointers.cast_const(), sizes);
         let events = (num_events_in_wait_list, event_wait_list, event);
         // SAFETY: the caller's.
-        unsafe { svm::migrate(entry, command_queue, memory, flags, events) }
+        unsafe { commands::migrate(entry, command_queue, memory, flags, events) }
     }
 
     unsafe fn clSetKernelArgSVMPointer(

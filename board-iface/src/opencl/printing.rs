@@ -1,0 +1,194 @@
+//! Kernels that print run one at a time on the whole board, each to its end, so
+//! that what stands on the process's standard output then is its own.
+
+use super::call::Call;
+use super::driver::{fetch, fetch_handle};
+use super::generated::types::*;
+use super::operations::Operations;
+use super::refusal::Refusal;
+use super::session::Session;
+use super::support::decode;
+use crate::board::Ended;
+use crate::printed::{self, Turn};
+use crate::table::Pointer;
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::collections::{HashMap, VecDeque};
+
+/// Bytes of text that a session keeps for operations nobody awaits, at most.
+const MAX_KEPT: usize = 16 << 20;
+const WORD: &[u8] = b"printf";
+
+/// What a session knows about printing.
+#[derive(Debug, Default)]
+pub struct Printing {
+    /// Whether each kernel may print.
+    kernels: HashMap<Pointer, bool>,
+    /// Operations that may print and wait for the program, in their order.
+    blocked: VecDeque<u64>,
+    /// Text of operations that are not reported.
+    texts: HashMap<u64, Vec<u8>>,
+    kept: usize,
+}
+
+impl Printing {
+    /// The kernel is gone.
+    pub fn release(&mut self, kernel: Pointer) {
+        self.kernels.remove(&kernel);
+    }
+
+    fn keep(&mut self, number: u64, text: Vec<u8>) {
+        if text.is_empty() || self.kept + text.len() > MAX_KEPT {
+            return;
+        }
+        self.kept += text.len();
+        self.texts.insert(number, text);
+    }
+
+    /// The text of an operation that is reported now.
+    fn take(&mut self, number: u64) -> Vec<u8> {
+        let text = self.texts.remove(&number).unwrap_or_default();
+        self.kept -= text.len();
+        text
+    }
+}
+
+/// What to do about printing once a call was run.
+#[derive(Debug)]
+pub enum Printer {
+    /// Nothing.
+    None,
+    /// It enqueued a kernel that may print.
+    Kernel(u64, Turn),
+    /// It may have unblocked kernels that may print.
+    Unblock(Turn),
+}
+
+impl Session {
+    /// Before a call is run: waits until nobody else's kernels print.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the request is none.
+    pub(super) fn printer(&mut self, call: &Call, args: &[u8]) -> Result<Printer, Refusal> {
+        let (kernel, event) = match call.op() {
+            wire::CL_ENQUEUE_ND_RANGE_KERNEL => {
+                let args: wire::ClEnqueueNDRangeKernelArgs = decode(args)?;
+                (args.kernel, args.event)
+            }
+            wire::CL_ENQUEUE_TASK => {
+                let args: wire::ClEnqueueTaskArgs = decode(args)?;
+                (args.kernel, args.event)
+            }
+            wire::CL_SET_USER_EVENT_STATUS if !self.printing.blocked.is_empty() => {
+                return Ok(printed::turn().map_or(Printer::None, Printer::Unblock));
+            }
+            _ => return Ok(Printer::None),
+        };
+        let kernel = self.table.get(kernel, Kind::Kernel)?;
+        let turn = match self.may_print(kernel) {
+            true => printed::turn(),
+            false => None,
+        };
+        Ok(turn.map_or(Printer::None, |turn| Printer::Kernel(event.number.0, turn)))
+    }
+
+    /// After the call was run: waits for what may have printed, and keeps it.
+    pub(super) fn print(&mut self, printer: Printer, call: &mut Call) {
+        match printer {
+            Printer::None => {}
+            Printer::Kernel(number, turn) => self.collect(number, &turn),
+            Printer::Unblock(turn) => {
+                for number in std::mem::take(&mut self.printing.blocked) {
+                    self.collect(number, &turn);
+                }
+            }
+        }
+        for ended in call.ended_mut() {
+            self.printed_by(ended);
+        }
+    }
+
+    fn collect(&mut self, number: u64, turn: &Turn) {
+        if self.operations.is_blocked(number) {
+            self.printing.blocked.push_back(number);
+            return;
+        }
+        wait_for(&self.operations, self.driver, number);
+        let text = turn.take();
+        self.printing.keep(number, text);
+    }
+
+    /// Gives an operation that is reported its text.
+    pub(super) fn printed_by(&mut self, ended: &mut Ended) {
+        if ended.printed.is_empty() {
+            ended.printed = self.printing.take(ended.event);
+        }
+    }
+
+    fn may_print(&mut self, kernel: Pointer) -> bool {
+        if let Some(known) = self.printing.kernels.get(&kernel) {
+            return *known;
+        }
+        let prints = self.looks_as_if_it_prints(kernel);
+        self.printing.kernels.insert(kernel, prints);
+        prints
+    }
+
+    /// Whether the kernel's program names the function that prints, or cannot
+    /// be looked at.
+    fn looks_as_if_it_prints(&self, kernel: Pointer) -> bool {
+        let Some(program) = self.program_of(kernel) else {
+            return true;
+        };
+        let texts = self.programs.texts(self.driver, program);
+        // More may come out of files, or of words pasted together.
+        let words = [WORD, b"#include", b"##"];
+        let may = |word: &&[u8]| texts.iter().any(|text| text.mentions(word));
+        if words.iter().any(may) {
+            return true;
+        }
+        let is_binary = texts.iter().any(|text| text.is_empty());
+        is_binary && self.binary_mentions(program, WORD)
+    }
+
+    fn program_of(&self, kernel: Pointer) -> Option<Pointer> {
+        let info = self.functions().clGetKernelInfo?;
+        let (kernel, name) = (kernel.as_ptr(), CL_KERNEL_PROGRAM);
+        // SAFETY: the kernel is alive, and `fetch` gives room as it says.
+        let ask = |size, value, len| unsafe { info(kernel.cast(), name, size, value, len) };
+        fetch(ask).and_then(|bytes| fetch_handle(&bytes))
+    }
+
+    /// Whether any of a program's binaries has the word; also if there is none
+    /// to look at.
+    fn binary_mentions(&self, program: Pointer, word: &[u8]) -> bool {
+        let Some(info) = self.functions().clGetProgramInfo else {
+            return true;
+        };
+        let object: cl_program = program.as_ptr().cast();
+        let name = CL_PROGRAM_BINARY_SIZES;
+        // SAFETY: the program is alive, and `fetch` gives room as it says.
+        let ask = |size, value, len| unsafe { info(object, name, size, value, len) };
+        let Some(sizes) = fetch(ask) else { return true };
+        let size = |bytes: &[u8]| usize::from_ne_bytes(bytes.try_into().expect("a size"));
+        let sizes = sizes.chunks_exact(size_of::<usize>()).map(size);
+        let mut binaries: Vec<Vec<u8>> = sizes.map(|len| vec![0; len]).collect();
+        let mut places: Vec<*mut u8> = binaries.iter_mut().map(|b| b.as_mut_ptr()).collect();
+        let (len, list) = (size_of_val(places.as_slice()), places.as_mut_ptr().cast());
+        // SAFETY: the program is alive; each place has the size that it has.
+        let result = unsafe { info(object, CL_PROGRAM_BINARIES, len, list, std::ptr::null_mut()) };
+        let has = |binary: &Vec<u8>| binary.is_empty() || mentions(binary, word);
+        result != CL_SUCCESS || binaries.iter().any(has)
+    }
+}
+
+fn wait_for(operations: &Operations, driver: &super::Driver, number: u64) {
+    if let Some(operation) = operations.under_way(number) {
+        driver.flush(operation.queue.queue);
+        driver.wait(operation.event);
+    }
+}
+
+/// Whether a word stands anywhere in these bytes.
+pub fn mentions(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|part| part == word)
+}
