@@ -122,8 +122,15 @@ pub enum InfoType<K> {
     /// The same bytes on both sides: scalars of a fixed width, strings, arrays
     /// and structures of such.
     Bytes,
-    /// One or more values as wide as a pointer.
+    /// One or more values as wide as a pointer. What the guest's pointers are
+    /// too narrow for is an error there.
     Sizes,
+    /// The same for limits: what is beyond the guest's width is the largest
+    /// value it has.
+    Limits,
+    /// Limits of 64 bits to what the guest asks for in its own width: cross as
+    /// bytes, and are cut in the same way.
+    WideLimits,
     /// One or more objects.
     Handles(K),
     /// The extension string of such an object: crosses as bytes, and the guest
@@ -143,7 +150,7 @@ pub enum InfoValue<'a> {
     None,
     /// For [`InfoType::Bytes`]; none if the room was too small.
     Bytes(#[serde(borrow)] OutData<'a>),
-    /// For [`InfoType::Sizes`]: all of them.
+    /// For [`InfoType::Sizes`] and [`InfoType::Limits`]: all of them.
     Sizes(Vec<u64>),
     /// For [`InfoType::Handles`]: all of them.
     Handles(Vec<Handle>),

@@ -176,6 +176,11 @@ fn words_outside_the_vocabulary_are_refused() {
         ("xWrite(", "xWritten(", "another name than the table"),
         (
             "X_BAD = \"size_t\"",
+            "X_BAD = \"limit xres\"",
+            "\"xres\" has no limits",
+        ),
+        (
+            "X_BAD = \"size_t\"",
             "X_WORSE = \"size_t\"",
             "the constant \"X_WORSE\" is not described",
         ),
@@ -212,7 +217,9 @@ fn a_post_with_output_is_a_contradiction() {
 #[test]
 fn a_file_that_differs_is_named() {
     let root = tempfile::tempdir().unwrap();
-    std::fs::create_dir(root.path().join("api")).unwrap();
+    for folder in ["api", "tests/coverage"] {
+        std::fs::create_dir_all(root.path().join(folder)).unwrap();
+    }
     std::fs::write(root.path().join("api/x.toml"), GOOD).unwrap();
     assert!(matches!(
         r#gen::check(root.path()),

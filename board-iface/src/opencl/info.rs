@@ -82,7 +82,7 @@ pub fn info(
         call.timed(|| ask(size, value, null_mut()))
     };
     let (result, value) = match kind {
-        InfoType::Sizes => sizes(call, size, fetch)?,
+        InfoType::Sizes | InfoType::Limits => sizes(call, size, fetch)?,
         InfoType::Handles(kind) => handles(session, kind, call, size, fetch)?,
         _ => bytes(call, room, size, fetch)?,
     };

@@ -378,6 +378,8 @@ fn info_type(kind: &InfoKind) -> String {
     match kind {
         InfoKind::Bytes => "InfoType::Bytes".into(),
         InfoKind::Sizes => "InfoType::Sizes".into(),
+        InfoKind::Limits => "InfoType::Limits".into(),
+        InfoKind::WideLimits => "InfoType::WideLimits".into(),
         InfoKind::Handles(kind) => format!("InfoType::Handles(Kind::{kind})"),
         InfoKind::Extensions(kind) => format!("InfoType::Extensions(Kind::{kind})"),
         InfoKind::ExtensionVersions(kind) => format!("InfoType::ExtensionVersions(Kind::{kind})"),

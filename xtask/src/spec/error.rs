@@ -74,6 +74,9 @@ pub enum Problem {
     /// The file is no TOML, or has keys that the vocabulary lacks.
     #[error("{0}")]
     Toml(String),
+    /// A limit of another width.
+    #[error("the type \"{0}\" has no limits: they are of pointer width, or of 64 bits")]
+    Limit(String),
     /// A type that nobody described.
     #[error("the type \"{0}\" is not described: add it to [types], [handles] or [structs]")]
     UnknownType(String),

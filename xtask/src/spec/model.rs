@@ -184,6 +184,10 @@ pub enum InfoKind {
     Bytes,
     /// Of pointer width.
     Sizes,
+    /// The same, and the guest cuts what is too wide for it.
+    Limits,
+    /// Of 64 bits, and cut alike.
+    WideLimits,
     /// Objects of this kind.
     Handles(String),
     /// The extension string of an object of this kind.

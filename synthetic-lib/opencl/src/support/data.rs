@@ -1,6 +1,6 @@
 //! Arrays, lists and strings in; values out.
 
-use super::{CallResult, find};
+use super::{CallResult, find, width};
 use crate::generated::types::*;
 use gil_wire::call::{OutData, Property, pack};
 use gil_wire::generated::opencl::Kind;
@@ -163,7 +163,9 @@ impl<T: Word> Words<T> {
         // SAFETY: the caller's.
         let mut word = unsafe { self.take() }?;
         if let Some((_, kind)) = handles.iter().find(|(k, _)| *k == key) {
-            let object: *mut c_void = std::ptr::without_provenance_mut(word as usize);
+            // What is no address at all is no object.
+            let address = width::exact(word).unwrap_or(0);
+            let object: *mut c_void = std::ptr::without_provenance_mut(address);
             return Ok(Property::Handle(key, find(*kind, object)?.number()));
         }
         if !many.contains(&key) {

@@ -2,7 +2,7 @@
 
 use super::extensions;
 use super::objects::found;
-use super::{CallResult, write};
+use super::{CallResult, width, write};
 use crate::generated::types::*;
 use gil_wire::call::{Handle, InfoType, InfoValue, OutData};
 use gil_wire::generated::opencl::Kind;
@@ -72,10 +72,13 @@ pub unsafe fn answer_info(
         match (kind, value) {
             (InfoType::Bytes, InfoValue::Bytes(data)) => answer_bytes(room, size, data),
             (InfoType::Bytes, InfoValue::None) => answer_bytes(room, size, &OutData::None),
-            (InfoType::Sizes, InfoValue::Sizes(sizes)) => match sizes[..] {
-                [one] => answer(room, &(one as usize).to_ne_bytes()),
-                _ => answer(room, &size_bytes(sizes)),
-            },
+            (InfoType::Sizes, InfoValue::Sizes(sizes)) => answer_words(room, sizes, width::exact),
+            (InfoType::Limits, InfoValue::Sizes(sizes)) => {
+                answer_words(room, sizes, |size| Some(width::at_most(size)))
+            }
+            (InfoType::WideLimits, InfoValue::Bytes(OutData::Inline(bytes))) => {
+                answer(room, &wide_limits(bytes))
+            }
             (InfoType::Handles(kind), InfoValue::Handles(handles)) => {
                 answer(room, &handle_bytes(kind, handles))
             }
@@ -110,9 +113,42 @@ unsafe fn answer_bytes(room: &Room, size: u64, data: &OutData<'_>) -> CallResult
     Ok(())
 }
 
-fn size_bytes(sizes: &[u64]) -> Vec<u8> {
-    let bytes = |size: &u64| (*size as usize).to_ne_bytes();
-    sizes.iter().flat_map(bytes).collect()
+/// Answers with values of pointer width, if they fit the guest's. The usual one
+/// value takes no memory.
+///
+/// # Safety
+/// The room is what it says.
+unsafe fn answer_words(
+    room: &Room,
+    sizes: &[u64],
+    fit: impl Fn(u64) -> Option<usize>,
+) -> CallResult<()> {
+    let word = |size: &u64| fit(*size).ok_or(CL_OUT_OF_RESOURCES);
+    // SAFETY: the caller's.
+    unsafe {
+        match sizes {
+            [one] => answer(room, &word(one)?.to_ne_bytes()),
+            _ => {
+                let words: Vec<usize> = sizes.iter().map(word).collect::<CallResult<_>>()?;
+                answer(
+                    room,
+                    &words
+                        .into_iter()
+                        .flat_map(usize::to_ne_bytes)
+                        .collect::<Vec<_>>(),
+                )
+            }
+        }
+    }
+}
+
+fn wide_limits(bytes: &[u8]) -> Vec<u8> {
+    let (limits, _) = bytes.as_chunks::<8>();
+    let cut = |limit: &[u8; 8]| width::at_most(u64::from_ne_bytes(*limit)) as u64;
+    limits
+        .iter()
+        .flat_map(|limit| cut(limit).to_ne_bytes())
+        .collect()
 }
 
 fn handle_bytes(kind: Kind, handles: &[Handle]) -> Vec<u8> {
@@ -167,6 +203,18 @@ mod tests {
         assert_eq!((result, told), (Ok(()), 3 * size_of::<usize>()));
         let second = &memory[size_of::<usize>()..2 * size_of::<usize>()];
         assert_eq!(second, 2usize.to_ne_bytes());
+    }
+
+    #[test]
+    fn limits_cross_like_sizes() {
+        let value = InfoValue::Sizes(vec![7]);
+        let (result, told, memory) = ask(Some(64), InfoType::Limits, 0, &value);
+        assert_eq!((result, told), (Ok(()), size_of::<usize>()));
+        assert_eq!(memory[..size_of::<usize>()], 7usize.to_ne_bytes());
+        let bytes = 9u64.to_ne_bytes();
+        let value = InfoValue::Bytes(OutData::Inline(&bytes));
+        let (result, told, memory) = ask(Some(8), InfoType::WideLimits, 8, &value);
+        assert_eq!((result, told, memory), (Ok(()), 8, bytes.to_vec()));
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub mod rect;
 pub mod request;
 pub mod subgroups;
 mod svm;
+mod width;
 
 pub use border::{CallResult, check, decode, returned, written};
 pub use callbacks::notify;

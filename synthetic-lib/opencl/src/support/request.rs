@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const INLINE_TOTAL: usize = 4096;
 /// Room for an extension list, which is read whole whatever the program asks.
 const EXTENSIONS_ROOM: u32 = 7000;
+/// Room for limits of 64 bits, which are read whole.
+const LIMITS_ROOM: u32 = 64;
 
 /// Whether the program ever asked for output that comes after the call. Then
 /// its memory may not hold yet what an operation is to read, which only the
@@ -209,7 +211,10 @@ impl Request {
             InfoType::Extensions(_) | InfoType::ExtensionVersions(_) => {
                 OutRoom::Inline(EXTENSIONS_ROOM)
             }
-            InfoType::Sizes | InfoType::Handles(_) | InfoType::Local => OutRoom::Null,
+            InfoType::WideLimits => OutRoom::Inline(LIMITS_ROOM),
+            InfoType::Sizes | InfoType::Limits | InfoType::Handles(_) | InfoType::Local => {
+                OutRoom::Null
+            }
         }
     }
 

@@ -203,7 +203,14 @@ fn info_kind(api: &Api, text: &str, place: &Place) -> Result<InfoKind, SpecError
     if let Some((what, ctype)) = text.split_once(" of ") {
         return extensions(api, what, ctype, place);
     }
+    let (is_limit, text) = match text.strip_prefix("limit ") {
+        Some(text) => (true, text),
+        None => (false, text),
+    };
     let name = text.strip_suffix("[]").unwrap_or(text);
+    if is_limit {
+        return limits(api, name, place);
+    }
     if let Some(handle) = api.handles.get(name) {
         return Ok(InfoKind::Handles(handle.kind.clone()));
     }
@@ -212,6 +219,15 @@ fn info_kind(api: &Api, text: &str, place: &Place) -> Result<InfoKind, SpecError
         Some(_) => Ok(InfoKind::Bytes),
         None if is_flat(api, name) => Ok(InfoKind::Bytes),
         None => Err(place.error(Problem::UnknownType(name.into()))),
+    }
+}
+
+/// `limit T`, `limit T[]`: T is of pointer width, or of 64 bits.
+fn limits(api: &Api, name: &str, place: &Place) -> Result<InfoKind, SpecError> {
+    match api.types.get(name) {
+        Some(scalar) if scalar.is_word() => Ok(InfoKind::Limits),
+        Some(Scalar::U64) => Ok(InfoKind::WideLimits),
+        _ => Err(place.error(Problem::Limit(name.into()))),
     }
 }
 
