@@ -1,6 +1,6 @@
 //! Unmodified programs in the guest give what they give natively.
 
-use gil_tests::{Link, Run, guest_program, native_program};
+use gil_tests::{Link, Run, Width, both_widths, guest_program, guest_program_of, native_program};
 use std::process::Command;
 
 fn matmul(products: &str) -> Vec<String> {
@@ -18,11 +18,38 @@ fn native_stdout(source: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+both_widths! {
+    fn matmul_prints_what_it_prints_natively(width: Width) {
+        let program = guest_program_of(width, "examples/matmul/matmul.c", Link::OpenCl);
+        let program = program.display().to_string();
+        let run = Run::new([&program, "3", "64"]).finish().ok();
+        let native = native_stdout("examples/matmul/matmul.c", &["3", "64"]);
+        assert_eq!(run.stdout, native, "{}", run.stderr);
+    }
+
+    fn clinfo_shows_the_boards_devices(width: Width) {
+        let package = width.package("clinfo");
+        let run = Run::new(["--pkg", &package, "--", "clinfo"]).finish().ok();
+        clinfo_shows_what_it_shows_natively(&run.stdout);
+    }
+}
+
+/// Programs of both widths, each with its own libraries, in one guest.
 #[test]
-fn matmul_prints_what_it_prints_natively() {
-    let run = Run::new(matmul("3")).finish().ok();
-    let native = native_stdout("examples/matmul/matmul.c", &["3", "64"]);
-    assert_eq!(run.stdout, native, "{}", run.stderr);
+fn both_widths_run_in_one_guest() {
+    let [wide, narrow] = [Width::Arm64, Width::Armhf].map(|width| {
+        let program = guest_program_of(width, "tests/guest/cl_vadd.c", Link::OpenCl);
+        program.display().to_string()
+    });
+    let [wide, narrow] = [format!("{wide}:/wide"), format!("{narrow}:/narrow")];
+    let loaders = [Width::Arm64, Width::Armhf].map(|width| width.package("ocl-icd-libopencl1"));
+    let packages = ["--pkg", &loaders[0], "--pkg", &loaders[1]];
+    let files = ["--file", &wide, "--file", &narrow];
+    let script = ["sh", "-c", "/wide && /narrow"];
+    let run = Run::new([&packages[..], &files[..], &script[..]].concat());
+    let run = run.finish().ok();
+    let passed = run.stdout.lines().filter(|line| line.starts_with("ok "));
+    assert_eq!(passed.count(), 4, "{run:#?}");
 }
 
 #[test]
@@ -41,9 +68,7 @@ fn property<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
         .collect()
 }
 
-#[test]
-fn clinfo_shows_the_boards_devices() {
-    let run = Run::new(["--pkg", "clinfo", "--", "clinfo"]).finish().ok();
+fn clinfo_shows_what_it_shows_natively(shown: &str) {
     let native = Command::new("clinfo").output().unwrap();
     let native = String::from_utf8_lossy(&native.stdout).into_owned();
     for name in [
@@ -58,11 +83,7 @@ fn clinfo_shows_the_boards_devices() {
         "Preferred / native vector sizes",
     ] {
         assert!(!property(&native, name).is_empty(), "{name}");
-        assert_eq!(
-            property(&run.stdout, name),
-            property(&native, name),
-            "{name}"
-        );
+        assert_eq!(property(shown, name), property(&native, name), "{name}");
     }
 }
 

@@ -43,6 +43,10 @@ both_widths! {
         passes(width, &[], "tests/guest/cl_vadd.c", &[]);
     }
 
+    fn values_have_the_programs_width(width: Width) {
+        passes(width, &[], "tests/guest/cl_width.c", &[]);
+    }
+
     fn a_program_may_be_killed_while_the_board_works(width: Width) {
         passes(width, &[], "tests/guest/cl_killed.c", &[]);
     }

@@ -33,7 +33,7 @@ impl Session {
     /// The types of a kernel's arguments.
     pub(super) fn arg_types(&mut self, kernel: cl_kernel) -> Vec<ArgType> {
         let driver = self.driver;
-        let count = number_of_args(driver, kernel).min(MAX_ARGS);
+        let count = number_of_args(driver, kernel).unwrap_or(0).min(MAX_ARGS);
         let told: Vec<_> = (0..count).map(|index| ask(driver, kernel, index)).collect();
         if told.iter().all(Option::is_some) {
             return told.into_iter().flatten().collect();
@@ -95,14 +95,14 @@ fn origin(driver: &Driver, kernel: cl_kernel) -> Option<(Pointer, String)> {
     Some((program, fetch_text(ask(CL_KERNEL_FUNCTION_NAME)?)))
 }
 
-fn number_of_args(driver: &Driver, kernel: cl_kernel) -> cl_uint {
+/// How many arguments a kernel has, if the driver says.
+pub(super) fn number_of_args(driver: &Driver, kernel: cl_kernel) -> Option<cl_uint> {
+    let function = driver.functions.clGetKernelInfo?;
     let mut count: cl_uint = 0;
-    if let Some(function) = driver.functions.clGetKernelInfo {
-        let room = (&raw mut count).cast();
-        // SAFETY: the kernel is alive, the room as large as said.
-        unsafe { function(kernel, CL_KERNEL_NUM_ARGS, 4, room, null_mut()) };
-    }
-    count
+    let room = (&raw mut count).cast();
+    // SAFETY: the kernel is alive, the room as large as said.
+    let result = unsafe { function(kernel, CL_KERNEL_NUM_ARGS, 4, room, null_mut()) };
+    (result == CL_SUCCESS).then_some(count)
 }
 
 /// What the driver's argument information says.

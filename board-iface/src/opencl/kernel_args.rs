@@ -5,7 +5,7 @@
 //! kernel's own knowledge ([`super::arg_types`]). The guest's wrong values never
 //! reach the driver as pointers.
 
-use super::arg_types::ArgType;
+use super::arg_types::{ArgType, number_of_args};
 use super::call::Call;
 use super::driver::Driver;
 use super::generated::types::*;
@@ -84,7 +84,9 @@ pub fn set(
     let Some(function) = session.functions().clSetKernelArg else {
         return Ok(CL_INVALID_OPERATION);
     };
-    let arg = arg_type(session, kernel, args.arg_index)?;
+    let Some(arg) = arg_type(session, kernel, args.arg_index)? else {
+        return Ok(CL_INVALID_ARG_INDEX);
+    };
     let mut size = super::support::size(args.arg_size, "arg_size")?;
     let is_handle = args.arg_size == u64::from(session.guest.pointer_bits / 8);
     if matches!(arg, ArgType::Object(_)) && !is_handle {
@@ -214,10 +216,18 @@ fn kernel_args(session: &mut Session, kernel: cl_kernel) -> Result<&mut KernelAr
     args.ok_or(Refusal::parameter("kernel", 0))
 }
 
-fn arg_type(session: &mut Session, kernel: cl_kernel, index: cl_uint) -> Result<ArgType, Refusal> {
+/// What an argument is; none if the kernel has no such argument.
+fn arg_type(
+    session: &mut Session,
+    kernel: cl_kernel,
+    index: cl_uint,
+) -> Result<Option<ArgType>, Refusal> {
     let args = kernel_args(session, kernel)?;
-    let known = args.types.get(index as usize);
-    Ok(known.copied().unwrap_or(ArgType::Unknown(Answer::Object)))
+    if let Some(known) = args.types.get(index as usize) {
+        return Ok(Some(*known));
+    }
+    let is_there = number_of_args(session.driver, kernel).is_none_or(|count| index < count);
+    Ok(is_there.then_some(ArgType::Unknown(Answer::Object)))
 }
 
 impl Session {
