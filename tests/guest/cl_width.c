@@ -68,6 +68,18 @@ static void limits_fit(struct gpu *gpu)
 	CHECK(bits == 32 || bits == 64);
 }
 
+/* Pointers of 32 bits do not hold on a device that has 64. */
+static void narrow_pointers_are_not_shared(struct gpu *gpu)
+{
+	const cl_device_info svm_capabilities = 0x1053;
+	cl_bitfield can = 1;
+
+	EXPECT(clGetDeviceInfo(gpu->device, svm_capabilities, sizeof(can), &can,
+			       NULL), CL_SUCCESS);
+	if (sizeof(void *) == 4)
+		CHECK(can == 0);
+}
+
 static void handles_are_as_wide_as_pointers(struct gpu *gpu)
 {
 	cl_context_properties list[] = { CL_CONTEXT_PLATFORM,
@@ -180,6 +192,8 @@ int main(void)
 	run_test("sizes are as wide as pointers", sizes_are_as_wide_as_pointers,
 		 &gpu);
 	run_test("limits fit", limits_fit, &gpu);
+	run_test("narrow pointers are not shared",
+		 narrow_pointers_are_not_shared, &gpu);
 	run_test("handles are as wide as pointers",
 		 handles_are_as_wide_as_pointers, &gpu);
 	run_test("numbers that look like handles",
