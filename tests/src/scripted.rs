@@ -1,11 +1,12 @@
-//! A board whose operations take the times that a test gives.
+//! A board whose operations take the times that a test gives, or that has
+//! other options.
 
 use crate::binary;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// An agent that reports given times instead of measured ones; it ends with
-/// this value.
+/// An agent of a test's own, such as one that reports given times instead of
+/// measured ones; it ends with this value.
 #[derive(Debug)]
 pub struct Scripted {
     agent: Child,
@@ -20,12 +21,20 @@ impl Scripted {
     /// # Panics
     /// If the agent does not start.
     pub fn start(cpu_ns: u64, device_ns: u64) -> Self {
+        let times = format!("cpu={cpu_ns},device={device_ns}");
+        Self::with(&["--scripted-times", &times])
+    }
+
+    /// One that is started with these options.
+    ///
+    /// # Panics
+    /// If the agent does not start.
+    pub fn with(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let address = format!("unix:{}", folder.path().join("board").display());
-        let times = format!("cpu={cpu_ns},device={device_ns}");
         let mut agent = Command::new(binary("gil-board"))
             .args(["--listen", &address, "--exit-with-stdin"])
-            .args(["--scripted-times", &times])
+            .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -11,7 +11,7 @@ use super::generated::types::*;
 use super::printing::mentions;
 use super::refusal::Refusal;
 use super::session::Session;
-use super::signature::{Program, Signatures, Target};
+use super::signature::{Program, Signatures, Target, spirv};
 use super::support::decode;
 use crate::table::Pointer;
 use gil_wire::Op;
@@ -56,6 +56,9 @@ impl Text {
     }
 
     fn signatures(&self) -> Signatures {
+        if spirv::is_module(&self.il) {
+            return spirv::signatures(&self.il);
+        }
         let headers: Vec<(&str, &str)> = self.headers.iter().map(|(n, s)| (&**n, &**s)).collect();
         let program = Program {
             source: &self.source,

@@ -33,6 +33,18 @@ pub struct Declared {
     pub attributes: Attributes,
 }
 
+impl Declared {
+    /// A parameter of this type.
+    pub(super) fn plain(name: Option<Rc<str>>, ty: Type) -> Self {
+        Self {
+            name,
+            ty,
+            parameters: None,
+            attributes: Attributes::default(),
+        }
+    }
+}
+
 /// Attributes that change a type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attributes {

@@ -15,6 +15,7 @@ mod parser;
 mod predefined;
 mod preprocess;
 mod record;
+pub mod spirv;
 mod token;
 
 #[cfg(test)]
