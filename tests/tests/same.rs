@@ -79,10 +79,14 @@ macro_rules! same {
 }
 
 same! {
+    cl_buffers
     cl_callbacks
     cl_commands
+    cl_image_maps
+    cl_images
     cl_legacy
     cl_objects
+    cl_pipes
     cl_printf
     cl_programs
 }

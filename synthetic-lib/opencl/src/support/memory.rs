@@ -75,9 +75,9 @@ pub(super) struct Mapping {
 impl Memory {
     /// A buffer of `size` bytes.
     pub fn new(flags: cl_mem_flags, size: usize, host_ptr: usize) -> Self {
-        let access = flags & ACCESS == 0;
         Self {
-            flags: flags | if access { CL_MEM_READ_WRITE } else { 0 },
+            // As drivers say it: the default only where nothing else is said.
+            flags: if flags == 0 { CL_MEM_READ_WRITE } else { flags },
             size,
             host_ptr,
             origin: None,
