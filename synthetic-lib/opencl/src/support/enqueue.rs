@@ -14,6 +14,8 @@ pub(super) struct Enqueue {
     pub(super) object: Object,
     pub(super) waits: Vec<gil_wire::call::Handle>,
     pub(super) signal: NewEvent,
+    /// Whether it ends before what comes after it is enqueued.
+    pub(super) is_first: bool,
     event: *mut cl_event,
 }
 
@@ -38,8 +40,22 @@ impl Enqueue {
             // SAFETY: the caller's.
             waits: unsafe { wait_list(count, list) }?,
             signal: new_event(event),
+            is_first: false,
             event,
         })
+    }
+
+    /// One of the library's own, to end before this one begins: by the queue's
+    /// order, or before this one is enqueued.
+    pub(super) fn before(&self) -> Self {
+        Self {
+            queue: self.queue.clone(),
+            object: self.object.clone(),
+            waits: Vec::new(),
+            signal: new_event(std::ptr::null_mut()),
+            is_first: !self.queue.queue().in_order,
+            event: std::ptr::null_mut(),
+        }
     }
 
     pub(super) fn request(&self, op: gil_wire::Op, engine: Engine, entry: u64) -> Request {

@@ -55,8 +55,10 @@ pub(super) unsafe fn map_buffer(
             memory.check_bytes(offset, size)?;
             memory.check_map(asked.flags)?;
             let address = base(&enqueue.object)? + offset;
+            let mapping = asked.mapping(address, Place::Bytes { offset, size });
+            keep_written(entry, &enqueue, asked, &mapping)?;
             read_bytes(entry, &enqueue, asked, address, (offset, size))?;
-            memory.map(asked.mapping(address, Place::Bytes { offset, size }));
+            memory.map(mapping);
             enqueue.give_event();
             Ok(address as *mut c_void)
         })
@@ -130,6 +132,7 @@ pub(super) unsafe fn map_image(
                 rows,
             };
             let mapping = asked.mapping(address, place);
+            keep_written(entry, &enqueue, asked, &mapping)?;
             read_elements(entry, &enqueue, asked, &mapping)?;
             memory.map(mapping);
             write(row_pitch, layout.row_pitch as usize);
@@ -173,6 +176,18 @@ fn read_elements(entry: u64, enqueue: &Enqueue, asked: Asked, mapping: &Mapping)
     })
 }
 
+/// Writes back what the program may have written through mappings that overlap
+/// with a new one, which would read older bytes over it.
+fn keep_written(entry: u64, enqueue: &Enqueue, asked: Asked, new: &Mapping) -> CallResult<()> {
+    if !asked.reads() {
+        return Ok(());
+    }
+    for written in memory(&enqueue.object)?.written_in(&new.place) {
+        write_back(entry, &enqueue.before(), &written, true)?;
+    }
+    Ok(())
+}
+
 /// `clEnqueueUnmapMemObject`.
 ///
 /// # Safety
@@ -189,8 +204,10 @@ pub(super) unsafe fn unmap(
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(queue, object, waits, event) }?;
         let memory = memory(&enqueue.object)?;
-        let mapping = memory.unmap(mapped as usize).ok_or(CL_INVALID_VALUE)?;
-        if let Err(error) = end_mapping(entry, &enqueue, &mapping) {
+        let (mapping, left) = memory.unmap(mapped as usize).ok_or(CL_INVALID_VALUE)?;
+        let write_left = |left: &Mapping| write_back(entry, &enqueue.before(), left, true);
+        let written = left.iter().try_for_each(|left| write_left(left).map(drop));
+        if let Err(error) = written.and_then(|()| end_mapping(entry, &enqueue, &mapping)) {
             memory.map(mapping);
             return Err(error);
         }
@@ -225,6 +242,7 @@ fn write_back(entry: u64, enqueue: &Enqueue, mapping: &Mapping, writes: bool) ->
         event_wait_list: enqueue.waits.clone(),
         event: enqueue.signal,
     };
+    request.blocking(enqueue.is_first);
     let address = mapping.address as *const c_void;
     match mapping.place {
         Place::Bytes { offset, size } => {

@@ -64,6 +64,32 @@ pub(super) enum Place {
     },
 }
 
+impl Place {
+    fn overlaps(&self, other: &Self) -> bool {
+        let meet = |(a, len_a): (u64, u64), (b, len_b): (u64, u64)| {
+            a < b.saturating_add(len_b) && b < a.saturating_add(len_a)
+        };
+        match (self, other) {
+            (
+                &Self::Bytes { offset, size },
+                &Self::Bytes {
+                    offset: at,
+                    size: len,
+                },
+            ) => meet((offset as u64, size as u64), (at as u64, len as u64)),
+            (
+                Self::Elements { origin, region, .. },
+                Self::Elements {
+                    origin: at,
+                    region: len,
+                    ..
+                },
+            ) => (0..3).all(|n| meet((origin[n], region[n]), (at[n], len[n]))),
+            _ => false,
+        }
+    }
+}
+
 /// A part of a memory object that the program has mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mapping {
@@ -146,15 +172,32 @@ impl Memory {
         self.mappings().push(mapping);
     }
 
+    /// The parts mapped for writing that overlap with this one.
+    pub(super) fn written_in(&self, place: &Place) -> Vec<Mapping> {
+        let mappings = self.mappings();
+        let written = mappings
+            .iter()
+            .filter(|m| m.writes && m.place.overlaps(place));
+        written.copied().collect()
+    }
+
     fn mappings(&self) -> MutexGuard<'_, Vec<Mapping>> {
         self.mappings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the newest mapping at `address` out.
-    pub(super) fn unmap(&self, address: usize) -> Option<Mapping> {
+    /// Takes a mapping at `address` out, one for reading first: of several, no
+    /// unmapping says which it means. Gives those for writing that are left
+    /// there, too.
+    pub(super) fn unmap(&self, address: usize) -> Option<(Mapping, Vec<Mapping>)> {
         let mut mappings = self.mappings();
-        let at = mappings.iter().rposition(|m| m.address == address)?;
-        Some(mappings.remove(at))
+        let reading = mappings
+            .iter()
+            .rposition(|m| m.address == address && !m.writes);
+        let any = || mappings.iter().rposition(|m| m.address == address);
+        let at = reading.or_else(any)?;
+        let taken = mappings.remove(at);
+        let left = mappings.iter().filter(|m| m.address == address && m.writes);
+        Some((taken, left.copied().collect()))
     }
 
     /// Whether the host may map any part of it so.
@@ -293,6 +336,48 @@ mod tests {
         assert_eq!(write, Err(CL_INVALID_OPERATION));
         let hidden = Memory::new(CL_MEM_HOST_NO_ACCESS, 100, 0);
         assert_eq!(hidden.check_map(CL_MAP_READ), Err(CL_INVALID_OPERATION));
+    }
+
+    #[test]
+    fn what_is_mapped_for_writing_is_known_where_it_overlaps() {
+        let memory = Memory::new(0, 100, 0);
+        let bytes = |offset, size| Place::Bytes { offset, size };
+        let mapping = |place, writes| Mapping {
+            address: 0,
+            place,
+            writes,
+        };
+        memory.map(mapping(bytes(10, 10), true));
+        memory.map(mapping(bytes(15, 10), false));
+        assert_eq!(memory.written_in(&bytes(0, 10)), []);
+        assert_eq!(memory.written_in(&bytes(20, 10)), []);
+        let found = memory.written_in(&bytes(19, 1));
+        assert_eq!(found, [mapping(bytes(10, 10), true)]);
+        let elements = |origin, region| Place::Elements {
+            origin,
+            region,
+            rows: Rows::default(),
+        };
+        let one = elements([2, 2, 0], [4, 4, 1]);
+        assert!(one.overlaps(&elements([5, 5, 0], [9, 9, 1])));
+        assert!(!one.overlaps(&elements([6, 2, 0], [9, 9, 1])));
+    }
+
+    #[test]
+    fn of_mappings_at_one_address_those_for_reading_end_first() {
+        let memory = Memory::new(0, 100, 0);
+        let mapping = |size, writes| Mapping {
+            address: 1000,
+            place: Place::Bytes { offset: 0, size },
+            writes,
+        };
+        let (reads, writes) = (mapping(10, false), mapping(20, true));
+        memory.map(reads);
+        memory.map(writes);
+        assert_eq!(memory.unmap(1001), None);
+        assert_eq!(memory.unmap(1000), Some((reads, vec![writes])));
+        assert_eq!(memory.unmap(1000), Some((writes, vec![])));
+        assert_eq!(memory.unmap(1000), None);
     }
 
     #[test]
