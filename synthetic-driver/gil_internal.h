@@ -7,6 +7,7 @@
  *   submit.c   GIL_IOC_SUBMIT
  *   wait.c     GIL_IOC_WAIT
  *   mailbox.c  blocks of guest memory that the host reads and writes; doorbells
+ *   attention.c a session's timer: doorbells that nobody has to ring
  *   regions.c  user memory that the host reads and writes: pinned or staged
  *   extents.c  that memory as chains of physical extents
  *   doorbell.S the one instruction sequence that the simulator looks for
@@ -14,10 +15,12 @@
 #ifndef GIL_INTERNAL_H
 #define GIL_INTERNAL_H
 
+#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -72,6 +75,14 @@ struct gil_transfer {
 	struct gil_user_region region[];
 };
 
+/* See attention.c. */
+struct gil_attention {
+	struct hrtimer timer;
+	u64 at_ns; /* when it rings; 0: not at all */
+	bool ended;
+	struct gil_mailbox *mailbox;
+};
+
 struct gil_session {
 	u64 id;
 	/* Its one address space, for comparison only (mmgrab). */
@@ -88,7 +99,13 @@ struct gil_session {
 	struct mutex lock;
 	bool closed;
 	u64 seq;
-	u64 progress; /* written under the lock, read anywhere */
+	/*
+	 * Around each doorbell and what follows from its answer at once: the
+	 * timer rings from its interrupt. Inside of the mutex.
+	 */
+	spinlock_t ring_lock;
+	struct gil_attention attention;
+	u64 progress; /* written under ring_lock, read anywhere */
 	u64 pinned;
 	struct list_head held;
 	unsigned int held_count;
@@ -124,6 +141,16 @@ int gil_ring(struct gil_session *session, struct gil_block *block, u32 kind);
 int gil_collect(struct gil_session *session);
 void gil_collect_rest(struct gil_session *session,
 		      const struct gil_mailbox *mailbox);
+
+void gil_fill_header(struct gil_session *session, struct gil_mailbox *mailbox,
+		     u32 kind);
+bool gil_ring_locked(struct gil_session *session, struct gil_mailbox *mailbox);
+
+/* attention.c */
+int gil_attention_init(struct gil_session *session);
+void gil_attention_set(struct gil_session *session, u64 at_ns);
+void gil_attention_end(struct gil_session *session);
+void gil_attention_free(struct gil_session *session);
 
 /* regions.c */
 struct gil_transfer *gil_transfer_create(const struct gil_region *regions,

@@ -20,9 +20,10 @@
 #ifdef CONFIG_CPU_BIG_ENDIAN
 #error "gil's mailbox is little-endian, and so must be the kernel"
 #endif
-static_assert(sizeof(struct gil_mailbox) == 256);
+static_assert(sizeof(struct gil_mailbox) == 264);
 static_assert(offsetof(struct gil_mailbox, status) == 96);
 static_assert(offsetof(struct gil_mailbox, released) == 128);
+static_assert(offsetof(struct gil_mailbox, attention_ns) == 256);
 static_assert(sizeof(struct gil_extent_page) == GIL_EXTENT_PAGE_BYTES);
 static_assert(offsetof(struct gil_block_memory, extents) %
 		      GIL_EXTENT_PAGE_BYTES == 0);
@@ -99,13 +100,13 @@ void gil_block_put(struct gil_session *session, struct gil_block *block)
 		gil_block_free(block);
 }
 
-static void gil_fill_header(struct gil_session *session,
-			    struct gil_mailbox *mailbox, u32 kind)
+/* All that the caller and the session say. */
+void gil_fill_header(struct gil_session *session, struct gil_mailbox *mailbox,
+		     u32 kind)
 {
 	mailbox->magic = GIL_MAILBOX_MAGIC;
 	mailbox->version = GIL_ABI_VERSION;
 	mailbox->session = session->id;
-	mailbox->seq = ++session->seq;
 	mailbox->kind = kind;
 	mailbox->pointer_bits = in_compat_syscall() ? 32 : 64;
 	mailbox->process = task_tgid_nr(current);
@@ -122,20 +123,19 @@ static void gil_preset_answer(struct gil_mailbox *mailbox)
 	mailbox->flags = 0;
 	mailbox->released_count = 0;
 	mailbox->reserved = 0;
+	mailbox->attention_ns = 0;
 }
 
 /*
  * Nothing may come between the two clocks and the doorbell, or the host would
  * deduct it from the program's time wrongly. The counter that belongs to now_ns
- * lies between the two readings around it.
+ * lies between the two readings around it. Interrupts are off.
  */
 static void gil_stamp_and_ring(struct gil_mailbox *mailbox)
 {
 	u64 gpa = virt_to_phys(mailbox);
-	unsigned long flags;
 	u64 before, after;
 
-	local_irq_save(flags);
 	before = __arch_counter_get_cntvct();
 	mailbox->now_ns = ktime_get_ns();
 	after = __arch_counter_get_cntvct();
@@ -145,7 +145,27 @@ static void gil_stamp_and_ring(struct gil_mailbox *mailbox)
 	gil_doorbell(gpa);
 	/* What the host wrote is not what the compiler remembers. */
 	barrier();
-	local_irq_restore(flags);
+}
+
+/*
+ * Rings the doorbell and sets the timer as the answer says. The caller holds
+ * the session's ring_lock. Returns whether to wake those who wait for progress.
+ */
+bool gil_ring_locked(struct gil_session *session, struct gil_mailbox *mailbox)
+{
+	u32 status;
+
+	lockdep_assert_held(&session->ring_lock);
+	gil_preset_answer(mailbox);
+	gil_stamp_and_ring(mailbox);
+	status = READ_ONCE(mailbox->status);
+	if (status == GIL_STATUS_UNSEEN || status == GIL_STATUS_BAD_MAILBOX)
+		return false;
+	gil_attention_set(session, mailbox->attention_ns);
+	if (!(mailbox->flags & GIL_FLAG_PROGRESS))
+		return false;
+	WRITE_ONCE(session->progress, session->progress + 1);
+	return true;
 }
 
 static struct gil_transfer *gil_find_held(struct gil_session *session, u64 seq)
@@ -179,12 +199,6 @@ static void gil_release_held(struct gil_session *session,
 	}
 }
 
-static void gil_note_progress(struct gil_session *session)
-{
-	WRITE_ONCE(session->progress, session->progress + 1);
-	wake_up_all(&session->progress_wait);
-}
-
 /*
  * Rings the doorbell and does what the host asks for in return. The caller
  * holds the session's lock. Returns -ENODEV if nobody answered.
@@ -192,16 +206,20 @@ static void gil_note_progress(struct gil_session *session)
 int gil_ring(struct gil_session *session, struct gil_block *block, u32 kind)
 {
 	struct gil_mailbox *mailbox = &block->memory->mailbox;
+	unsigned long flags;
+	bool progress;
 
 	lockdep_assert_held(&session->lock);
 	gil_fill_header(session, mailbox, kind);
-	gil_preset_answer(mailbox);
-	gil_stamp_and_ring(mailbox);
+	mailbox->seq = ++session->seq;
+	spin_lock_irqsave(&session->ring_lock, flags);
+	progress = gil_ring_locked(session, mailbox);
+	spin_unlock_irqrestore(&session->ring_lock, flags);
+	if (progress)
+		wake_up_all(&session->progress_wait);
 	if (READ_ONCE(mailbox->status) == GIL_STATUS_UNSEEN)
 		return -ENODEV;
 	gil_release_held(session, mailbox);
-	if (mailbox->flags & GIL_FLAG_PROGRESS)
-		gil_note_progress(session);
 	return 0;
 }
 

@@ -42,6 +42,12 @@ static struct gil_session *gil_session_create(void)
 		return NULL;
 	}
 	session->id = atomic64_inc_return(&gil_sessions);
+	spin_lock_init(&session->ring_lock);
+	if (gil_attention_init(session)) {
+		gil_block_free(session->control);
+		kfree(session);
+		return NULL;
+	}
 	session->mm = current->mm;
 	mmgrab(session->mm);
 	session->files = current->files;
@@ -101,6 +107,7 @@ void gil_session_close(struct gil_session *session)
 	if (session->closed)
 		goto unlock;
 	session->closed = true;
+	gil_attention_end(session);
 	gil_ring(session, session->control, GIL_MBOX_CLOSE);
 	list_for_each_entry_safe(transfer, next, &session->held, node)
 		gil_transfer_destroy(transfer);
@@ -120,6 +127,7 @@ void gil_session_free(struct gil_session *session)
 		gil_block_free(block);
 	if (session->spare)
 		gil_block_free(session->spare);
+	gil_attention_free(session);
 	gil_block_free(session->control);
 	mmdrop(session->mm);
 	kfree(session);

@@ -3,6 +3,7 @@
 use crate::agent::Board;
 use crate::image::Copied;
 use crate::module::Detect;
+use crate::qemu::Time;
 use clap::{Args, Parser, Subcommand};
 use gil_wire::address::Address;
 use std::path::PathBuf;
@@ -84,6 +85,11 @@ pub struct RunArgs {
     /// simulated time. Takes about twice the wall time.
     #[arg(long)]
     pub count: bool,
+    /// When the durations of GPU operations are learnt: as simulated time
+    /// reaches them, while the board works on; or each before its call
+    /// returns.
+    #[arg(long, value_enum, default_value_t = Time::Async)]
+    pub time: Time,
     /// Keep the run's files here: kernel, initramfs, QEMU's command line, logs.
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,

@@ -105,6 +105,17 @@ pub struct Machine {
     pub board_timeout: Option<u64>,
     /// Whether guest instructions are counted.
     pub count: bool,
+    /// When the durations of operations are learnt.
+    pub time: Time,
+}
+
+/// When the durations of operations are learnt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Time {
+    /// Each before its call returns.
+    Strict,
+    /// As simulated time reaches them.
+    Async,
 }
 
 /// Names of the files that QEMU uses, in the run's folder. Fixed names in a
@@ -179,6 +190,9 @@ fn plugin_option(machine: &Machine, folder: &Path, board: &str, record: bool) ->
     }
     if machine.count {
         option += ",count=on";
+    }
+    if machine.time == Time::Strict {
+        option += ",time=strict";
     }
     if let Some(seconds) = machine.board_timeout {
         option += &format!(",board-timeout={seconds}");

@@ -189,7 +189,11 @@ fn times(report: &Report, run: &RunTimes) -> String {
     }
     row("boot to end", run.simulation_ns, None);
     right_align(&mut table);
-    table.trim_fmt() + "\n"
+    let late = match report.totals.late_deliveries {
+        0 => String::new(),
+        late => format!("{late} outputs arrived late: when the guest had passed their end\n"),
+    };
+    table.trim_fmt() + "\n" + &late
 }
 
 fn right_align(table: &mut Table) {

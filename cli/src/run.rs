@@ -304,6 +304,7 @@ fn start_qemu(args: &RunArgs, at: &Path, board: &str) -> Result<Owned, RunError>
         detect: args.detect,
         board_timeout: args.board_timeout,
         count: args.count,
+        time: args.time,
     };
     let mut command = qemu::command(&machine, at, board, args.record.is_some());
     if args.keep.is_some() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The keys, as a user writes them.
 pub const KEYS: &str =
-    "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count";
+    "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,18 @@ pub struct Config {
     pub board_timeout: Option<Duration>,
     /// `count=on`: count guest instructions, for the report's prediction.
     pub count: bool,
+    /// `time=strict|async`.
+    pub time: Time,
+}
+
+/// When the durations of operations are learnt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// The board ends each operation before its enqueue returns.
+    Strict,
+    /// The board works on while the simulation goes on.
+    #[default]
+    Async,
 }
 
 /// How doorbells are found.
@@ -59,6 +71,7 @@ impl Default for Config {
             report: None,
             board_timeout: None,
             count: false,
+            time: Time::Async,
         }
     }
 }
@@ -130,6 +143,7 @@ impl Config {
             "report" => self.report = Some(path("report", value)?),
             "board-timeout" => self.board_timeout = Some(seconds(value)?),
             "count" => self.count = switch("count", value)?,
+            "time" => self.time = time(value)?,
             _ => return Err(ConfigError::Key(key.into())),
         }
         Ok(())
@@ -167,6 +181,14 @@ fn detect(value: &str) -> Result<Detect, ConfigError> {
     }
 }
 
+fn time(value: &str) -> Result<Time, ConfigError> {
+    match value {
+        "strict" => Ok(Time::Strict),
+        "async" => Ok(Time::Async),
+        _ => Err(wrong("time", value, "strict or async")),
+    }
+}
+
 fn seconds(value: &str) -> Result<Duration, ConfigError> {
     value
         .parse()
@@ -192,7 +214,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
-                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on";
+                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
             monitor: Some("/m".into()),
@@ -204,6 +226,7 @@ mod tests {
             report: Some("/j".into()),
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,
+            time: Time::Strict,
         };
         assert_eq!(text.parse(), Ok(expected));
         assert_eq!("".parse(), Ok(Config::default()));
@@ -221,6 +244,7 @@ mod tests {
             "board-timeout=-1",
             "count=2",
             "detect=x",
+            "time=x",
             "ram=",
         ] {
             let message = error(text).to_string();

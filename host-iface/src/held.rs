@@ -2,6 +2,7 @@
 //! before its operation's simulated end.
 
 use gil_address_tables::{Extents, Outstanding};
+use gil_timing::Event;
 use std::collections::BTreeMap;
 
 /// One submission's held output.
@@ -11,6 +12,8 @@ struct Output {
     bytes: Vec<Vec<u8>>,
     /// When the operation ends, once that is known.
     end_ns: Option<u64>,
+    /// The event that it signals.
+    event: Option<Event>,
 }
 
 /// A session's held outputs.
@@ -37,11 +40,16 @@ pub struct Due {
 pub struct Unresolved;
 
 impl Held {
-    /// Holds a submission's out regions; their bytes come later.
-    pub fn insert(&mut self, seq: u64, regions: Vec<Extents>) {
+    /// Holds a submission's out regions; their bytes come later, and end with
+    /// the operation that signals `event`.
+    pub fn insert(&mut self, seq: u64, event: Option<Event>, regions: Vec<Extents>) {
         self.len += regions.iter().map(Extents::len).sum::<u64>();
         self.outstanding.insert(seq, regions);
-        self.outputs.insert(seq, Output::default());
+        let output = Output {
+            event,
+            ..Output::default()
+        };
+        self.outputs.insert(seq, output);
     }
 
     /// Guest bytes held in all: what the board may make, not what it made.
@@ -80,6 +88,23 @@ impl Held {
     pub fn is_due_by(&self, at_ns: u64) -> bool {
         let mut ends = self.outputs.values().filter_map(|output| output.end_ns);
         ends.any(|end_ns| end_ns <= at_ns)
+    }
+
+    /// The first end after `at_ns`.
+    pub fn next_end_after(&self, at_ns: u64) -> Option<u64> {
+        let ends = self.outputs.values().filter_map(|output| output.end_ns);
+        ends.filter(|&end_ns| end_ns > at_ns).min()
+    }
+
+    /// Operations without an end whose output shares bytes with `region`.
+    pub fn open_over(&self, region: &Extents) -> Vec<Event> {
+        if self.outputs.is_empty() {
+            return Vec::new();
+        }
+        let overlaps = self.outstanding.overlapping(region).into_iter();
+        let outputs = overlaps.filter_map(|overlap| self.outputs.get(&overlap.seq));
+        let open = outputs.filter(|output| output.end_ns.is_none());
+        open.filter_map(|output| output.event).collect()
     }
 
     /// Takes what is due by `at_ns`, in the order of ends, then of numbers.
@@ -180,7 +205,7 @@ mod tests {
     fn held(list: &[One]) -> Held {
         let mut held = Held::default();
         for &(seq, gpa, len, bytes, end_ns) in list {
-            held.insert(seq, vec![region(gpa, len)]);
+            held.insert(seq, Some(seq + 100), vec![region(gpa, len)]);
             held.fill(seq, 0, bytes.to_vec());
             if let Some(end_ns) = end_ns {
                 held.resolve(seq, end_ns);
@@ -220,6 +245,10 @@ mod tests {
         assert_eq!(&bytes, b"11111122..");
         assert_eq!(held.overlaps(&region(8, 8)), Ok(false));
         assert_eq!(held.overlaps(&region(99, 2)), Err(Unresolved));
+        assert_eq!(held.open_over(&region(0, 101)), [103]);
+        assert_eq!(held.next_end_after(39), Some(40));
+        assert_eq!(held.next_end_after(40), Some(50));
+        assert_eq!(held.next_end_after(50), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The host interface: serves doorbells.
 
 use crate::client::{BoardConfig, Cancel};
-use crate::config::Config;
+use crate::config::{Config, Time};
 use crate::control;
 use crate::events::{Events, Monitor, MonitorError, Sink};
 use crate::layout::{Status, kind};
@@ -32,6 +32,7 @@ pub struct Host {
 struct State {
     memory: Option<Box<dyn GuestMemory>>,
     board: BoardConfig,
+    time: Time,
     sessions: HashMap<u64, Session>,
     events: Events,
     stats: Stats,
@@ -79,6 +80,7 @@ impl Host {
                 timeout: config.board_timeout,
                 cancel: cancel.clone(),
             },
+            time: config.time,
             sessions: HashMap::new(),
             events,
             stats,
@@ -144,10 +146,6 @@ impl Host {
 impl State {
     fn doorbell(&mut self, gpa: u64, instructions: Option<u64>) {
         self.stats.enter();
-        if let Some(instructions) = instructions {
-            self.counts_instructions = true;
-            self.prediction.doorbell(instructions);
-        }
         let Some(memory) = self.memory.take() else {
             let text = "a doorbell rang before the simulator said where its RAM is";
             return self.events.warn(text.into());
@@ -165,6 +163,14 @@ impl State {
                 return Served::default();
             }
         };
+        if let Some(instructions) = instructions {
+            self.counts_instructions = true;
+            // What the driver's timer executes is part of whatever wait or
+            // work it interrupts.
+            if header.kind != kind::ATTEND {
+                self.prediction.doorbell(instructions);
+            }
+        }
         if !std::mem::replace(&mut self.seen_driver, true) {
             let now_ns = header.now_ns;
             self.events.tell(Event::Driver { now_ns });
@@ -177,7 +183,9 @@ impl State {
             }
         };
         let (now_ns, deadline_ns) = (header.now_ns, answer.deadline_ns);
-        self.prediction.answered(now_ns, deadline_ns, answer.wait);
+        if header.kind != kind::ATTEND {
+            self.prediction.answered(now_ns, deadline_ns, answer.wait);
+        }
         let wait_ns = &mut self.stats.report.simulated.wait_ns;
         *wait_ns = wait_ns.saturating_add(deadline_ns.saturating_sub(now_ns));
         if let Err(error) = mailbox::answer(memory, gpa, &header, &answer) {
@@ -243,7 +251,7 @@ impl State {
         }
         let session = self.sessions.get_mut(&header.session)?;
         if !session.begin_control(header.seq) {
-            return Some(Answer::status(Status::Duplicate));
+            return Some(session.answer_control(self.time, Status::Duplicate));
         }
         let mut status = Status::Ok;
         for envelope in &envelopes {
@@ -258,7 +266,8 @@ impl State {
                 status = Status::BadRequest;
             }
         }
-        Some(Answer::status(status))
+        let session = self.sessions.get(&header.session)?;
+        Some(session.answer_control(self.time, status))
     }
 
     fn with_session(
@@ -270,6 +279,7 @@ impl State {
         let mut context = Context {
             memory,
             board: &self.board,
+            time: self.time,
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
@@ -283,6 +293,10 @@ impl State {
             }
             (Some(mut session), None) if header.kind == kind::COLLECT => {
                 answer = session.collect(&mut context, header);
+                self.sessions.insert(header.session, session);
+            }
+            (Some(mut session), None) if header.kind == kind::ATTEND => {
+                answer = session.attend(&mut context, header);
                 self.sessions.insert(header.session, session);
             }
             (Some(session), None) => session.close(&mut context),
@@ -323,6 +337,7 @@ impl State {
             session.close(&mut Context {
                 memory: &*memory,
                 board: &self.board,
+                time: self.time,
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,

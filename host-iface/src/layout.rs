@@ -5,7 +5,7 @@
 //! guest RAM is ever cast to a Rust type.
 
 /// `GIL_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 /// `GIL_MAILBOX_MAGIC`.
 pub const MAILBOX_MAGIC: u32 = 0x424d_4c47;
 /// `GIL_REQUEST_MAX`: bytes of envelopes in one submission.
@@ -31,6 +31,8 @@ pub mod kind {
     pub const COLLECT: u32 = 3;
     /// The session ends.
     pub const CLOSE: u32 = 4;
+    /// The driver's timer: publish what started, deliver what is due.
+    pub const ATTEND: u32 = 5;
 }
 
 /// `gil_mailbox.flags`.
@@ -108,8 +110,9 @@ pub mod mailbox {
     pub const FLAGS: usize = 116;
     pub const RELEASED_COUNT: usize = 120;
     pub const RELEASED: usize = 128;
+    pub const ATTENTION_NS: usize = 256;
     /// Bytes of the whole.
-    pub const SIZE: usize = 256;
+    pub const SIZE: usize = 264;
 }
 
 /// Byte offsets in `struct gil_mbox_region`.

@@ -74,6 +74,8 @@ pub struct Answer {
     pub flags: u32,
     /// Numbers of submissions whose held regions may be unpinned.
     pub released: Vec<u64>,
+    /// When the driver rings by itself; 0: not at all.
+    pub attention_ns: u64,
 }
 
 impl Answer {
@@ -86,6 +88,7 @@ impl Answer {
             wait: WaitKind::None,
             flags: 0,
             released: Vec::new(),
+            attention_ns: 0,
         }
     }
 }
@@ -194,8 +197,8 @@ pub fn header(memory: &dyn GuestMemory, gpa: u64) -> Result<Header, MailboxError
 
 impl Header {
     fn check(&self) -> Result<(), MailboxError> {
-        use layout::kind::{CLOSE, OPEN, SUBMIT};
-        if !(OPEN..=CLOSE).contains(&self.kind) {
+        use layout::kind::{ATTEND, OPEN, SUBMIT};
+        if !(OPEN..=ATTEND).contains(&self.kind) {
             return field("kind", self.kind);
         }
         if self.session == 0 {
@@ -361,6 +364,7 @@ pub fn answer(
     for (index, seq) in released.iter().enumerate() {
         put(at::RELEASED + 8 * index, &seq.to_le_bytes());
     }
+    put(at::ATTENTION_NS, &answer.attention_ns.to_le_bytes());
     memory
         .write(gpa + at::STATUS as u64, &bytes)
         .map_err(failed)

@@ -1,25 +1,31 @@
 //! One guest address space: its place on the board, its timeline, and its
-//! output that is not due yet. Strict mode: every enqueued operation is
-//! resolved at once, unless it waits for what the program has yet to cause.
+//! output that is not due yet.
 
+mod calls;
 mod exchange;
 mod forward;
 mod observe;
+mod output;
+mod publish;
+mod reports;
 mod rows;
+mod settle;
 
 use crate::client::{BoardConfig, Client};
+use crate::config::Time;
 use crate::events::Events;
 use crate::executed::Executed;
 use crate::held::{Due, Held};
 use crate::layout::{RELEASED_MAX, Status, WaitKind, flag};
-use crate::mailbox::{Answer, Header, Region, Submission};
+use crate::mailbox::{Answer, Header, Submission};
 use crate::memory::{GuestMemory, write_region};
 use crate::printed::Printed;
 use crate::recorder::Recorder;
 use crate::stats::Stats;
+use calls::{Call, Calls};
 use gil_timing::{Event, Timeline};
 use gil_wire::Op;
-use gil_wire::envelope::{self, Class, Envelope};
+use gil_wire::envelope::{self, Class};
 use gil_wire::message::Request;
 use gil_wire::trace::Record;
 use std::collections::{HashMap, VecDeque};
@@ -31,6 +37,8 @@ pub struct Context<'a> {
     pub memory: &'a dyn GuestMemory,
     /// Where boards are.
     pub board: &'a BoardConfig,
+    /// When operations' durations are learnt.
+    pub time: Time,
     /// Counters.
     pub stats: &'a mut Stats,
     /// The recording.
@@ -77,6 +85,9 @@ enum Link {
 #[derive(Debug)]
 struct Pending {
     seq: u64,
+    /// The entry point that enqueued it.
+    op: Op,
+    is_reported: bool,
     /// Whether the program holds its event.
     observable: bool,
     /// Whether its sender waits for it although the program does not hold it.
@@ -94,19 +105,12 @@ pub struct Session {
     link: Link,
     timeline: Timeline,
     held: Held,
-    pending: HashMap<Event, Pending>,
-    /// Operations without a report: submission and entry point.
-    unreported: HashMap<Event, (u64, Op)>,
     printed: Printed,
+    pending: HashMap<Event, Pending>,
     released: VecDeque<u64>,
-}
-
-/// A class of call that a submission asks for, ready to be executed.
-struct Call<'a> {
-    header: &'a Header,
-    envelope: &'a Envelope<'a>,
-    regions: &'a [Region],
-    entry_ns: u64,
+    /// Whether an event was set in this doorbell: what waits for events nobody
+    /// had set may go on.
+    progress: bool,
 }
 
 /// Why a submission is not executed, or not to its end.
@@ -116,6 +120,8 @@ enum Refusal {
     Bad(String),
     /// It has to wait for an operation.
     Unresolved,
+    /// The same, and what stands in front of its last call was executed.
+    UnresolvedLast,
     /// The session has no board.
     Lost,
 }
@@ -131,10 +137,10 @@ impl Session {
             link: Link::Unopened,
             timeline: Timeline::new(),
             held: Held::default(),
-            pending: HashMap::new(),
-            unreported: HashMap::new(),
             printed: Printed::default(),
+            pending: HashMap::new(),
             released: VecDeque::new(),
+            progress: false,
         }
     }
 
@@ -146,10 +152,27 @@ impl Session {
         is_new
     }
 
+    /// Answers a submission to the host interface itself.
+    pub fn answer_control(&self, time: Time, status: Status) -> Answer {
+        let mut answer = Answer::status(status);
+        answer.attention_ns = self.attention_ns(time, &answer);
+        answer
+    }
+
     /// `COLLECT`: delivers what is due.
     pub fn collect(&mut self, context: &mut Context<'_>, header: &Header) -> Answer {
-        self.deliver(context, header.now_ns);
-        self.finish(Answer::status(Status::Ok), header)
+        self.pass_time(context, header.now_ns);
+        self.finish(context, Answer::status(Status::Ok), header)
+    }
+
+    /// `ATTEND`: delivers what is due; its numbers are released later, for
+    /// whoever rings cannot unpin.
+    pub fn attend(&mut self, context: &mut Context<'_>, header: &Header) -> Answer {
+        self.pass_time(context, header.now_ns);
+        let mut answer = Answer::status(Status::Ok);
+        answer.flags |= self.take_progress();
+        answer.attention_ns = self.attention_ns(context.time, &answer);
+        answer
     }
 
     /// `CLOSE`: forgets every region at once; never waits for the board.
@@ -171,27 +194,37 @@ impl Session {
         submission: &Submission,
     ) -> Answer {
         if self.executed.contains(header.seq) {
-            return self.finish(Answer::status(Status::Duplicate), header);
+            return self.finish(context, Answer::status(Status::Duplicate), header);
         }
-        self.deliver(context, header.now_ns);
         let answer = self.execute(context, header, submission);
-        let answer = answer.unwrap_or_else(|refusal| {
-            let status = match refusal {
-                Refusal::Unresolved => Status::Unresolved,
-                Refusal::Lost => Status::Lost,
-                Refusal::Bad(reason) => {
-                    let process = self.process;
-                    let text = format!("process {process}: a submission was refused: {reason}");
-                    context.events.warn(text);
-                    Status::BadRequest
-                }
-            };
-            Answer::status(status)
-        });
-        let lost = answer.status == Status::Lost;
-        let mut answer = self.finish(answer, header);
-        answer.flags |= if lost { flag::PROGRESS } else { 0 };
-        answer
+        self.deliver(context, header.now_ns);
+        let answer = answer.unwrap_or_else(|refusal| self.refused(context, refusal));
+        self.finish(context, answer, header)
+    }
+
+    fn refused(&mut self, context: &mut Context<'_>, refusal: Refusal) -> Answer {
+        let mut flags = 0;
+        let status = match refusal {
+            Refusal::Unresolved => Status::Unresolved,
+            Refusal::UnresolvedLast => {
+                flags = flag::PENDING;
+                Status::Unresolved
+            }
+            Refusal::Lost => {
+                flags = flag::PROGRESS;
+                Status::Lost
+            }
+            Refusal::Bad(reason) => {
+                let process = self.process;
+                let text = format!("process {process}: a submission was refused: {reason}");
+                context.events.warn(text);
+                Status::BadRequest
+            }
+        };
+        Answer {
+            flags,
+            ..Answer::status(status)
+        }
     }
 
     fn execute(
@@ -203,56 +236,97 @@ impl Session {
         let bad = |error: envelope::EnvelopeError| Refusal::Bad(error.to_string());
         let envelopes = envelope::parse(&submission.request).map_err(bad)?;
         let regions = rows::regions(&envelopes, &submission.regions)?;
-        let calls = calls(header, &envelopes, &regions)?;
+        let mut calls = Calls::new(header, &envelopes, &regions)?;
+        context.served.op = Some(calls.last().envelope.op);
         if matches!(self.link, Link::Lost) {
             return Err(Refusal::Lost);
         }
-        let (main, posts) = calls.split_last().expect("parse gives at least one");
-        context.served.op = Some(main.envelope.op);
-        self.look_first(main, &calls)?;
-        self.executed.insert(header.seq);
-        for post in posts {
-            self.apply_post(context, post);
+        if !calls.has_enqueues_in_front() {
+            self.pass_time(context, header.now_ns);
         }
-        let answer = match main.envelope.class {
-            Class::Wait | Class::Poll | Class::Look => self.observe(context, main, posts),
+        self.look_first(context, &calls)?;
+        self.executed.insert(header.seq);
+        self.execute_front(context, &mut calls)?;
+        self.pass_time(context, header.now_ns);
+        let answer = match calls.last().envelope.class {
+            Class::Wait | Class::Poll | Class::Look => self.observe(context, &calls),
             Class::Post => {
-                self.apply_post(context, main);
-                let sent = self.forward(context, &calls, None);
+                self.apply_post(context, calls.last());
+                let sent = self.forward(context, calls.unsent(), None);
                 sent.map(|_| Answer::status(Status::Ok))
             }
-            Class::Query | Class::Sync | Class::Enqueue => self.call(context, main, &calls),
+            Class::Query | Class::Sync | Class::Enqueue => self.call(context, &mut calls),
         };
-        self.count(context, &calls);
-        self.deliver(context, header.now_ns);
+        for call in calls.all() {
+            context.stats.entry(call.envelope.op).count += 1;
+        }
         answer
     }
 
-    /// Finds every reason to execute nothing, before anything is executed.
-    fn look_first(&self, main: &Call<'_>, calls: &[Call<'_>]) -> Result<(), Refusal> {
-        let regions = calls.iter().flat_map(|call| call.regions);
-        for region in regions.filter(|region| region.dir.is_in()) {
-            let overlaps = self.held.overlaps(&region.extents);
-            overlaps.map_err(|_| Refusal::Unresolved)?;
+    /// Enqueues in front of the last call are sent and put on the timeline,
+    /// each at its own time; posts stay with the last call unless there are
+    /// such.
+    fn execute_front(
+        &mut self,
+        context: &mut Context<'_>,
+        calls: &mut Calls<'_>,
+    ) -> Result<(), Refusal> {
+        if calls.has_enqueues_in_front() {
+            calls
+                .front_mut()
+                .for_each(|c| c.finish = context.time == Time::Strict);
+            self.forward(context, calls.front(), None)?;
+            calls.front_is_sent();
         }
-        let envelope = main.envelope;
-        match envelope.class {
-            Class::Wait => self.wait_end(envelope).map(drop),
-            Class::Enqueue => self.may_enqueue(envelope),
-            _ => Ok(()),
+        for call in calls.front() {
+            match call.envelope.class {
+                Class::Enqueue => {
+                    self.publish_until(context, call.entry_ns)?;
+                    self.enqueue(call, call.entry_ns, false)?;
+                }
+                _ => self.apply_post(context, call),
+            }
+        }
+        match calls.has_enqueues_in_front() && self.is_blocked(calls.last().envelope) {
+            true => Err(Refusal::UnresolvedLast),
+            false => Ok(()),
         }
     }
 
-    fn may_enqueue(&self, envelope: &Envelope<'_>) -> Result<(), Refusal> {
-        let Some(event) = envelope.signals else {
-            return Err(Refusal::Bad("an enqueue without an event".into()));
-        };
-        if self.timeline.times(event).is_some() {
-            return Err(Refusal::Bad(format!("event {event} is in use already")));
+    /// Finds every reason to execute nothing, before anything is executed; and
+    /// publishes what has to be known of output that is input now.
+    fn look_first(&mut self, context: &mut Context<'_>, calls: &Calls<'_>) -> Result<(), Refusal> {
+        let regions = calls.all().iter().flat_map(|call| call.regions);
+        let inputs = regions.filter(|region| region.dir.is_in());
+        let open = inputs.flat_map(|region| self.held.open_over(&region.extents));
+        let open: Vec<Event> = open.collect();
+        if open.iter().any(|&event| self.timeline.is_blocked(event)) {
+            return Err(Refusal::Unresolved);
+        }
+        if !calls.has_enqueues_in_front() && self.is_blocked(calls.last().envelope) {
+            return Err(Refusal::Unresolved);
+        }
+        self.may_enqueue(calls)?;
+        self.publish_for(context, |timeline| {
+            open.iter().all(|&event| timeline.interval(event).is_some())
+        })
+    }
+
+    fn may_enqueue(&self, calls: &Calls<'_>) -> Result<(), Refusal> {
+        let mut events = Vec::new();
+        let all = calls.all().iter().map(|call| call.envelope);
+        for envelope in all.filter(|envelope| envelope.class == Class::Enqueue) {
+            let Some(event) = envelope.signals else {
+                return Err(Refusal::Bad("an enqueue without an event".into()));
+            };
+            if self.timeline.times(event).is_some() || events.contains(&event) {
+                return Err(Refusal::Bad(format!("event {event} is in use already")));
+            }
+            events.push(event);
         }
         let unresolved = self.timeline.unresolved();
-        if unresolved >= gil_timing::MAX_UNRESOLVED {
-            let text = format!("{unresolved} operations wait for events nobody has set");
+        if unresolved + events.len() > gil_timing::MAX_UNRESOLVED {
+            let text = format!("{unresolved} operations wait or are under way");
             return Err(Refusal::Bad(text));
         }
         Ok(())
@@ -262,7 +336,7 @@ impl Session {
     fn apply_post(&mut self, context: &mut Context<'_>, post: &Call<'_>) {
         if let Some(event) = post.envelope.signals {
             // Set twice: the board's error to tell, not the timeline's.
-            let _ = self.timeline.signal(event, post.entry_ns, 0);
+            self.signal(event, post.entry_ns, 0);
         }
         if let Some(event) = post.envelope.retires {
             self.retire(event);
@@ -270,9 +344,10 @@ impl Session {
         context.stats.report.totals.posts += 1;
     }
 
-    fn count(&self, context: &mut Context<'_>, calls: &[Call<'_>]) {
-        for call in calls {
-            context.stats.entry(call.envelope.op).count += 1;
+    /// An event is set, if it was not before.
+    fn signal(&mut self, event: Event, at_ns: u64, status: i32) {
+        if self.timeline.signal(event, at_ns, status).is_ok() {
+            self.progress = true;
         }
     }
 
@@ -289,52 +364,46 @@ impl Session {
         }
     }
 
-    /// Learns the ends that became known. Whether any but `own`'s did.
-    fn learn_ends(&mut self, own: Option<Event>) -> bool {
-        let resolved = self.timeline.newly_resolved();
-        for event in &resolved {
-            let interval = self.timeline.interval(*event);
-            let (Some(pending), Some(interval)) = (self.pending.get(event), interval) else {
-                continue;
-            };
-            self.held.resolve(pending.seq, interval.end_ns);
-            self.printed.resolve(*event, interval.end_ns);
-            let (observable, awaited) = (pending.observable, pending.awaited);
-            if !awaited {
-                self.pending.remove(event);
-            }
-            if !observable && !awaited && Some(*event) != own {
-                self.timeline.retire(*event);
-            }
-        }
-        resolved.iter().any(|event| Some(*event) != own)
+    /// Simulated time is `now_ns`: what started is published, what ended is
+    /// delivered.
+    fn pass_time(&mut self, context: &mut Context<'_>, now_ns: u64) {
+        // A board lost on the way is found by whoever needs it next.
+        let _ = self.publish_until(context, now_ns);
+        self.deliver(context, now_ns);
     }
 
     /// Writes output that is due into guest RAM.
     fn deliver(&mut self, context: &mut Context<'_>, now_ns: u64) {
         for due in self.held.take_due(now_ns) {
-            self.deliver_one(context, now_ns, due);
+            self.deliver_one(context, now_ns, &due);
+            self.released.push_back(due.seq);
         }
     }
 
-    fn deliver_one(&mut self, context: &mut Context<'_>, now_ns: u64, due: Due) {
+    fn deliver_one(&mut self, context: &mut Context<'_>, now_ns: u64, due: &Due) {
         for (extents, bytes) in &due.regions {
             if let Err(error) = write_region(context.memory, extents, bytes) {
-                context
-                    .events
-                    .warn(format!("output was not delivered: {error}"));
+                let text = format!("output was not delivered: {error}");
+                context.events.warn(text);
             }
         }
         let late_ns = now_ns.saturating_sub(due.end_ns);
         context.stats.delivered(late_ns);
-        self.released.push_back(due.seq);
     }
 
-    /// Adds what every answer carries: released numbers, and whether output
-    /// becomes due by the deadline.
-    fn finish(&mut self, mut answer: Answer, header: &Header) -> Answer {
+    fn take_progress(&mut self) -> u32 {
+        match std::mem::take(&mut self.progress) {
+            true => flag::PROGRESS,
+            false => 0,
+        }
+    }
+
+    /// Adds what every answer carries: released numbers, whether output
+    /// becomes due by the deadline, and when to look again.
+    fn finish(&mut self, context: &Context<'_>, mut answer: Answer, header: &Header) -> Answer {
         let count = self.released.len().min(RELEASED_MAX);
         answer.released = self.released.drain(..count).collect();
+        answer.flags |= self.take_progress();
         if !self.released.is_empty() {
             answer.flags |= flag::MORE;
         }
@@ -342,43 +411,25 @@ impl Session {
             answer.flags |= flag::COLLECT;
         }
         debug_assert!(answer.wait == WaitKind::None || answer.deadline_ns > header.now_ns);
+        answer.attention_ns = self.attention_ns(context.time, &answer);
         answer
     }
-}
 
-/// Pairs envelopes with their regions, and checks that a submission has the
-/// shape it must have: posts, then one call.
-fn calls<'a>(
-    header: &'a Header,
-    envelopes: &'a [Envelope<'a>],
-    mut regions: &'a [Region],
-) -> Result<Vec<Call<'a>>, Refusal> {
-    let bad = |reason: &str| Err(Refusal::Bad(reason.into()));
-    let mut calls = Vec::with_capacity(envelopes.len());
-    for (index, envelope) in envelopes.iter().enumerate() {
-        let Some((own, rest)) = regions.split_at_checked(envelope.regions as usize) else {
-            return bad("its envelopes have more regions than the mailbox");
+    /// When the driver has to ring by itself; 0: not at all. Output that the
+    /// answer's own thread will collect needs no ring.
+    fn attention_ns(&self, time: Time, answer: &Answer) -> u64 {
+        let collected_ns = match answer.flags & flag::COLLECT {
+            0 => 0,
+            _ => answer.deadline_ns,
         };
-        regions = rest;
-        let is_post = envelope.class == Class::Post;
-        if !is_post && index + 1 < envelopes.len() {
-            return bad("a call that needs an answer is not the last one");
-        }
-        if is_post && own.iter().any(|region| region.dir.is_out()) {
-            return bad("a post has an out region");
-        }
-        if envelope.op.api() == 0 {
-            return bad("a call to the host interface among calls to the board");
-        }
-        calls.push(Call {
-            header,
-            envelope,
-            regions: own,
-            entry_ns: header.entry_ns(envelope.entry),
-        });
-    }
-    match regions.is_empty() {
-        true => Ok(calls),
-        false => bad("the mailbox has more regions than its envelopes"),
+        let output = self.held.next_end_after(collected_ns);
+        let is_async = time == Time::Async && matches!(self.link, Link::Open(_));
+        let start = self.timeline.attention_ns().filter(|_| is_async);
+        // 0 is no time: a moment later does as well.
+        start
+            .into_iter()
+            .chain(output)
+            .min()
+            .map_or(0, |at_ns| at_ns.max(1))
     }
 }

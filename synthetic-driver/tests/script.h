@@ -19,6 +19,11 @@ struct script {
 	__u32 flags;	/* GIL_FLAG_*; HOLD: output at the next COLLECT */
 	__u32 per_round; /* numbers released in one COLLECT, at most */
 	__u32 extents;	/* answer: of all regions together */
+	__u64 attend_ns; /* attention = now + this; 0: none */
+	__u32 attends;	/* so many rings of the timer ask for another one */
+	__u32 attend_flags; /* GIL_FLAG_* in the answers to these rings */
+	__u64 attended;	/* answer: rings of the timer so far */
+	__u64 attend_late_ns; /* answer: how late the latest of them was */
 	__u64 seq;	/* answer */
 	__u64 held;	/* answer: outputs held */
 	__u64 opened;	/* answer: sessions opened so far */

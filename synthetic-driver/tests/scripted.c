@@ -281,6 +281,88 @@ static void progress_wakes(void)
 	CHECK(wait_progress(fd, progress.seen) == 0);
 }
 
+static uint64_t attended(struct script *answer)
+{
+	struct script script = { 0 };
+
+	CHECK(run(&script, NULL, NULL, 0, NULL) == 0);
+	if (answer)
+		*answer = script;
+	return script.attended;
+}
+
+/* The timer rings while the program sleeps and while it is busy. */
+static void the_timer_rings_by_itself(void)
+{
+	struct script script = { .attend_ns = 1000000, .attends = 4 };
+	struct script answer;
+	uint64_t before = attended(NULL);
+	uint64_t until;
+
+	CHECK(run(&script, NULL, NULL, 0, NULL) == 0);
+	usleep(20000);
+	CHECK(attended(&answer) == before + 5);
+	printf("# the last ring came %llu ns late\n",
+	       (unsigned long long)answer.attend_late_ns);
+	CHECK(run(&script, NULL, NULL, 0, NULL) == 0);
+	until = now_ns() + 20000000;
+	while (now_ns() < until)
+		;
+	CHECK(attended(&answer) == before + 10);
+}
+
+static void the_latest_answer_sets_the_timer(void)
+{
+	struct script soon = { .attend_ns = 500000 }, later = { .attend_ns = 50000000 };
+	uint64_t before = attended(NULL);
+
+	CHECK(run(&soon, NULL, NULL, 0, NULL) == 0);
+	CHECK(attended(NULL) == before); /* asks for none */
+	usleep(3000);
+	CHECK(attended(NULL) == before);
+	CHECK(run(&later, NULL, NULL, 0, NULL) == 0);
+	soon.attend_ns = 500000;
+	CHECK(run(&soon, NULL, NULL, 0, NULL) == 0);
+	usleep(3000);
+	CHECK(attended(NULL) == before + 1);
+	/* A time that has come is as good as now. */
+	soon.attend_ns = 1;
+	CHECK(run(&soon, NULL, NULL, 0, NULL) == 0);
+	usleep(1000);
+	CHECK(attended(NULL) == before + 2);
+}
+
+static void the_timer_wakes_for_progress(void)
+{
+	struct script script = { .attend_ns = 2000000,
+				 .attend_flags = GIL_FLAG_PROGRESS };
+	struct gil_submit answer;
+
+	CHECK(run(&script, NULL, NULL, 0, &answer) == 0);
+	CHECK(wait_progress(fd, answer.progress) == 0);
+	CHECK(now_ns() >= answer.now_ns + 2000000);
+}
+
+/* The timer of a program that is gone rings no more: the host would fail. */
+static void exit_ends_the_timer(void)
+{
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			struct script script = { .attend_ns = 20000,
+						 .attends = 1000000 };
+
+			fd = open_session();
+			run(&script, NULL, NULL, 0, NULL);
+			usleep(i * 100);
+			raise(9);
+		}
+		waitpid(child, NULL, 0);
+	}
+	usleep(3000);
+}
+
 static void answers_come_back(void)
 {
 	struct script script = { .status = GIL_STATUS_UNRESOLVED,
@@ -383,6 +465,11 @@ int main(void)
 	run_test("outstanding_output_is_bounded",
 		 outstanding_output_is_bounded);
 	run_test("progress_wakes", progress_wakes);
+	run_test("the_timer_rings_by_itself", the_timer_rings_by_itself);
+	run_test("the_latest_answer_sets_the_timer",
+		 the_latest_answer_sets_the_timer);
+	run_test("the_timer_wakes_for_progress", the_timer_wakes_for_progress);
+	run_test("exit_ends_the_timer", exit_ends_the_timer);
 	run_test("answers_come_back", answers_come_back);
 	run_test("faults_come_before_the_doorbell",
 		 faults_come_before_the_doorbell);

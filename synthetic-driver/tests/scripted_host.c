@@ -63,6 +63,9 @@ static uint64_t ram_len;
 static struct held held[HELD_MAX];
 static uint64_t held_count, opened, closed;
 static uint32_t per_round = GIL_RELEASED_MAX;
+/* The timer's script: the latest submission's. */
+static uint64_t attended, attend_ns, attend_late_ns, wanted_ns;
+static uint32_t attends, attend_flags;
 
 static void fail(const char *format, ...)
 {
@@ -284,8 +287,29 @@ static void control(struct gil_mailbox *mailbox)
 		fprintf(stderr, "failed: %.*s\n", (int)(end - at_byte - 2),
 			at_byte + 2);
 	}
-	memset(at(mailbox->reply, 2), 0, 2);
-	mailbox->reply_len = 2;
+	/* An answer whose four fields are empty. */
+	memset(at(mailbox->reply, 4), 0, 4);
+	mailbox->reply_len = 4;
+}
+
+static void ask_attention(struct gil_mailbox *mailbox, uint64_t in_ns)
+{
+	wanted_ns = in_ns ? mailbox->now_ns + in_ns : 0;
+	mailbox->attention_ns = wanted_ns;
+}
+
+static void attend(struct gil_mailbox *mailbox)
+{
+	if (!wanted_ns)
+		fail("the timer rings, and nobody asked for it");
+	if (mailbox->now_ns < wanted_ns)
+		fail("the timer rings too early");
+	attended++;
+	attend_late_ns = mailbox->now_ns - wanted_ns;
+	mailbox->flags = attend_flags;
+	ask_attention(mailbox, attends ? attend_ns : 0);
+	if (attends)
+		attends--;
 }
 
 static void submit(struct gil_mailbox *mailbox)
@@ -306,6 +330,12 @@ static void submit(struct gil_mailbox *mailbox)
 	mailbox->flags = script.flags;
 	mailbox->wait_kind = script.wait_kind;
 	mailbox->deadline_ns = mailbox->now_ns + script.delay_ns;
+	script.attended = attended;
+	script.attend_late_ns = attend_late_ns;
+	attend_ns = script.attend_ns;
+	attends = script.attends;
+	attend_flags = script.attend_flags;
+	ask_attention(mailbox, script.attend_ns);
 	if (script.per_round)
 		per_round = script.per_round;
 	script.seq = mailbox->seq;
@@ -336,8 +366,12 @@ static void serve(uint64_t gpa)
 	case GIL_MBOX_COLLECT:
 		collect(mailbox);
 		break;
+	case GIL_MBOX_ATTEND:
+		attend(mailbox);
+		break;
 	case GIL_MBOX_CLOSE:
 		closed++;
+		wanted_ns = 0;
 		forget(mailbox->session);
 		break;
 	default:

@@ -19,7 +19,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GIL_ABI_VERSION 1
+#define GIL_ABI_VERSION 2
 #define GIL_DEVICE_NAME "gil"
 
 /* Bounds. What is larger travels in regions. */
@@ -35,8 +35,9 @@
 /* gil_submit.status, gil_mailbox.status */
 #define GIL_STATUS_OK 0u
 /* An observation, or a submission whose regions overlap with an outstanding
- * output, needs an operation that is not resolved yet. Nothing was executed.
- * Sleep with GIL_WAIT_PROGRESS, then submit again. */
+ * output, waits for an event that the program has yet to set. Nothing was
+ * executed; with GIL_FLAG_PENDING: nothing but what stands in front of the last
+ * envelope. Sleep with GIL_WAIT_PROGRESS, then submit the rest again. */
 #define GIL_STATUS_UNRESOLVED 1u
 #define GIL_STATUS_BAD_MAILBOX 2u /* the host refused the mailbox */
 #define GIL_STATUS_BAD_REQUEST 3u /* an envelope that does not decode, or a call the board refused */
@@ -51,7 +52,7 @@
 #define GIL_WAIT_PROGRESS 3u /* sleep until the session's progress exceeds gil_wait.progress */
 
 /* gil_submit.flags, gil_mailbox.flags (host -> guest) */
-#define GIL_FLAG_PROGRESS 1u /* mailbox: operations were resolved; the driver wakes GIL_WAIT_PROGRESS sleepers */
+#define GIL_FLAG_PROGRESS 1u /* mailbox: an event was set, or the board is lost; the driver wakes GIL_WAIT_PROGRESS sleepers */
 #define GIL_FLAG_COLLECT 2u  /* output becomes due by the deadline: after the wait, collect it (GIL_WAIT_COLLECT) */
 #define GIL_FLAG_HOLD 4u     /* mailbox: keep this submission's out regions pinned until its number is released */
 #define GIL_FLAG_MORE 8u     /* mailbox: more numbers are released than fit; collect again */
@@ -139,6 +140,7 @@ struct gil_info {
 #define GIL_MBOX_SUBMIT 2u
 #define GIL_MBOX_COLLECT 3u /* deliver what is due, release what is delivered */
 #define GIL_MBOX_CLOSE 4u   /* the session ends: the host forgets every region at once */
+#define GIL_MBOX_ATTEND 5u  /* the driver's timer: as GIL_MBOX_COLLECT, but releases nothing */
 
 struct gil_extent {
 	__u64 gpa;
@@ -192,6 +194,9 @@ struct gil_mailbox {
 	__u32 released_count; /* 120 */
 	__u32 reserved;     /* 124 */
 	__u64 released[GIL_RELEASED_MAX]; /* 128: numbers whose held regions may be unpinned */
-};                          /* 256 bytes */
+	/* 256: when the driver rings GIL_MBOX_ATTEND by itself, unless another
+	 * doorbell's answer says otherwise before; 0: not at all */
+	__u64 attention_ns;
+};                          /* 264 bytes */
 
 #endif

@@ -16,7 +16,7 @@
 static_assert(std::is_same_v<decltype(&gil_host_doorbell),
                              gil_host_result (*)(gil_host *, uint64_t, uint64_t)>);
 static_assert(std::is_standard_layout_v<gil_host_setup>);
-static_assert(offsetof(gil_mailbox, status) == 96 && sizeof(gil_mailbox) == 256);
+static_assert(offsetof(gil_mailbox, status) == 96 && sizeof(gil_mailbox) == 264);
 
 namespace
 {

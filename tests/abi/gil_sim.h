@@ -81,37 +81,22 @@ static inline uint32_t ring(struct sim *sim)
 	return mailbox(sim)->status;
 }
 
-static inline uint8_t *put_number(uint8_t *to, uint64_t number)
-{
-	while (number >= 0x80) {
-		*to++ = (uint8_t)(number | 0x80);
-		number >>= 7;
-	}
-	*to++ = (uint8_t)number;
-	return to;
-}
-
 /* One envelope without queue and events: class 0 query, 1 sync. */
 static inline uint32_t put_envelope(struct sim *sim, uint32_t op, uint8_t call_class,
 				    uint64_t entry, uint32_t regions, const void *args,
 				    uint32_t args_len)
 {
 	uint8_t *start = (uint8_t *)at(sim, REQUEST);
-	uint8_t *to = start + 4;
+	uint8_t *to = start + 24;
+	uint16_t region_count = (uint16_t)regions;
 	uint32_t len;
 
-	to = put_number(to, op);
-	*to++ = call_class;
-	to = put_number(to, entry);
-	*to++ = 0; /* no queue */
-	*to++ = 0; /* engine */
-	*to++ = 0; /* not blocking */
-	*to++ = 0; /* waits for nothing */
-	*to++ = 0; /* signals nothing */
-	*to++ = 1; /* observable */
-	*to++ = 0; /* retires nothing */
-	to = put_number(to, regions);
-	to = put_number(to, args_len);
+	memset(start, 0, 24);
+	memcpy(start + 4, &op, 4);
+	memcpy(start + 8, &entry, 8);
+	start[16] = call_class;
+	start[18] = 2; /* observable */
+	memcpy(start + 20, &region_count, 2);
 	memcpy(to, args, args_len);
 	to += args_len;
 	len = (uint32_t)(to - start) - 4;

@@ -7,17 +7,32 @@
 //! what the board's device timers measured:
 //!
 //! ```text
-//! start = max(submit, end of every waited event, end of the queue's operation
-//!             before it (in order), end of the engine's last published one)
+//! ready = max(submit, end of every waited event, end of what its queue orders
+//!             before it)
+//! start = max(ready, end of the engine's last published one)
 //! end   = start + duration
 //! ```
 //!
-//! This is the strict mode: every operation's duration is known when it is
-//! enqueued, unless it waits for an event that the program has yet to set.
-//! Engines serve operations in the order in which their intervals become
-//! known. A published interval is never revised.
+//! An operation is a *candidate* once all it waits for has an end. Candidates
+//! are published one by one, in the order of their starts; at the same start,
+//! first what needs no engine, then by readiness, then by enqueueing. A
+//! published interval is never revised: what comes later queues behind it.
+//!
+//! When candidates are published is the caller's:
+//!
+//! - as simulated time passes: at each moment all whose start has come
+//!   ([`Timeline::next`]), before anything new is enqueued. So the engines serve
+//!   operations as a device does that looks at its queues whenever an engine is
+//!   free. An observation publishes further, until what it needs is known.
+//! - at once, all there are: the strict mode. Engines then serve operations in
+//!   the order in which they were enqueued.
+//!
+//! The outcome depends on the order of these steps and the durations, never on
+//! when a duration was learnt.
 #![forbid(unsafe_code)]
 
+mod lanes;
+mod queues;
 mod timeline;
 
 pub use timeline::{MAX_UNRESOLVED, Timeline};
@@ -35,8 +50,21 @@ pub enum Engine {
     CopyIn,
     /// Copies from the device.
     CopyOut,
-    /// Occupies nothing: markers, barriers.
+    /// Occupies nothing.
     None,
+}
+
+/// How an operation is ordered with the others of its queue, if that is not in
+/// order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Only by what it waits for.
+    #[default]
+    Command,
+    /// If it waits for nothing in particular, behind everything before it.
+    Marker,
+    /// As a marker, and before everything after it.
+    Barrier,
 }
 
 /// The queue an operation was put on.
@@ -63,12 +91,27 @@ pub struct Operation {
     pub queue: Option<QueueRef>,
     /// What it occupies.
     pub engine: Engine,
+    /// How it is ordered on its queue.
+    pub order: Order,
     /// What it waits for. Events that are not known are taken for user events
     /// not yet set.
     pub waits: Vec<Event>,
     /// Whether anyone will ask for its event. If not, it is forgotten as soon
     /// as its interval is known.
     pub observable: bool,
+    /// Whether something has to happen at its end: output arrives.
+    pub attended: bool,
+}
+
+/// The operation that is published next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its event.
+    pub event: Event,
+    /// When it starts if nothing else is enqueued before.
+    pub start_ns: u64,
+    /// Whether its duration is known.
+    pub is_reported: bool,
 }
 
 /// When an operation runs. Never revised.
@@ -104,8 +147,10 @@ pub struct Times {
 pub enum QueueEnd {
     /// At this time; 0 for a queue that never had one.
     Resolved(u64),
+    /// Not known yet: something on it is not published.
+    Open,
     /// Not known: something on it waits for what the program has yet to cause.
-    Unresolved,
+    Blocked,
 }
 
 /// What the timeline refuses.
@@ -121,8 +166,9 @@ pub enum TimelineError {
     #[error("event {0} was resolved already: a published interval is never revised")]
     Revised(Event),
     /// Too much is unresolved.
-    #[error(
-        "{0} operations wait for events that the program has not set, the bound is {MAX_UNRESOLVED}"
-    )]
+    #[error("{0} operations are under way or wait, the bound is {MAX_UNRESOLVED}")]
     TooMany(usize),
+    /// There is nothing to publish whose duration is known.
+    #[error("no operation is ready to be published: the next one has not been reported")]
+    NotReported,
 }

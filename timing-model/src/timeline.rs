@@ -1,4 +1,6 @@
-use crate::{Engine, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
+use crate::lanes::{Head, Lane, Lanes};
+use crate::queues::Queues;
+use crate::{Candidate, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
 use std::collections::HashMap;
 
 /// Most operations that may be unresolved at a time: a program that enqueues
@@ -9,12 +11,12 @@ pub const MAX_UNRESOLVED: usize = 1 << 18;
 #[derive(Debug, Default)]
 pub struct Timeline {
     events: HashMap<Event, Record>,
-    queues: HashMap<u64, Queue>,
-    /// When each engine of each device is free.
-    engines: HashMap<(u64, Engine), u64>,
-    /// Who waits for an unresolved event.
+    queues: Queues,
+    lanes: Lanes,
+    /// Who waits for an event without an end.
     waiters: HashMap<Event, Vec<Event>>,
     unresolved: usize,
+    enqueued: u64,
     newly_resolved: Vec<Event>,
 }
 
@@ -23,24 +25,20 @@ struct Record {
     queued_ns: u64,
     submitted_ns: u64,
     queue: Option<QueueRef>,
-    engine: Engine,
+    lane: Lane,
+    /// How many were enqueued before.
+    number: u64,
     /// Dependencies without a known end.
     open_waits: usize,
+    /// Of these, those that wait for what the program has yet to cause.
+    blocked_waits: usize,
     /// Latest end of the others, at least the submission.
     ready_ns: u64,
     /// What the board reported.
     report: Option<(u64, i32)>,
     interval: Option<Interval>,
     observable: bool,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    unresolved: usize,
-    end_ns: u64,
-    /// The operation put last, while it is unresolved.
-    last_open: Option<Event>,
-    last_end_ns: u64,
+    attended: bool,
 }
 
 impl Timeline {
@@ -64,69 +62,105 @@ impl Timeline {
             queued_ns: op.entry_ns,
             submitted_ns: op.submit_ns,
             queue: op.queue,
-            engine: op.engine,
+            lane: Lane::new(op.queue, op.engine),
+            number: self.enqueued,
             open_waits: 0,
+            blocked_waits: 0,
             ready_ns: op.submit_ns,
             report: None,
             interval: None,
             observable: op.observable,
+            attended: op.attended,
         };
-        for wait in op.waits {
+        self.enqueued += 1;
+        for &wait in &op.waits {
             self.depend(&mut record, op.event, wait);
         }
         if let Some(queue) = op.queue {
-            self.join_queue(&mut record, op.event, queue);
+            let has_waits = !op.waits.is_empty();
+            let behind = self.queues.join(queue, op.event, op.order, has_waits);
+            record.ready_ns = record.ready_ns.max(behind.ready_ns);
+            for on in behind.open {
+                self.depend(&mut record, op.event, on);
+            }
+            if record.blocked_waits > 0 {
+                self.queues.block(queue.id);
+            }
         }
         self.unresolved += 1;
+        if record.open_waits == 0 {
+            self.lanes.insert(record.lane, record.rank(), op.event);
+        }
+        let is_blocked = record.blocked_waits > 0;
         self.events.insert(op.event, record);
+        if !is_blocked && self.waiters.contains_key(&op.event) {
+            // It was waited for before it was known.
+            self.unblock_waiters(op.event);
+        }
         Ok(())
     }
 
     fn depend(&mut self, record: &mut Record, event: Event, on: Event) {
-        match self.events.get(&on).and_then(|r| r.interval) {
-            Some(interval) => record.ready_ns = record.ready_ns.max(interval.end_ns),
-            None => {
-                record.open_waits += 1;
-                self.waiters.entry(on).or_default().push(event);
-            }
-        }
-    }
-
-    fn join_queue(&mut self, record: &mut Record, event: Event, at: QueueRef) {
-        let queue = self.queues.entry(at.id).or_default();
-        let (last_open, last_end_ns) = (queue.last_open, queue.last_end_ns);
-        queue.unresolved += 1;
-        queue.last_open = Some(event);
-        if !at.in_order {
+        if let Some(interval) = self.events.get(&on).and_then(|r| r.interval) {
+            record.ready_ns = record.ready_ns.max(interval.end_ns);
             return;
         }
-        match last_open {
-            Some(last) => self.depend(record, event, last),
-            None => record.ready_ns = record.ready_ns.max(last_end_ns),
-        }
+        record.open_waits += 1;
+        record.blocked_waits += usize::from(self.is_blocked(on));
+        self.waiters.entry(on).or_default().push(event);
     }
 
-    /// The board measured an operation. Its interval is published as soon as
-    /// those of its dependencies are.
+    /// The board measured an operation.
     ///
     /// # Errors
     /// [`TimelineError::Unknown`], [`TimelineError::Revised`].
-    pub fn resolve(
+    pub fn report(
         &mut self,
         event: Event,
         duration_ns: u64,
         status: i32,
     ) -> Result<(), TimelineError> {
-        let record = self
-            .events
-            .get_mut(&event)
-            .ok_or(TimelineError::Unknown(event))?;
+        let record = self.events.get_mut(&event);
+        let record = record.ok_or(TimelineError::Unknown(event))?;
         if record.report.is_some() || record.interval.is_some() {
             return Err(TimelineError::Revised(event));
         }
         record.report = Some((duration_ns, status));
-        self.publish_ready(vec![event]);
         Ok(())
+    }
+
+    /// The operation that is published next, if any can be.
+    pub fn next(&self) -> Option<Candidate> {
+        let head = self.lanes.first()?;
+        let record = self.events.get(&head.event)?;
+        Some(Candidate {
+            event: head.event,
+            start_ns: head.start_ns,
+            is_reported: record.report.is_some(),
+        })
+    }
+
+    /// Fixes the next operation's interval; returns its event.
+    ///
+    /// # Errors
+    /// [`TimelineError::NotReported`].
+    pub fn publish(&mut self) -> Result<Event, TimelineError> {
+        let head = self.lanes.first().ok_or(TimelineError::NotReported)?;
+        let record = self.events.get_mut(&head.event);
+        let record = record.ok_or(TimelineError::Unknown(head.event))?;
+        let interval = record.run(head).ok_or(TimelineError::NotReported)?;
+        let (queue, observable) = (record.queue, record.observable);
+        self.lanes.serve(head, interval.end_ns);
+        if let Some(queue) = queue {
+            self.queues.leave(queue.id, head.event, interval.end_ns);
+        }
+        self.unresolved -= 1;
+        self.newly_resolved.push(head.event);
+        if !observable {
+            self.events.remove(&head.event);
+        }
+        self.release_waiters(head.event, interval.end_ns);
+        Ok(head.event)
     }
 
     /// An event without an operation is set: a user event, or a synchronous
@@ -138,30 +172,11 @@ impl Timeline {
         if self.events.contains_key(&event) {
             return Err(TimelineError::Revised(event));
         }
-        let interval = Interval {
-            queued_ns: at_ns,
-            submitted_ns: at_ns,
-            start_ns: at_ns,
-            end_ns: at_ns,
-            status,
-        };
-        self.events.insert(
-            event,
-            Record {
-                queued_ns: at_ns,
-                submitted_ns: at_ns,
-                queue: None,
-                engine: Engine::None,
-                open_waits: 0,
-                ready_ns: at_ns,
-                report: None,
-                interval: Some(interval),
-                observable: true,
-            },
-        );
+        let record = Record::set(at_ns, status);
+        self.events.insert(event, record);
         self.newly_resolved.push(event);
-        let ready = self.release_waiters(event, at_ns);
-        self.publish_ready(ready);
+        self.unblock_waiters(event);
+        self.release_waiters(event, at_ns);
         Ok(())
     }
 
@@ -181,6 +196,13 @@ impl Timeline {
         self.events.get(&event)?.interval
     }
 
+    /// Whether an event waits, directly or not, for one that is not set; also
+    /// for those that are not known, which are taken for such.
+    pub fn is_blocked(&self, event: Event) -> bool {
+        let record = self.events.get(&event);
+        record.is_none_or(|record| record.blocked_waits > 0)
+    }
+
     /// What is known of an event's operation.
     pub fn times(&self, event: Event) -> Option<Times> {
         let record = self.events.get(&event)?;
@@ -194,11 +216,47 @@ impl Timeline {
 
     /// When all operations put on `queue` so far have ended.
     pub fn queue_end(&self, queue: u64) -> QueueEnd {
-        match self.queues.get(&queue) {
-            None => QueueEnd::Resolved(0),
-            Some(queue) if queue.unresolved == 0 => QueueEnd::Resolved(queue.end_ns),
-            Some(_) => QueueEnd::Unresolved,
+        self.queues.end(queue)
+    }
+
+    /// When the caller has to look again at the latest, if nothing else
+    /// happens: at the start of an operation whose duration is not known, and
+    /// at an end that something follows.
+    pub fn attention_ns(&self) -> Option<u64> {
+        let mut earliest = None;
+        for (head, is_crowded) in self.lanes.heads() {
+            if earliest.is_some_and(|at_ns| at_ns <= head.start_ns) {
+                break;
+            }
+            let at_ns = self.looked_at(head, is_crowded);
+            earliest = at_ns.into_iter().chain(earliest).min();
         }
+        earliest
+    }
+
+    fn looked_at(&self, head: Head, is_crowded: bool) -> Option<u64> {
+        let record = self.events.get(&head.event)?;
+        let Some((duration_ns, _)) = record.report else {
+            return Some(head.start_ns);
+        };
+        let is_followed = is_crowded || self.waiters.contains_key(&head.event);
+        let end_ns = head.start_ns.saturating_add(duration_ns);
+        (is_followed || record.attended).then_some(end_ns)
+    }
+
+    /// Whether an operation enqueued now, submitted at `op.submit_ns`, would
+    /// start by `by_ns`.
+    pub fn would_start(&self, op: &Operation, by_ns: u64) -> bool {
+        let ended = |event: &Event| {
+            let end_ns = self.interval(*event).map(|interval| interval.end_ns);
+            end_ns.is_some_and(|end_ns| end_ns <= by_ns)
+        };
+        let in_order = op.queue.filter(|queue| queue.in_order);
+        let is_first = in_order.is_none_or(|queue| {
+            matches!(self.queue_end(queue.id), QueueEnd::Resolved(end_ns) if end_ns <= by_ns)
+        });
+        let free_ns = self.lanes.free_ns(Lane::new(op.queue, op.engine));
+        op.submit_ns <= by_ns && free_ns <= by_ns && is_first && op.waits.iter().all(ended)
     }
 
     /// Events whose interval became known since the last call, in the order in
@@ -212,76 +270,84 @@ impl Timeline {
         self.unresolved
     }
 
-    fn publish_ready(&mut self, mut candidates: Vec<Event>) {
-        let mut next = 0;
-        while let Some(&event) = candidates.get(next) {
-            next += 1;
-            if let Some(end_ns) = self.publish(event) {
-                candidates.extend(self.release_waiters(event, end_ns));
+    /// Tells those who wait for `event` when it ended.
+    fn release_waiters(&mut self, event: Event, end_ns: u64) {
+        for waiter in self.waiters.remove(&event).unwrap_or_default() {
+            let Some(record) = self.events.get_mut(&waiter) else {
+                continue;
+            };
+            record.ready_ns = record.ready_ns.max(end_ns);
+            record.open_waits -= 1;
+            if record.open_waits == 0 {
+                let rank = record.rank();
+                self.lanes.insert(record.lane, rank, waiter);
             }
         }
     }
 
-    /// Fixes an operation's interval if all it takes is known.
-    fn publish(&mut self, event: Event) -> Option<u64> {
-        let record = self.events.get_mut(&event)?;
-        if record.open_waits > 0 || record.interval.is_some() {
-            return None;
-        }
-        let (duration_ns, status) = record.report?;
-        let device = record.queue.map_or(0, |queue| queue.device);
-        let mut no_engine = 0;
-        let free_ns = match record.engine {
-            Engine::None => &mut no_engine,
-            engine => self.engines.entry((device, engine)).or_default(),
-        };
-        let start_ns = record.ready_ns.max(*free_ns);
-        let end_ns = start_ns.saturating_add(duration_ns);
-        *free_ns = end_ns;
-        record.interval = Some(Interval {
-            queued_ns: record.queued_ns,
-            submitted_ns: record.submitted_ns,
-            start_ns,
-            end_ns,
-            status,
-        });
-        let (queue, observable) = (record.queue, record.observable);
-        if let Some(queue) = queue {
-            self.leave_queue(event, queue.id, end_ns);
-        }
-        self.unresolved -= 1;
-        self.newly_resolved.push(event);
-        if !observable {
-            self.events.remove(&event);
-        }
-        Some(end_ns)
-    }
-
-    fn leave_queue(&mut self, event: Event, id: u64, end_ns: u64) {
-        let queue = self.queues.entry(id).or_default();
-        queue.unresolved -= 1;
-        queue.end_ns = queue.end_ns.max(end_ns);
-        if queue.last_open == Some(event) {
-            queue.last_open = None;
-            queue.last_end_ns = end_ns;
-        }
-    }
-
-    /// Tells those who wait for `event`; returns who has nothing left to wait
-    /// for, in the order in which they were enqueued.
-    fn release_waiters(&mut self, event: Event, end_ns: u64) -> Vec<Event> {
-        let waiters = self.waiters.remove(&event).unwrap_or_default();
-        waiters
-            .into_iter()
-            .filter(|waiter| {
+    /// Tells those who wait for `event` that it is blocked no longer, and those
+    /// who wait for them.
+    fn unblock_waiters(&mut self, event: Event) {
+        let mut unblocked = vec![event];
+        while let Some(event) = unblocked.pop() {
+            for waiter in self.waiters.get(&event).into_iter().flatten() {
                 let Some(record) = self.events.get_mut(waiter) else {
-                    return false;
+                    continue;
                 };
-                record.ready_ns = record.ready_ns.max(end_ns);
-                record.open_waits -= 1;
-                record.open_waits == 0
-            })
-            .collect()
+                record.blocked_waits -= 1;
+                if record.blocked_waits == 0 {
+                    unblocked.push(*waiter);
+                    if let Some(queue) = record.queue {
+                        self.queues.unblock(queue.id);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Record {
+    /// Of an event that was set.
+    fn set(at_ns: u64, status: i32) -> Self {
+        let interval = Interval {
+            queued_ns: at_ns,
+            submitted_ns: at_ns,
+            start_ns: at_ns,
+            end_ns: at_ns,
+            status,
+        };
+        Self {
+            queued_ns: at_ns,
+            submitted_ns: at_ns,
+            queue: None,
+            lane: Lane::new(None, crate::Engine::None),
+            number: 0,
+            open_waits: 0,
+            blocked_waits: 0,
+            ready_ns: at_ns,
+            report: None,
+            interval: Some(interval),
+            observable: true,
+            attended: false,
+        }
+    }
+
+    fn rank(&self) -> (u64, u64) {
+        (self.ready_ns, self.number)
+    }
+
+    /// Its interval, now fixed; `None` if its duration is not known.
+    fn run(&mut self, head: Head) -> Option<Interval> {
+        let (duration_ns, status) = self.report?;
+        let interval = Interval {
+            queued_ns: self.queued_ns,
+            submitted_ns: self.submitted_ns,
+            start_ns: head.start_ns,
+            end_ns: head.start_ns.saturating_add(duration_ns),
+            status,
+        };
+        self.interval = Some(interval);
+        Some(interval)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sends calls to the board, their input straight out of guest RAM.
 
-use super::{Call, Context, Link, Refusal, Session};
+use super::calls::Call;
+use super::{Context, Link, Refusal, Session};
 use crate::client::{Client, ClientError};
 use crate::memory::read_region;
 use crate::vectored::{SendSpan, Span};
@@ -178,8 +179,8 @@ impl Session {
             seq: call.header.seq,
             op: call.envelope.op,
             thread: call.header.thread,
-            answer: done.is_some() || !matches!(call.envelope.class, super::Class::Post),
-            finish: true,
+            answer: call.is_answered,
+            finish: call.finish,
             event: call.envelope.signals,
             args: call.envelope.args,
             regions: descriptions(call),
@@ -188,24 +189,6 @@ impl Session {
         let input = input.iter().map(Vec::as_slice);
         let payload: Vec<&[u8]> = input.chain(output.iter().copied()).collect();
         context.record(&record, &payload);
-    }
-
-    /// The session has no board any more: nothing that it owes will come.
-    pub(super) fn lose(
-        &mut self,
-        context: &mut Context<'_>,
-        op: Op,
-        error: &ClientError,
-    ) -> Refusal {
-        self.link = Link::Lost;
-        self.released.extend(self.held.abandon());
-        self.unreported.clear();
-        let process = self.process;
-        let text = format!("process {process} lost the board in {op}: {error}");
-        let lost = &mut context.stats.report.board.lost;
-        lost.get_or_insert_with(|| text.clone());
-        context.events.warn(text);
-        Refusal::Lost
     }
 }
 
@@ -228,7 +211,7 @@ fn send(
             op: call.envelope.op,
             thread: call.header.thread,
             answer: is_answered,
-            finish: true,
+            finish: call.finish,
             event: call.envelope.signals,
             args: call.envelope.args,
             regions: descriptions(call),

@@ -1,40 +1,71 @@
 //! `Wait`, `Poll` and `Look`: answered from the timeline, never by the board.
 
-use super::{Call, Context, Refusal, Session};
+use super::calls::{Call, Calls};
+use super::{Context, Refusal, Session};
 use crate::layout::{Status, WaitKind};
 use crate::mailbox::{Answer, Header};
-use gil_timing::{Event, QueueEnd, Times};
+use gil_timing::{Event, QueueEnd, Timeline, Times};
 use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 
 impl Session {
+    /// Whether a wait needs what the program has yet to cause.
+    pub(super) fn is_blocked(&self, envelope: &Envelope<'_>) -> bool {
+        let queue = || {
+            envelope
+                .queue
+                .map(|queue| self.timeline.queue_end(queue.id))
+        };
+        let mut waits = envelope.waits.iter();
+        envelope.class == Class::Wait
+            && (waits.any(|&event| self.timeline.is_blocked(event))
+                || queue() == Some(QueueEnd::Blocked))
+    }
+
     /// When all that an envelope waits for has ended; 0 for nothing.
-    pub(super) fn wait_end(&self, envelope: &Envelope<'_>) -> Result<u64, Refusal> {
-        let mut end_ns = 0;
-        for &event in &envelope.waits {
-            let interval = self.timeline.interval(event);
-            end_ns = end_ns.max(interval.ok_or(Refusal::Unresolved)?.end_ns);
-        }
-        if let Some(queue) = envelope.queue {
-            match self.timeline.queue_end(queue.id) {
-                QueueEnd::Resolved(at_ns) => end_ns = end_ns.max(at_ns),
-                QueueEnd::Unresolved => return Err(Refusal::Unresolved),
+    fn wait_end(&mut self, context: &mut Context<'_>, main: &Call<'_>) -> Result<u64, Refusal> {
+        let envelope = main.envelope;
+        let end = |timeline: &Timeline| {
+            let mut end_ns = 0;
+            for &event in &envelope.waits {
+                end_ns = end_ns.max(timeline.interval(event)?.end_ns);
             }
-        }
-        Ok(end_ns)
+            match envelope.queue.map(|queue| timeline.queue_end(queue.id)) {
+                None => Some(end_ns),
+                Some(QueueEnd::Resolved(at_ns)) => Some(end_ns.max(at_ns)),
+                Some(QueueEnd::Open | QueueEnd::Blocked) => None,
+            }
+        };
+        self.publish_for(context, |timeline| end(timeline).is_some())?;
+        end(&self.timeline).ok_or(Refusal::Unresolved)
+    }
+
+    /// Publishes what a look asks for, as far as that can be known.
+    fn look(&mut self, context: &mut Context<'_>, events: &[Event]) -> Result<(), Refusal> {
+        let timeline = &self.timeline;
+        let known = events.iter().filter(|&&event| !timeline.is_blocked(event));
+        let known: Vec<Event> = known.copied().collect();
+        self.publish_for(context, |timeline| {
+            known
+                .iter()
+                .all(|&event| timeline.interval(event).is_some())
+        })
     }
 
     pub(super) fn observe(
         &mut self,
         context: &mut Context<'_>,
-        main: &Call<'_>,
-        posts: &[Call<'_>],
+        calls: &Calls<'_>,
     ) -> Result<Answer, Refusal> {
+        let main = calls.last();
         let (header, envelope) = (main.header, main.envelope);
-        let is_wait = envelope.class == Class::Wait;
-        let end_ns = if is_wait { self.wait_end(envelope)? } else { 0 };
-        if !posts.is_empty() {
-            self.forward(context, posts, None)?;
+        if !calls.unsent_front().is_empty() {
+            self.forward(context, calls.unsent_front(), None)?;
         }
+        let end_ns = match envelope.class {
+            Class::Wait => self.wait_end(context, main)?,
+            Class::Look => self.look(context, &envelope.waits).map(|()| 0)?,
+            _ => 0,
+        };
         let at_ns = header.now_ns.max(end_ns);
         let waits = envelope.waits.iter();
         let observed = waits.map(|&event| self.observation(event, at_ns)).collect();
@@ -43,7 +74,7 @@ impl Session {
         if end_ns > header.now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
         }
-        if is_wait {
+        if envelope.class == Class::Wait {
             self.forget_awaited(&envelope.waits);
         }
         if let Some(event) = envelope.retires {

@@ -7,6 +7,7 @@ use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::{CallStatus, Reply, Report, Request};
 use gil_wire::window::{CAPABILITY, MAPPED, OFFER_LEN, WINDOW_LEN, places};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub enum Got {
     Open,
     Call(Box<Call>),
+    Await(u64),
     Close,
     Gone,
 }
@@ -29,6 +31,7 @@ pub struct Call {
     pub seq: u64,
     pub op: Op,
     pub answer: bool,
+    pub finish: bool,
     pub event: Option<u64>,
     pub args: Vec<u8>,
     pub payload: Vec<u8>,
@@ -44,6 +47,8 @@ pub struct Act {
     pub out: Vec<Vec<u8>>,
     /// Event, duration, output.
     pub reports: Vec<(u64, u64, Vec<Vec<u8>>)>,
+    /// Told when they are awaited; also by a call without an answer.
+    pub later: Vec<Later>,
     /// Hangs up instead.
     pub hang_up: bool,
     /// Never answers.
@@ -62,12 +67,25 @@ impl Default for Act {
             cpu_ns: 0,
             out: vec![],
             reports: vec![],
+            later: vec![],
             hang_up: false,
             silent: false,
             lie: false,
             claims_window: false,
         }
     }
+}
+
+/// How an operation ends that is awaited.
+#[derive(Clone, Debug, Default)]
+pub struct Later {
+    pub event: u64,
+    pub duration_ns: u64,
+    pub status: i32,
+    pub out: Vec<Vec<u8>>,
+    pub text: Vec<u8>,
+    /// Wall time that it takes.
+    pub delay: Duration,
 }
 
 pub type Script = Box<dyn FnMut(&Call) -> Act + Send>;
@@ -146,6 +164,7 @@ fn serve(
         _ => Some(take_window(&mut stream)?),
     };
     let mut out_places = Vec::new();
+    let mut later = HashMap::new();
     loop {
         let mut prefix = [0; PREFIX_LEN];
         stream.read_exact(&mut prefix).ok()?;
@@ -164,6 +183,7 @@ fn serve(
                 seq,
                 op,
                 answer,
+                finish,
                 event,
                 args,
                 regions,
@@ -185,20 +205,27 @@ fn serve(
                     seq,
                     op,
                     answer,
+                    finish,
                     event,
                     args,
                     payload,
                     in_window: prefix.in_window,
                 };
                 log.lock().unwrap().push(Got::Call(Box::new(call.clone())));
-                if answer {
-                    act(
-                        &mut stream,
-                        &call,
-                        script(&call),
-                        window.map(|w| (w, &out_places[..])),
-                    )?;
+                if answer || call.event.is_some() {
+                    let mut todo = script(&call);
+                    let told = std::mem::take(&mut todo.later).into_iter();
+                    later.extend(told.map(|later| (later.event, later)));
+                    if answer {
+                        let window = window.map(|w| (w, &out_places[..]));
+                        act(&mut stream, &call, todo, window)?;
+                    }
                 }
+            }
+            Request::Await { event } => {
+                log.lock().unwrap().push(Got::Await(event));
+                let later = later.remove(&event).expect("an operation under way");
+                end(&mut stream, &later)?;
             }
             Request::Close => {
                 log.lock().unwrap().push(Got::Close);
@@ -280,6 +307,20 @@ fn act(
         &payload,
         window.is_some() || act.claims_window,
     )
+}
+
+fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
+    std::thread::sleep(later.delay);
+    let report = Report {
+        event: later.event,
+        duration_ns: later.duration_ns,
+        status: later.status,
+        out: later.out.iter().map(|bytes| bytes.len() as u64).collect(),
+        printed: later.text.len() as u64,
+    };
+    let payload = [later.out.concat(), later.text.clone()].concat();
+    let busy_ns = 1;
+    send(stream, &Reply::Ended { report, busy_ns }, &payload, false)
 }
 
 fn send(stream: &mut UnixStream, reply: &Reply<'_>, payload: &[u8], in_window: bool) -> Option<()> {

@@ -2,6 +2,7 @@
 
 use super::Log;
 use super::board::FakeBoard;
+use gil_host::config::Time;
 use gil_host::layout::{self, mailbox as at};
 use gil_host::memory::{Callbacks, GuestMemory, Mapped};
 use gil_host::{Config, Host};
@@ -42,6 +43,7 @@ pub struct Seen {
     pub flags: u32,
     pub released: Vec<u64>,
     pub reply: Vec<u8>,
+    pub attention_ns: u64,
 }
 
 impl Seen {
@@ -50,9 +52,11 @@ impl Seen {
     }
 }
 
+/// The strict mode: every duration is known at once.
 pub fn config(board: Option<&FakeBoard>) -> Config {
     Config {
         board: board.map(FakeBoard::address),
+        time: Time::Strict,
         ..Config::default()
     }
 }
@@ -164,6 +168,7 @@ impl Guest {
                 .map(|i| layout::u64_at(&bytes, at::RELEASED + 8 * i))
                 .collect(),
             reply: self.read(REPLY, reply_len as usize),
+            attention_ns: layout::u64_at(&bytes, at::ATTENTION_NS),
         }
     }
 

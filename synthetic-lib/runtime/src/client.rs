@@ -220,7 +220,7 @@ impl Client {
     /// # Errors
     /// [`Error`] if the session ended.
     pub fn look(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
-        self.ask(Call::new(op, Class::Poll, entry), events)
+        self.ask(Call::new(op, Class::Look, entry), events)
     }
 
     /// When every operation on the queue numbered `id` so far ends: guest
@@ -426,7 +426,8 @@ impl Client {
     ) -> Result<Outcome, Error> {
         match again(|| self.device.submit(batch.request(len), regions, reply)) {
             Ok(outcome) => {
-                if outcome.status != uapi::STATUS_UNRESOLVED {
+                let is_unresolved = outcome.status == uapi::STATUS_UNRESOLVED;
+                if !is_unresolved || outcome.flags & uapi::FLAG_PENDING != 0 {
                     batch.clear();
                 }
                 Ok(outcome)

@@ -6,7 +6,7 @@
 use gil_wire::message::Direction;
 
 /// Version of the border that this mirror describes.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 /// The device's path.
 pub const DEVICE_PATH: &str = "/dev/gil";
 

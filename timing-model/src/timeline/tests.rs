@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Engine, Order};
 use proptest::prelude::*;
 
 const IN_ORDER: QueueRef = QueueRef {
@@ -19,9 +20,28 @@ fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operati
         submit_ns,
         queue: Some(queue),
         engine: Engine::Compute,
+        order: Order::Command,
         waits: waits.to_vec(),
         observable: true,
+        attended: false,
     }
+}
+
+/// Publishes whatever can be.
+fn settle(timeline: &mut Timeline) {
+    while timeline.next().is_some_and(|next| next.is_reported) {
+        timeline.publish().unwrap();
+    }
+}
+
+fn resolve(timeline: &mut Timeline, event: Event, duration_ns: u64, status: i32) {
+    timeline.report(event, duration_ns, status).unwrap();
+    settle(timeline);
+}
+
+fn signal(timeline: &mut Timeline, event: Event, at_ns: u64) {
+    timeline.signal(event, at_ns, 0).unwrap();
+    settle(timeline);
 }
 
 fn span(timeline: &Timeline, event: Event) -> (u64, u64) {
@@ -34,7 +54,7 @@ fn in_order_operations_follow_each_other() {
     let mut timeline = Timeline::new();
     for (event, submit, duration) in [(1, 100, 50), (2, 110, 30), (3, 500, 20)] {
         timeline.enqueue(op(event, submit, IN_ORDER, &[])).unwrap();
-        timeline.resolve(event, duration, 0).unwrap();
+        resolve(&mut timeline, event, duration, 0);
     }
     assert_eq!(span(&timeline, 1), (100, 150));
     assert_eq!(span(&timeline, 2), (150, 180));
@@ -47,15 +67,15 @@ fn in_order_operations_follow_each_other() {
 fn engines_of_a_device_are_shared_between_queues_and_copies_overlap_kernels() {
     let mut timeline = Timeline::new();
     timeline.enqueue(op(1, 0, IN_ORDER, &[])).unwrap();
-    timeline.resolve(1, 100, 0).unwrap();
+    resolve(&mut timeline, 1, 100, 0);
     timeline.enqueue(op(2, 10, OUT_OF_ORDER, &[])).unwrap();
-    timeline.resolve(2, 100, 0).unwrap();
+    resolve(&mut timeline, 2, 100, 0);
     let copy = Operation {
         engine: Engine::CopyIn,
         ..op(3, 20, OUT_OF_ORDER, &[])
     };
     timeline.enqueue(copy).unwrap();
-    timeline.resolve(3, 5, 0).unwrap();
+    resolve(&mut timeline, 3, 5, 0);
     assert_eq!(span(&timeline, 2), (100, 200));
     assert_eq!(span(&timeline, 3), (20, 25));
 }
@@ -65,15 +85,16 @@ fn a_user_event_holds_what_waits_for_it_and_what_is_behind_it() {
     let mut timeline = Timeline::new();
     timeline.enqueue(op(1, 10, IN_ORDER, &[99])).unwrap();
     timeline.enqueue(op(2, 20, IN_ORDER, &[])).unwrap();
-    assert_eq!(timeline.queue_end(1), QueueEnd::Unresolved);
-    timeline.resolve(2, 7, 0).unwrap();
+    assert_eq!(timeline.queue_end(1), QueueEnd::Blocked);
+    resolve(&mut timeline, 2, 7, 0);
     assert_eq!(timeline.interval(2), None, "its predecessor is open");
-    timeline.signal(99, 1000, 0).unwrap();
+    signal(&mut timeline, 99, 1000);
     assert_eq!(timeline.interval(1), None, "not measured yet");
-    timeline.resolve(1, 5, 0).unwrap();
+    resolve(&mut timeline, 1, 5, 0);
     assert_eq!(span(&timeline, 1), (1000, 1005));
     assert_eq!(span(&timeline, 2), (1005, 1012));
     assert_eq!(timeline.newly_resolved(), vec![99, 1, 2]);
+    assert_eq!(timeline.queue_end(1), QueueEnd::Resolved(1012));
     assert_eq!(timeline.unresolved(), 0);
 }
 
@@ -81,14 +102,15 @@ fn a_user_event_holds_what_waits_for_it_and_what_is_behind_it() {
 fn a_published_interval_is_never_revised() {
     let mut timeline = Timeline::new();
     timeline.enqueue(op(1, 10, IN_ORDER, &[])).unwrap();
-    timeline.resolve(1, 5, -5).unwrap();
-    assert_eq!(timeline.resolve(1, 6, 0), Err(TimelineError::Revised(1)));
+    resolve(&mut timeline, 1, 5, -5);
+    assert_eq!(timeline.report(1, 6, 0), Err(TimelineError::Revised(1)));
     assert_eq!(timeline.signal(1, 6, 0), Err(TimelineError::Revised(1)));
     assert_eq!(
         timeline.enqueue(op(1, 10, IN_ORDER, &[])),
         Err(TimelineError::Duplicate(1))
     );
-    assert_eq!(timeline.resolve(7, 6, 0), Err(TimelineError::Unknown(7)));
+    assert_eq!(timeline.report(7, 6, 0), Err(TimelineError::Unknown(7)));
+    assert_eq!(timeline.publish(), Err(TimelineError::NotReported));
     assert_eq!(timeline.interval(1).unwrap().status, -5);
 }
 
@@ -100,10 +122,10 @@ fn what_nobody_asks_for_is_forgotten_and_still_holds_its_place() {
         ..op(1, 10, IN_ORDER, &[])
     };
     timeline.enqueue(unseen).unwrap();
-    timeline.resolve(1, 90, 0).unwrap();
+    resolve(&mut timeline, 1, 90, 0);
     assert!(timeline.events.is_empty());
     timeline.enqueue(op(2, 20, IN_ORDER, &[])).unwrap();
-    timeline.resolve(2, 1, 0).unwrap();
+    resolve(&mut timeline, 2, 1, 0);
     assert_eq!(span(&timeline, 2), (100, 101));
     timeline.retire(2);
     assert!(timeline.events.is_empty());
@@ -115,11 +137,110 @@ fn an_event_retired_while_it_is_waited_for_still_releases() {
     timeline.enqueue(op(1, 0, OUT_OF_ORDER, &[50])).unwrap();
     timeline.enqueue(op(2, 0, OUT_OF_ORDER, &[1])).unwrap();
     timeline.retire(1);
-    timeline.resolve(2, 10, 0).unwrap();
-    timeline.signal(50, 30, 0).unwrap();
-    timeline.resolve(1, 10, 0).unwrap();
+    resolve(&mut timeline, 2, 10, 0);
+    signal(&mut timeline, 50, 30);
+    resolve(&mut timeline, 1, 10, 0);
     assert_eq!(span(&timeline, 2), (40, 50));
     assert_eq!(timeline.interval(1), None, "forgotten");
+}
+
+#[test]
+fn candidates_are_served_by_start_then_without_engine_then_by_readiness() {
+    let mut timeline = Timeline::new();
+    let other = QueueRef {
+        device: 7,
+        ..OUT_OF_ORDER
+    };
+    let marker = Operation {
+        engine: Engine::None,
+        ..op(4, 100, OUT_OF_ORDER, &[])
+    };
+    let ops = [
+        op(1, 100, OUT_OF_ORDER, &[]),
+        op(2, 90, OUT_OF_ORDER, &[]),
+        op(3, 100, other, &[]),
+        marker,
+    ];
+    for op in ops {
+        timeline.enqueue(op).unwrap();
+    }
+    let mut order = Vec::new();
+    while let Some(next) = timeline.next() {
+        order.push((next.event, next.start_ns));
+        timeline.report(next.event, 50, 0).unwrap();
+        timeline.publish().unwrap();
+    }
+    assert_eq!(order, [(2, 90), (4, 100), (3, 100), (1, 140)]);
+}
+
+#[test]
+fn markers_and_barriers_order_a_queue_that_is_not() {
+    let mut timeline = Timeline::new();
+    let fence = |event, order, waits: &[Event]| Operation {
+        order,
+        engine: Engine::None,
+        ..op(event, 0, OUT_OF_ORDER, waits)
+    };
+    let copy = |event| Operation {
+        engine: Engine::CopyIn,
+        ..op(event, 0, OUT_OF_ORDER, &[])
+    };
+    let ops = [
+        (op(1, 0, OUT_OF_ORDER, &[]), 50),
+        (fence(2, Order::Marker, &[]), 0),
+        (copy(3), 10),
+        (fence(4, Order::Marker, &[3]), 0),
+        (fence(5, Order::Barrier, &[]), 0),
+        (copy(6), 10),
+        (fence(7, Order::Barrier, &[3]), 0),
+    ];
+    for (op, duration) in ops {
+        let event = op.event;
+        timeline.enqueue(op).unwrap();
+        timeline.report(event, duration, 0).unwrap();
+    }
+    settle(&mut timeline);
+    let ends: Vec<_> = (1..=7).map(|event| span(&timeline, event).1).collect();
+    assert_eq!(ends, [50, 50, 10, 10, 50, 60, 50]);
+}
+
+#[test]
+fn attention_is_asked_for_where_something_unknown_may_begin() {
+    let mut timeline = Timeline::new();
+    assert_eq!(timeline.attention_ns(), None);
+    timeline.enqueue(op(1, 100, IN_ORDER, &[])).unwrap();
+    assert_eq!(
+        timeline.attention_ns(),
+        Some(100),
+        "nobody knows its duration"
+    );
+    timeline.report(1, 40, 0).unwrap();
+    assert_eq!(timeline.attention_ns(), None, "nothing follows it");
+    timeline.enqueue(op(2, 110, IN_ORDER, &[])).unwrap();
+    assert_eq!(timeline.attention_ns(), Some(140));
+    let copy = Operation {
+        engine: Engine::CopyOut,
+        attended: true,
+        ..op(3, 120, OUT_OF_ORDER, &[])
+    };
+    timeline.enqueue(copy).unwrap();
+    timeline.report(3, 5, 0).unwrap();
+    assert_eq!(timeline.attention_ns(), Some(125), "its output arrives");
+}
+
+#[test]
+fn what_is_blocked_is_known_through_chains_and_queues() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 0, OUT_OF_ORDER, &[99])).unwrap();
+    timeline.enqueue(op(2, 0, IN_ORDER, &[1])).unwrap();
+    timeline.enqueue(op(3, 0, IN_ORDER, &[])).unwrap();
+    timeline.enqueue(op(4, 0, OUT_OF_ORDER, &[])).unwrap();
+    let blocked = |timeline: &Timeline| [1, 2, 3, 4, 77].map(|event| timeline.is_blocked(event));
+    assert_eq!(blocked(&timeline), [true, true, true, false, true]);
+    timeline.signal(99, 5, 0).unwrap();
+    assert_eq!(blocked(&timeline), [false, false, false, false, true]);
+    assert_eq!(timeline.queue_end(1), QueueEnd::Open);
+    assert_eq!(timeline.queue_end(2), QueueEnd::Open);
 }
 
 /// An independent, plain simulation of one in-order queue: each operation
@@ -155,12 +276,12 @@ proptest! {
         for (event, &(submit, duration)) in ops.iter().enumerate() {
             timeline.enqueue(op(event as u64, submit, IN_ORDER, &[])).unwrap();
             if !resolve_late {
-                timeline.resolve(event as u64, duration, 0).unwrap();
+                resolve(&mut timeline, event as u64, duration, 0);
             }
         }
         if resolve_late {
             for (event, &(_, duration)) in ops.iter().enumerate().rev() {
-                timeline.resolve(event as u64, duration, 0).unwrap();
+                resolve(&mut timeline, event as u64, duration, 0);
             }
         }
         let spans: Vec<_> = (0..ops.len()).map(|e| span(&timeline, e as u64)).collect();
@@ -185,10 +306,10 @@ proptest! {
             let waits: Vec<_> = waits.into_iter().map(|w| if w < event { w } else { USER }).collect();
             let queue = if in_order { IN_ORDER } else { OUT_OF_ORDER };
             timeline.enqueue(op(event, submit, queue, &waits)).unwrap();
-            timeline.resolve(event, duration, 0).unwrap();
+            resolve(&mut timeline, event, duration, 0);
             ops.push((submit, duration, waits));
         }
-        timeline.signal(USER, submit + user_at, 0).unwrap();
+        signal(&mut timeline, USER, submit + user_at);
         let mut spans = Vec::new();
         for (event, (submit, duration, waits)) in ops.iter().enumerate() {
             let (start, end) = span(&timeline, event as u64);

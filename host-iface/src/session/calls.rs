@@ -1,0 +1,118 @@
+//! A submission's calls: posts and enqueues that need no answer, then one call.
+
+use super::Refusal;
+use crate::mailbox::{Header, Region};
+use gil_wire::envelope::{Class, Envelope};
+
+/// One call of a submission, ready to be executed.
+pub(super) struct Call<'a> {
+    pub(super) header: &'a Header,
+    pub(super) envelope: &'a Envelope<'a>,
+    pub(super) regions: &'a [Region],
+    /// When the program entered it.
+    pub(super) entry_ns: u64,
+    /// Whether the board answers it.
+    pub(super) is_answered: bool,
+    /// Whether operations are to end before the board answers.
+    pub(super) finish: bool,
+}
+
+/// All of them; at least one.
+pub(super) struct Calls<'a> {
+    all: Vec<Call<'a>>,
+    sent: usize,
+}
+
+impl<'a> Calls<'a> {
+    /// Pairs envelopes with their regions, and checks that a submission has
+    /// the shape it must have.
+    pub(super) fn new(
+        header: &'a Header,
+        envelopes: &'a [Envelope<'a>],
+        mut regions: &'a [Region],
+    ) -> Result<Self, Refusal> {
+        let bad = |reason: &str| Err(Refusal::Bad(reason.into()));
+        let mut all = Vec::with_capacity(envelopes.len());
+        for (index, envelope) in envelopes.iter().enumerate() {
+            let Some((own, rest)) = regions.split_at_checked(envelope.regions as usize) else {
+                return bad("its envelopes have more regions than the mailbox");
+            };
+            regions = rest;
+            let is_last = index + 1 == envelopes.len();
+            check(envelope, own, is_last)?;
+            all.push(Call {
+                header,
+                envelope,
+                regions: own,
+                entry_ns: header.entry_ns(envelope.entry),
+                is_answered: is_last && envelope.class != Class::Post,
+                finish: true,
+            });
+        }
+        match regions.is_empty() && !all.is_empty() {
+            true => Ok(Self { all, sent: 0 }),
+            false => bad("the mailbox has more regions than its envelopes"),
+        }
+    }
+
+    pub(super) fn all(&self) -> &[Call<'a>] {
+        &self.all
+    }
+
+    /// The one that is answered.
+    pub(super) fn last(&self) -> &Call<'a> {
+        &self.all[self.all.len() - 1]
+    }
+
+    pub(super) fn last_mut(&mut self) -> &mut Call<'a> {
+        let last = self.all.len() - 1;
+        &mut self.all[last]
+    }
+
+    /// Those before it.
+    pub(super) fn front(&self) -> &[Call<'a>] {
+        &self.all[..self.all.len() - 1]
+    }
+
+    pub(super) fn front_mut(&mut self) -> impl Iterator<Item = &mut Call<'a>> {
+        let front = self.all.len() - 1;
+        self.all[..front].iter_mut()
+    }
+
+    /// Whether operations are enqueued before the last call.
+    pub(super) fn has_enqueues_in_front(&self) -> bool {
+        let mut front = self.front().iter();
+        front.any(|call| call.envelope.class == Class::Enqueue)
+    }
+
+    /// The board has those before the last.
+    pub(super) fn front_is_sent(&mut self) {
+        self.sent = self.all.len() - 1;
+    }
+
+    /// What the board has yet to get, the last included.
+    pub(super) fn unsent(&self) -> &[Call<'a>] {
+        &self.all[self.sent..]
+    }
+
+    /// The same without the last.
+    pub(super) fn unsent_front(&self) -> &[Call<'a>] {
+        &self.all[self.sent..self.all.len() - 1]
+    }
+}
+
+fn check(envelope: &Envelope<'_>, regions: &[Region], is_last: bool) -> Result<(), Refusal> {
+    let bad = |reason: &str| Err(Refusal::Bad(reason.into()));
+    let is_post = envelope.class == Class::Post;
+    let may_stand_in_front = is_post || envelope.class == Class::Enqueue && !envelope.blocking;
+    if !is_last && !may_stand_in_front {
+        return bad("a call that needs an answer is not the last one");
+    }
+    if (is_post || !is_last) && regions.iter().any(|region| region.dir.is_out()) {
+        return bad("a call without an answer has an out region");
+    }
+    if envelope.op.api() == 0 {
+        return bad("a call to the host interface among calls to the board");
+    }
+    Ok(())
+}

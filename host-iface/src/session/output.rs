@@ -1,0 +1,134 @@
+//! A call's own output: from the board to guest RAM, or held until it is due.
+
+use super::calls::Call;
+use super::exchange::{Done, out_regions};
+use super::{Context, Session};
+use crate::client::{Client, ClientError};
+use crate::layout::flag;
+use crate::vectored::Span;
+use gil_address_tables::Extents;
+use gil_wire::envelope::Class;
+
+/// One out region's bytes in an answer.
+pub(super) struct Slot {
+    /// Which out region.
+    index: usize,
+    len: u64,
+    /// Empty if the bytes go to guest RAM in place.
+    pub(super) bytes: Vec<u8>,
+    in_place: bool,
+    /// Where the bytes are in the window, if they are there.
+    place: Option<u64>,
+}
+
+impl Session {
+    /// Where each run of bytes in the answer goes: at once to guest RAM if it
+    /// is surely due when the thread goes on, and nothing else is.
+    pub(super) fn slots(
+        &self,
+        context: &Context<'_>,
+        main: &Call<'_>,
+        done: &Done,
+        waits: bool,
+    ) -> Vec<Slot> {
+        let reports = |event| done.reports.iter().any(|report| report.event == event);
+        let at_once = match main.envelope.class {
+            Class::Enqueue => waits && main.envelope.signals.is_some_and(reports),
+            _ => true,
+        };
+        let outs: Vec<&Extents> = out_regions(main).collect();
+        let is_alone = |index: usize| self.held.overlaps(outs[index]) == Ok(false);
+        let slot = |(index, &len): (usize, &u64)| Slot {
+            index,
+            len,
+            bytes: Vec::new(),
+            in_place: at_once && context.trace.is_none() && is_alone(index),
+            place: done.places.as_ref().map(|places| places[index]),
+        };
+        // Lengths beyond the regions were checked to be 0.
+        let own = done.out.iter().enumerate().take(outs.len());
+        own.filter(|(_, len)| **len > 0).map(slot).collect()
+    }
+
+    /// Holds a call's output, but for what is in its place; whether there is
+    /// any, or may come.
+    pub(super) fn hold(&mut self, main: &Call<'_>, slots: Vec<Slot>) -> bool {
+        let outs: Vec<Extents> = out_regions(main).cloned().collect();
+        let is_placed = !slots.is_empty() && slots.iter().all(|slot| slot.in_place);
+        if outs.is_empty() || is_placed {
+            return false;
+        }
+        let seq = main.header.seq;
+        self.held.insert(seq, main.envelope.signals, outs);
+        for slot in slots.into_iter().filter(|slot| !slot.in_place) {
+            self.held.fill(seq, slot.index, slot.bytes);
+        }
+        true
+    }
+
+    /// The call's output is seen at its end, or from now on if that has come;
+    /// older output that it lies over goes first, so that the newer one stays.
+    pub(super) fn give(&mut self, context: &mut Context<'_>, main: &Call<'_>, end_ns: u64) {
+        let (seq, now_ns) = (main.header.seq, main.header.now_ns);
+        self.held.resolve(seq, end_ns);
+        let outs: Vec<&Extents> = out_regions(main).collect();
+        for due in self.held.take_overlapping(end_ns, &outs) {
+            let is_own = due.seq == seq;
+            let at_ns = if is_own { due.end_ns } else { now_ns };
+            self.deliver_one(context, at_ns, &due);
+            if !is_own {
+                self.released.push_back(due.seq);
+            }
+        }
+    }
+
+    /// What the driver is told of output that stays held.
+    pub(super) fn held_flags(is_held: bool) -> u32 {
+        if is_held { flag::HOLD } else { 0 }
+    }
+}
+
+/// Fills the slots, from the window or with the payload.
+pub(super) fn fill(
+    context: &Context<'_>,
+    client: &mut Client,
+    main: &Call<'_>,
+    slots: &mut [Slot],
+) -> Result<(), ClientError> {
+    let outs: Vec<&Extents> = out_regions(main).collect();
+    let mut spans = Vec::new();
+    for slot in slots.iter_mut() {
+        let mapped = match slot.in_place {
+            // Its addresses were checked with the mailbox.
+            true => context
+                .memory
+                .spans(outs[slot.index], slot.len)
+                .unwrap_or(None),
+            false => None,
+        };
+        slot.in_place = mapped.is_some();
+        let targets = match mapped {
+            Some(mapped) => mapped,
+            None => {
+                slot.bytes = vec![0; slot.len as usize];
+                vec![Span::target(&mut slot.bytes)]
+            }
+        };
+        match slot.place {
+            Some(place) => take(client, place, targets),
+            None => spans.extend(targets),
+        }
+    }
+    client.payload(spans)
+}
+
+/// Fills spans with what is in the window from `place` on.
+fn take(client: &Client, mut place: u64, targets: Vec<Span<'_>>) {
+    let Some(window) = client.window() else {
+        return;
+    };
+    for mut target in targets {
+        window.fill_span(place, &mut target);
+        place += target.len() as u64;
+    }
+}

@@ -1,0 +1,111 @@
+//! How operations ended, as the board says it: checked, and noted.
+
+use super::exchange::{fits, wrong};
+use super::{Context, Pending, Session};
+use crate::client::{Client, ClientError};
+use crate::vectored::Span;
+use gil_timing::Event;
+use gil_wire::frame::FrameError;
+use gil_wire::message::{PRINTED_MAX, Reply, Report, Request};
+use gil_wire::trace::Record;
+
+impl Session {
+    /// Has the board wait for an operation.
+    pub(super) fn ask_report(
+        &mut self,
+        context: &mut Context<'_>,
+        client: &mut Client,
+        event: Event,
+    ) -> Result<(), ClientError> {
+        client.send_message(&Request::Await { event })?;
+        let received = client.reply()?;
+        let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
+        let (report, busy_ns) = match reply {
+            Reply::Ended { report, busy_ns } if report.event == event => (report, busy_ns),
+            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+            other => return Err(super::forward::unexpected(&other, "an operation's end")),
+        };
+        let pending = self.pending.get(&event);
+        let pending = pending.ok_or_else(|| wrong(format!("a report of {event}")))?;
+        let room = self.held.lens(pending.seq);
+        let len = check(&report, &room)?;
+        if len != received.payload_len {
+            let found = received.payload_len;
+            return Err(wrong(format!("{found} bytes of output for {len}")));
+        }
+        let bytes = receive(client, &report)?;
+        context.stats.board_busy(busy_ns);
+        let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
+        let ended = Record::Ended {
+            session: self.recorded_as,
+            report: report.clone(),
+            busy_ns,
+        };
+        context.record(&ended, &pieces);
+        self.note_report(context, &report)?;
+        self.keep_bytes(context, &report, bytes);
+        Ok(())
+    }
+
+    /// Tells the timeline what an operation took.
+    pub(super) fn note_report(
+        &mut self,
+        context: &mut Context<'_>,
+        report: &Report,
+    ) -> Result<(), ClientError> {
+        let event = report.event;
+        let pending = self.pending.get_mut(&event);
+        let pending = pending.filter(|pending| !pending.is_reported);
+        let Some(Pending {
+            op, is_reported, ..
+        }) = pending
+        else {
+            return Err(wrong(format!("a report of operation {event}")));
+        };
+        *is_reported = true;
+        let entry = context.stats.entry(*op);
+        entry.gpu_ns = entry.gpu_ns.saturating_add(report.duration_ns);
+        let bytes = report.out.iter().sum::<u64>();
+        entry.bytes_from_board += bytes;
+        let noted = self
+            .timeline
+            .report(event, report.duration_ns, report.status);
+        noted.map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Keeps what an operation made until its end: its output, then its text.
+    pub(super) fn keep_bytes(
+        &mut self,
+        context: &mut Context<'_>,
+        report: &Report,
+        mut bytes: Vec<Vec<u8>>,
+    ) {
+        let text = bytes.pop().unwrap_or_default();
+        if !self.printed.add(report.event, text) {
+            let text = "text that kernels printed is dropped: the program does not take it";
+            context.events.warn(text.into());
+        }
+        let Some(pending) = self.pending.get(&report.event) else {
+            return;
+        };
+        for (region, bytes) in bytes.into_iter().enumerate() {
+            self.held.fill(pending.seq, region, bytes);
+        }
+    }
+}
+
+/// Whether a report fits its operation's output; its bytes of payload.
+pub(super) fn check(report: &Report, room: &[u64]) -> Result<u64, ClientError> {
+    if report.printed > PRINTED_MAX {
+        return Err(wrong(format!("{} bytes of text", report.printed)));
+    }
+    Ok(fits(&report.out, room)?.saturating_add(report.printed))
+}
+
+/// A report's bytes: a piece for each out region, and one for its text.
+pub(super) fn receive(client: &mut Client, report: &Report) -> Result<Vec<Vec<u8>>, ClientError> {
+    let lens = report.out.iter().chain([&report.printed]);
+    let mut bytes: Vec<Vec<u8>> = lens.map(|&len| vec![0; len as usize]).collect();
+    client.payload(bytes.iter_mut().map(|bytes| Span::target(bytes)))?;
+    Ok(bytes)
+}

@@ -1,0 +1,399 @@
+//! Asynchronous time: the board works on while the simulation goes on, and
+//! simulated times are as if it had not.
+
+mod support;
+
+use gil_host::Config;
+use gil_host::config::Time;
+use gil_host::layout::{Status, WaitKind, flag, kind};
+use gil_wire::envelope::{Class, Engine, Envelope, Queue, State};
+use std::time::Duration;
+use support::board::{Act, FakeBoard, Got, Later};
+use support::guest::{DATA, Guest, IN, OUT, call, enqueue};
+
+const OK: u32 = Status::Ok as u32;
+const SLEEP: u32 = WaitKind::Sleep as u32;
+
+/// Every operation takes this, whenever that is told.
+const DURATION: u64 = 10_000;
+const CPU: u64 = 100;
+
+/// A board that tells an operation's duration with its call's answer, if it is
+/// asked to, and else when it is awaited.
+fn answers(call: &support::board::Call) -> Act {
+    let event = call.event.unwrap_or_default();
+    let later = Later {
+        event,
+        duration_ns: DURATION,
+        ..Later::default()
+    };
+    let is_enqueue = call.args != b"set";
+    Act {
+        cpu_ns: CPU,
+        reports: match (is_enqueue, call.finish) {
+            (true, true) => vec![(event, DURATION, vec![])],
+            (true, false) => vec![],
+            (false, _) => call
+                .event
+                .map(|event| (event, 0, vec![]))
+                .into_iter()
+                .collect(),
+        },
+        later: vec![later],
+        ..Act::default()
+    }
+}
+
+fn guest(board: &FakeBoard) -> Guest {
+    let config = Config {
+        board: Some(board.address()),
+        time: Time::Async,
+        ..Config::default()
+    };
+    Guest::with(config, false)
+}
+
+fn awaited(board: &FakeBoard) -> Vec<u64> {
+    let got = board.got().into_iter();
+    let events = got.filter_map(|got| match got {
+        Got::Await(event) => Some(event),
+        _ => None,
+    });
+    events.collect()
+}
+
+fn waiting(class: Class, waits: &[u64]) -> Envelope<'static> {
+    Envelope {
+        waits: waits.to_vec(),
+        ..call(class, 0)
+    }
+}
+
+fn on(queue: u64, envelope: Envelope<'static>) -> Envelope<'static> {
+    let queue = Queue {
+        id: queue,
+        in_order: false,
+        device: 1,
+    };
+    Envelope {
+        queue: Some(queue),
+        ..envelope
+    }
+}
+
+fn set(event: u64, entry: u64) -> Envelope<'static> {
+    Envelope {
+        signals: Some(event),
+        args: b"set",
+        ..call(Class::Sync, entry)
+    }
+}
+
+#[test]
+fn durations_are_learnt_when_their_operations_start() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let first = guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    assert!(board.calls()[0].finish, "the device is idle");
+    assert_eq!(first.attention_ns, 0, "nothing follows");
+    guest.now_ns = 1_000_200;
+    let second = guest.submit(&[enqueue(2, 1_000_200)], &[]);
+    assert!(!board.calls()[1].finish, "it starts later");
+    assert_eq!(second.flags & flag::PENDING, flag::PENDING);
+    assert_eq!(second.attention_ns, 1_000_100 + DURATION);
+    guest.now_ns = second.attention_ns - 1;
+    let poll = guest.submit(&[waiting(Class::Poll, &[1, 2])], &[]);
+    let states = |seen: &support::guest::Seen| {
+        let observed = seen.answer().observed;
+        observed.iter().map(|o| o.state).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&poll), [State::Running, State::Queued]);
+    assert!(awaited(&board).is_empty());
+    guest.now_ns += 1;
+    let attended = guest.simple(kind::ATTEND);
+    assert_eq!((attended.status, attended.attention_ns), (OK, 0));
+    assert_eq!(awaited(&board), [2]);
+    let poll = guest.submit(&[waiting(Class::Poll, &[1, 2])], &[]);
+    assert_eq!(states(&poll), [State::Complete, State::Running]);
+    let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+    assert_eq!(
+        (wait.wait, wait.deadline_ns),
+        (SLEEP, 1_000_100 + 2 * DURATION)
+    );
+    assert_eq!(awaited(&board), [2], "each is awaited once");
+    let report = guest.host.finish();
+    assert_eq!(report.simulated.gpu_ns, 2 * DURATION);
+}
+
+#[test]
+fn a_wait_publishes_what_it_needs_in_order() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    for event in 1..=4 {
+        let engine = if event == 4 {
+            Engine::CopyOut
+        } else {
+            Engine::Compute
+        };
+        let envelope = Envelope {
+            engine,
+            ..on(event, enqueue(event, 1_000_000))
+        };
+        guest.submit(&[envelope], &[]);
+    }
+    let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+    assert_eq!(wait.deadline_ns, 1_000_100 + 2 * DURATION);
+    let finish = |queue| Envelope {
+        queue: on(queue, enqueue(0, 0)).queue,
+        ..call(Class::Wait, 0)
+    };
+    let all = guest.submit(&[finish(3)], &[]);
+    assert_eq!(all.deadline_ns, 1_000_100 + 3 * DURATION);
+    let copy = guest.submit(&[finish(4)], &[]);
+    assert_eq!(copy.deadline_ns, 1_000_100 + DURATION, "beside the kernels");
+}
+
+#[test]
+fn a_look_never_sleeps_and_says_what_is_blocked() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    guest.submit(&[on(1, enqueue(1, 1_000_000))], &[]);
+    guest.submit(&[on(1, enqueue(2, 1_000_000))], &[]);
+    let blocked = Envelope {
+        waits: vec![100],
+        ..on(1, enqueue(3, 1_000_000))
+    };
+    guest.submit(&[blocked], &[]);
+    let look = guest.submit(&[waiting(Class::Look, &[2, 3, 100])], &[]);
+    assert_eq!((look.status, look.wait, look.deadline_ns), (OK, 0, 0));
+    let observed = look.answer().observed;
+    let ends: Vec<_> = observed.iter().map(|o| (o.state, o.end_ns)).collect();
+    assert_eq!(
+        ends,
+        [
+            (State::Queued, 1_000_100 + 2 * DURATION),
+            (State::Queued, 0),
+            (State::Queued, 0)
+        ]
+    );
+    guest.now_ns = 2_000_000;
+    let seen = guest.submit(&[set(100, 2_000_000)], &[]);
+    assert_ne!(seen.flags & flag::PROGRESS, 0);
+    assert_eq!(seen.attention_ns, 2_000_100);
+    let look = guest.submit(&[waiting(Class::Look, &[3])], &[]);
+    assert_eq!(look.answer().observed[0].end_ns, 2_000_100 + DURATION);
+}
+
+fn reads(later: Later) -> FakeBoard {
+    FakeBoard::new(move |call| Act {
+        later: match call.event {
+            Some(2) => vec![later.clone()],
+            _ => vec![],
+        },
+        ..match call.event {
+            Some(2) => Act::default(),
+            _ => answers(call),
+        }
+    })
+}
+
+fn late_read() -> Later {
+    Later {
+        event: 2,
+        duration_ns: 500,
+        out: vec![b"made".to_vec()],
+        text: b"hello from the kernel\n".to_vec(),
+        ..Later::default()
+    }
+}
+
+fn with_region(envelope: Envelope<'static>) -> Envelope<'static> {
+    Envelope {
+        regions: 1,
+        ..envelope
+    }
+}
+
+#[test]
+fn output_and_text_arrive_at_their_simulated_end() {
+    let board = reads(late_read());
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    let read = guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
+    assert_eq!(read.flags, flag::HOLD | flag::PENDING);
+    assert_eq!(read.attention_ns, 1_000_100 + DURATION);
+    guest.now_ns = read.attention_ns + 50;
+    let started = guest.simple(kind::ATTEND);
+    assert_eq!(started.attention_ns, 1_000_100 + DURATION + 500);
+    assert_eq!(guest.read(DATA, 4), [0; 4]);
+    let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+    assert_eq!(wait.deadline_ns, started.attention_ns);
+    assert_eq!(wait.flags, flag::COLLECT);
+    assert_eq!(wait.attention_ns, 0, "its own thread collects");
+    assert_eq!(wait.answer().printed, b"hello from the kernel\n");
+    guest.now_ns = started.attention_ns + 20;
+    let arrived = guest.simple(kind::ATTEND);
+    assert_eq!(guest.read(DATA, 4), b"made");
+    assert!(arrived.released.is_empty(), "an interrupt cannot unpin");
+    assert_eq!(guest.collect().released, [2]);
+    assert_eq!(guest.host.finish().totals.late_deliveries, 0);
+}
+
+#[test]
+fn what_comes_too_late_is_counted() {
+    let board = reads(late_read());
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
+    guest.now_ns = 1_000_100 + DURATION + 500 + gil_host::report::LATE_NS + 1;
+    guest.collect();
+    assert_eq!(guest.read(DATA, 4), b"made");
+    assert_eq!(guest.host.finish().totals.late_deliveries, 1);
+}
+
+#[test]
+fn input_over_output_that_is_not_made_yet_waits_for_the_board_only() {
+    let board = reads(late_read());
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
+    let sync = Envelope {
+        args: b"set",
+        ..with_region(call(Class::Sync, 1_000_000))
+    };
+    let seen = guest.submit(&[sync], &[(DATA + 2, 4, IN)]);
+    assert_eq!(seen.status, OK);
+    assert_eq!(board.calls()[2].payload, b"de\0\0");
+    assert_eq!(guest.read(DATA, 4), [0; 4], "not due");
+}
+
+#[test]
+fn enqueues_in_front_are_put_at_their_own_times() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    guest.now_ns = 1_050_000;
+    let all = [
+        enqueue(1, 1_000_000),
+        enqueue(2, 1_001_000),
+        call(Class::Post, 1_002_000),
+        enqueue(3, 1_040_000),
+        waiting(Class::Wait, &[1, 2, 3]),
+    ];
+    let seen = guest.submit(&all, &[]);
+    assert_eq!(
+        (seen.status, seen.wait),
+        (OK, 0),
+        "all ended before the wait"
+    );
+    let observed = seen.answer().observed;
+    let spans: Vec<_> = observed.iter().map(|o| (o.start_ns, o.end_ns)).collect();
+    assert_eq!(
+        spans,
+        [
+            (1_000_000, 1_010_000),
+            (1_010_000, 1_020_000),
+            (1_040_000, 1_050_000)
+        ]
+    );
+    assert!(board.calls().iter().all(|call| !call.answer));
+    assert_eq!(awaited(&board), [1, 2, 3]);
+}
+
+#[test]
+fn what_stands_in_front_of_a_blocked_wait_is_executed_once() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let gated = Envelope {
+        waits: vec![100],
+        ..enqueue(1, 1_000_000)
+    };
+    let wait = waiting(Class::Wait, &[1]);
+    let seen = guest.submit(&[gated, wait.clone()], &[]);
+    assert_eq!(seen.status, Status::Unresolved as u32);
+    assert_eq!(seen.flags, flag::PENDING);
+    guest.submit(&[set(100, 1_000_000)], &[]);
+    assert_eq!(board.calls().len(), 2, "each once");
+    assert_eq!(guest.submit(&[wait], &[]).deadline_ns, 1_000_100 + DURATION);
+}
+
+#[test]
+fn what_an_event_unblocks_is_not_waited_for_by_whoever_sets_it() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let gated = Envelope {
+        waits: vec![100],
+        ..enqueue(1, 1_000_000)
+    };
+    guest.submit(&[gated], &[]);
+    let seen = guest.submit(&[set(100, 1_000_000)], &[]);
+    assert!(!board.calls()[1].finish);
+    assert_eq!(seen.deadline_ns, 1_000_100);
+    assert!(awaited(&board).is_empty());
+}
+
+#[test]
+fn a_board_lost_while_it_works_ends_the_session() {
+    let board = FakeBoard::new(|call| match call.event {
+        Some(2) => Act {
+            later: vec![Later {
+                event: 2,
+                out: vec![b"more than there is room for".to_vec()],
+                ..Later::default()
+            }],
+            ..Act::default()
+        },
+        _ => answers(call),
+    });
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
+    guest.now_ns = 1_000_100 + DURATION;
+    let attended = guest.simple(kind::ATTEND);
+    assert_eq!((attended.status, attended.attention_ns), (OK, 0));
+    assert_ne!(
+        attended.flags & flag::PROGRESS,
+        0,
+        "sleepers must learn of it"
+    );
+    assert_eq!(guest.collect().released, [2]);
+    let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+    assert_eq!(wait.status, Status::Lost as u32);
+    assert_eq!(guest.read(DATA, 4), [0; 4]);
+    assert_eq!(guest.log.warnings().len(), 1, "{:?}", guest.log.warnings());
+}
+
+/// One program, on boards of different speed in wall time.
+#[test]
+fn simulated_times_do_not_depend_on_when_the_board_answers() {
+    let run = |delays: [u64; 3]| {
+        let board = FakeBoard::new(move |call| {
+            let mut act = answers(call);
+            let delay = delays[call.seq as usize % 3];
+            act.delay = Duration::from_millis(delay);
+            act.later[0].delay = Duration::from_millis(2 * delay);
+            act
+        });
+        let mut guest = guest(&board);
+        let mut seen = Vec::new();
+        for event in 1..=6 {
+            guest.now_ns += 1_700;
+            let envelope = Envelope {
+                engine: if event % 2 == 0 {
+                    Engine::CopyIn
+                } else {
+                    Engine::Compute
+                },
+                waits: if event > 3 { vec![event - 3] } else { vec![] },
+                ..on(event % 2, enqueue(event, guest.now_ns))
+            };
+            let answer = guest.submit(&[envelope], &[]);
+            seen.push((answer.deadline_ns, answer.flags, answer.attention_ns));
+        }
+        let wait = guest.submit(&[waiting(Class::Wait, &[1, 2, 3, 4, 5, 6])], &[]);
+        let spans = wait.answer().observed;
+        (seen, wait.deadline_ns, spans)
+    };
+    let prompt = run([0, 0, 0]);
+    assert_eq!(prompt, run([0, 3, 9]));
+    assert_eq!(prompt, run([7, 0, 1]));
+}

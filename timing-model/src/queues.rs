@@ -1,0 +1,136 @@
+//! What a queue says about the order of its operations.
+
+use crate::{Event, Order, QueueEnd, QueueRef};
+use std::collections::{HashMap, HashSet};
+
+/// What an operation waits for on account of its queue.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Behind {
+    /// Ends that are known, the latest of them.
+    pub(crate) ready_ns: u64,
+    /// Operations that have none yet.
+    pub(crate) open: Vec<Event>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// The latest end of all so far.
+    end_ns: u64,
+    /// Operations without an end.
+    open: HashSet<Event>,
+    /// Of these, how many wait for what the program has yet to cause.
+    blocked: usize,
+    /// In order: the operation put last.
+    last: Link,
+    /// Out of order: the latest barrier.
+    barrier: Link,
+    /// Out of order: the latest operation behind everything before it, and what
+    /// came after it.
+    all: Link,
+    since: Vec<Event>,
+}
+
+/// An operation that others are behind: open, or ended then.
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    Open(Event),
+    Ended(u64),
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self::Ended(0)
+    }
+}
+
+impl Link {
+    fn end(&mut self, event: Event, end_ns: u64) {
+        if matches!(self, Self::Open(open) if *open == event) {
+            *self = Self::Ended(end_ns);
+        }
+    }
+}
+
+impl Behind {
+    fn add(&mut self, link: Link) {
+        match link {
+            Link::Open(event) => self.open.push(event),
+            Link::Ended(end_ns) => self.ready_ns = self.ready_ns.max(end_ns),
+        }
+    }
+}
+
+/// All queues.
+#[derive(Debug, Default)]
+pub(crate) struct Queues(HashMap<u64, Queue>);
+
+impl Queues {
+    /// Puts an operation on its queue; `waits`: whether it has a wait list.
+    pub(crate) fn join(&mut self, at: QueueRef, event: Event, order: Order, waits: bool) -> Behind {
+        let queue = self.0.entry(at.id).or_default();
+        let mut behind = Behind::default();
+        if at.in_order {
+            behind.add(queue.last);
+            queue.last = Link::Open(event);
+        } else {
+            queue.join_out_of_order(event, order, waits, &mut behind);
+        }
+        queue.open.insert(event);
+        behind
+    }
+
+    /// An operation of this queue waits for what the program has yet to cause.
+    pub(crate) fn block(&mut self, id: u64) {
+        self.0.entry(id).or_default().blocked += 1;
+    }
+
+    /// It does no longer.
+    pub(crate) fn unblock(&mut self, id: u64) {
+        self.0.entry(id).or_default().blocked -= 1;
+    }
+
+    /// An operation of this queue has an end.
+    pub(crate) fn leave(&mut self, id: u64, event: Event, end_ns: u64) {
+        let queue = self.0.entry(id).or_default();
+        queue.end_ns = queue.end_ns.max(end_ns);
+        queue.open.remove(&event);
+        for link in [&mut queue.last, &mut queue.barrier, &mut queue.all] {
+            link.end(event, end_ns);
+        }
+    }
+
+    /// See [`Timeline::queue_end`](crate::Timeline::queue_end).
+    pub(crate) fn end(&self, id: u64) -> QueueEnd {
+        match self.0.get(&id) {
+            None => QueueEnd::Resolved(0),
+            Some(queue) if queue.open.is_empty() => QueueEnd::Resolved(queue.end_ns),
+            Some(queue) if queue.blocked > 0 => QueueEnd::Blocked,
+            Some(_) => QueueEnd::Open,
+        }
+    }
+}
+
+impl Queue {
+    fn join_out_of_order(&mut self, event: Event, order: Order, waits: bool, behind: &mut Behind) {
+        behind.add(self.barrier);
+        if order != Order::Command && !waits {
+            // Everything before: what the latest such operation is behind, it,
+            // and what came since. So a chain of markers stays short.
+            behind.add(self.all);
+            let open = self.since.drain(..).filter(|e| self.open.contains(e));
+            behind.open.extend(open);
+            behind.ready_ns = behind.ready_ns.max(self.end_ns);
+            self.all = Link::Open(event);
+        } else {
+            self.since.push(event);
+            if self.since.len() > 2 * self.open.len() + 16 {
+                self.since.retain(|e| self.open.contains(e));
+            }
+        }
+        if order == Order::Barrier {
+            self.barrier = Link::Open(event);
+        }
+        behind.open.sort_unstable();
+        behind.open.dedup();
+    }
+}
