@@ -2,11 +2,13 @@
 
 use super::border::{CallResult, check, decode, returned};
 use super::callbacks::{self, EventNotify};
-use super::details::{Accepted, Arguments, Details};
+use super::details::Details;
+use super::elements;
 use super::image::{self, Maker};
 use super::info::Room;
+use super::kernel_arg::KernelArgument;
 use super::map::{self, Asked};
-use super::objects::{Object, find, find_any};
+use super::objects::{Object, find};
 use super::rect;
 use super::request::Request;
 use super::svm::{self, commands};
@@ -14,7 +16,7 @@ use super::{clock, subgroups};
 use crate::generated::exports;
 use crate::generated::manual::Manual;
 use crate::generated::types::*;
-use gil_wire::call::{Handle, InData, InfoValue, OutRoom};
+use gil_wire::call::{Handle, InfoValue, OutRoom};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, c_char, c_void};
@@ -191,7 +193,7 @@ impl Manual for Guest {
         event_wait_list: *const cl_event,
         event: *mut cl_event,
     ) -> cl_int {
-        let copy = image::Copy {
+        let copy = elements::Copy {
             blocking: blocking_read != CL_FALSE,
             origin,
             region,
@@ -200,7 +202,7 @@ impl Manual for Guest {
         };
         let waits = (num_events_in_wait_list, event_wait_list);
         // SAFETY: the caller's.
-        unsafe { image::read(entry, (command_queue, image), &copy, waits, event) }
+        unsafe { elements::read(entry, (command_queue, image), &copy, waits, event) }
     }
 
     unsafe fn clEnqueueWriteImage(
@@ -217,7 +219,7 @@ impl Manual for Guest {
         event_wait_list: *const cl_event,
         event: *mut cl_event,
     ) -> cl_int {
-        let copy = image::Copy {
+        let copy = elements::Copy {
             blocking: blocking_write != CL_FALSE,
             origin,
             region,
@@ -226,7 +228,7 @@ impl Manual for Guest {
         };
         let waits = (num_events_in_wait_list, event_wait_list);
         // SAFETY: the caller's.
-        unsafe { image::write(entry, (command_queue, image), &copy, waits, event) }
+        unsafe { elements::write(entry, (command_queue, image), &copy, waits, event) }
     }
 
     unsafe fn clEnqueueFillImage(
@@ -243,7 +245,7 @@ impl Manual for Guest {
         let waits = (num_events_in_wait_list, event_wait_list);
         let (about, part) = ((command_queue, image), (origin, region));
         // SAFETY: the caller's.
-        unsafe { image::fill(entry, about, fill_color, part, waits, event) }
+        unsafe { elements::fill(entry, about, fill_color, part, waits, event) }
     }
 
     unsafe fn clEnqueueReadBufferRect(
@@ -713,127 +715,4 @@ unsafe fn binary(
         unsafe { super::write_data(&reply.binary, place, room) };
         Ok(())
     })
-}
-
-/// An argument of a kernel as the program gave it. What it is, only the
-/// kernel's signature tells: a pointer-sized value that names a live object is
-/// taken for that object.
-struct KernelArgument {
-    size: usize,
-    value: *const c_void,
-    object: Option<Object>,
-}
-
-impl KernelArgument {
-    /// No device takes larger arguments by value.
-    const SIZE_MAX: usize = 1 << 16;
-    const OBJECTS: [Kind; 3] = [Kind::Mem, Kind::Sampler, Kind::CommandQueue];
-
-    /// # Safety
-    /// `value` is null or names `size` bytes.
-    unsafe fn new(size: usize, value: *const c_void) -> CallResult<Self> {
-        if !value.is_null() && size > Self::SIZE_MAX {
-            return Err(CL_INVALID_ARG_SIZE);
-        }
-        // SAFETY: the caller's.
-        let object = unsafe { Self::word(size, value) }
-            .and_then(|word| find_any(&Self::OBJECTS, word as *const c_void));
-        Ok(Self {
-            size,
-            value,
-            object,
-        })
-    }
-
-    /// The value, if it is as large as a pointer.
-    ///
-    /// # Safety
-    /// `value` is null or names `size` bytes.
-    unsafe fn word(size: usize, value: *const c_void) -> Option<usize> {
-        let is_word = !value.is_null() && size == size_of::<usize>();
-        // SAFETY: the caller's; it need not be aligned.
-        is_word.then(|| unsafe { value.cast::<usize>().read_unaligned() })
-    }
-
-    fn kind(&self) -> Accepted {
-        Accepted {
-            size: self.size,
-            object: self.object.as_ref().map(Object::kind),
-            local: self.value.is_null(),
-        }
-    }
-
-    /// Whether it names no object where the kernel was given one before.
-    fn is_stale(&self, before: Option<Accepted>) -> bool {
-        // SAFETY: as in `new`.
-        let word = unsafe { Self::word(self.size, self.value) };
-        let wanted = before.is_some_and(|before| before.object.is_some());
-        wanted && self.object.is_none() && word.is_some_and(|word| word != 0)
-    }
-
-    /// The first time, the board judges it. What it accepted once cannot fail
-    /// again, and is posted.
-    fn set(&self, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
-        let Details::Kernel(known) = kernel.details() else {
-            return Err(CL_INVALID_KERNEL);
-        };
-        let before = known.accepted(index);
-        if self.is_stale(before) {
-            return Err(CL_INVALID_MEM_OBJECT);
-        }
-        if before == Some(self.kind()) {
-            return self.send(Class::Post, entry, kernel, index);
-        }
-        let plain = Self {
-            object: None,
-            ..*self
-        };
-        // A value may happen to be a live object's address.
-        let accepted = match (self.send(Class::Sync, entry, kernel, index), &self.object) {
-            (Err(CL_INVALID_ARG_VALUE), Some(_)) => {
-                plain.send(Class::Sync, entry, kernel, index)?;
-                &plain
-            }
-            (answer, _) => {
-                answer?;
-                self
-            }
-        };
-        accepted.note(known, index);
-        Ok(())
-    }
-
-    fn note(&self, known: &Arguments, index: cl_uint) {
-        known.accept(index, self.kind());
-    }
-
-    fn send(&self, class: Class, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
-        let mut request = Request::new(wire::CL_SET_KERNEL_ARG, class, entry);
-        let arg_value = match (&self.object, self.value.is_null()) {
-            (Some(object), _) => wire::KernelArgument::Handle(object.number()),
-            (None, true) => wire::KernelArgument::Local,
-            // SAFETY: as in `new`.
-            (None, false) => wire::KernelArgument::Bytes(unsafe { self.bytes(&mut request) }),
-        };
-        let args = wire::ClSetKernelArgArgs {
-            kernel: kernel.number(),
-            arg_index: index,
-            arg_size: self.size as u64,
-            arg_value,
-        };
-        if class == Class::Post {
-            return request.post(&args);
-        }
-        request.forward(&args, |reply| {
-            let reply: wire::ClSetKernelArgReply = decode(reply)?;
-            check(reply.result)
-        })
-    }
-
-    /// # Safety
-    /// As in `new`.
-    unsafe fn bytes<'a>(&self, request: &mut Request) -> InData<'a> {
-        // SAFETY: the caller's.
-        unsafe { request.input(self.value, self.size) }
-    }
 }

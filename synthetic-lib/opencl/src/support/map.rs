@@ -2,8 +2,8 @@
 //! memory, unmapping writes it back.
 
 use super::border::{CallResult, check, decode, returned, written};
+use super::elements::{layout, three};
 use super::enqueue::Enqueue;
-use super::image::{layout, three};
 use super::memory::{Mapping, Place, base, memory};
 use super::write;
 use crate::generated::types::*;

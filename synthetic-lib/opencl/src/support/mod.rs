@@ -16,7 +16,7 @@
 //! | [`manual`] | entry points written by hand |
 //! | [`memory`] | what is kept of memory objects; where mapped ones lie |
 //! | [`map`] | mapped buffers and images |
-//! | [`image`], [`rect`] | images and rectangles of buffers |
+//! | [`image`], [`elements`], [`rect`] | images, their elements, and rectangles of buffers |
 //! | [`enqueue`] | what these have in common |
 //! | `svm`, `pages` | shared virtual memory, the guest's memory behind it |
 
@@ -26,11 +26,13 @@ pub mod callbacks;
 pub mod clock;
 pub mod data;
 pub mod details;
+pub mod elements;
 pub mod enqueue;
 pub mod extensions;
 pub mod helpers;
 pub mod image;
 pub mod info;
+mod kernel_arg;
 pub mod local;
 pub mod manual;
 pub mod map;

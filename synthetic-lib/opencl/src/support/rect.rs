@@ -2,8 +2,8 @@
 //! board sees rows one behind the other.
 
 use super::border::{CallResult, check, decode, returned};
+use super::elements::three;
 use super::enqueue::Enqueue;
-use super::image::three;
 use super::memory::memory;
 use crate::generated::types::*;
 use gil_wire::envelope::Engine;

@@ -1,0 +1,134 @@
+//! Arguments of kernels.
+
+use super::border::{CallResult, check, decode};
+use super::details::{Accepted, Arguments, Details};
+use super::objects::{Object, find_any};
+use super::request::Request;
+use crate::generated::types::*;
+use gil_wire::call::InData;
+use gil_wire::envelope::Class;
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::ffi::c_void;
+
+/// An argument of a kernel as the program gave it. What it is, only the
+/// kernel's signature tells: a pointer-sized value that names a live object is
+/// taken for that object.
+pub(super) struct KernelArgument {
+    size: usize,
+    value: *const c_void,
+    object: Option<Object>,
+}
+
+impl KernelArgument {
+    /// No device takes larger arguments by value.
+    const SIZE_MAX: usize = 1 << 16;
+    const OBJECTS: [Kind; 3] = [Kind::Mem, Kind::Sampler, Kind::CommandQueue];
+
+    /// # Safety
+    /// `value` is null or names `size` bytes.
+    pub(super) unsafe fn new(size: usize, value: *const c_void) -> CallResult<Self> {
+        if !value.is_null() && size > Self::SIZE_MAX {
+            return Err(CL_INVALID_ARG_SIZE);
+        }
+        // SAFETY: the caller's.
+        let object = unsafe { Self::word(size, value) }
+            .and_then(|word| find_any(&Self::OBJECTS, word as *const c_void));
+        Ok(Self {
+            size,
+            value,
+            object,
+        })
+    }
+
+    /// The value, if it is as large as a pointer.
+    ///
+    /// # Safety
+    /// `value` is null or names `size` bytes.
+    unsafe fn word(size: usize, value: *const c_void) -> Option<usize> {
+        let is_word = !value.is_null() && size == size_of::<usize>();
+        // SAFETY: the caller's; it need not be aligned.
+        is_word.then(|| unsafe { value.cast::<usize>().read_unaligned() })
+    }
+
+    fn kind(&self) -> Accepted {
+        Accepted {
+            size: self.size,
+            object: self.object.as_ref().map(Object::kind),
+            local: self.value.is_null(),
+        }
+    }
+
+    /// Whether it names no object where the kernel was given one before.
+    fn is_stale(&self, before: Option<Accepted>) -> bool {
+        // SAFETY: as in `new`.
+        let word = unsafe { Self::word(self.size, self.value) };
+        let wanted = before.is_some_and(|before| before.object.is_some());
+        wanted && self.object.is_none() && word.is_some_and(|word| word != 0)
+    }
+
+    /// The first time, the board judges it. What it accepted once cannot fail
+    /// again, and is posted.
+    pub(super) fn set(&self, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
+        let Details::Kernel(known) = kernel.details() else {
+            return Err(CL_INVALID_KERNEL);
+        };
+        let before = known.accepted(index);
+        if self.is_stale(before) {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
+        if before == Some(self.kind()) {
+            return self.send(Class::Post, entry, kernel, index);
+        }
+        let plain = Self {
+            object: None,
+            ..*self
+        };
+        // A value may happen to be a live object's address.
+        let accepted = match (self.send(Class::Sync, entry, kernel, index), &self.object) {
+            (Err(CL_INVALID_ARG_VALUE), Some(_)) => {
+                plain.send(Class::Sync, entry, kernel, index)?;
+                &plain
+            }
+            (answer, _) => {
+                answer?;
+                self
+            }
+        };
+        accepted.note(known, index);
+        Ok(())
+    }
+
+    fn note(&self, known: &Arguments, index: cl_uint) {
+        known.accept(index, self.kind());
+    }
+
+    fn send(&self, class: Class, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
+        let mut request = Request::new(wire::CL_SET_KERNEL_ARG, class, entry);
+        let arg_value = match (&self.object, self.value.is_null()) {
+            (Some(object), _) => wire::KernelArgument::Handle(object.number()),
+            (None, true) => wire::KernelArgument::Local,
+            // SAFETY: as in `new`.
+            (None, false) => wire::KernelArgument::Bytes(unsafe { self.bytes(&mut request) }),
+        };
+        let args = wire::ClSetKernelArgArgs {
+            kernel: kernel.number(),
+            arg_index: index,
+            arg_size: self.size as u64,
+            arg_value,
+        };
+        if class == Class::Post {
+            return request.post(&args);
+        }
+        request.forward(&args, |reply| {
+            let reply: wire::ClSetKernelArgReply = decode(reply)?;
+            check(reply.result)
+        })
+    }
+
+    /// # Safety
+    /// As in `new`.
+    unsafe fn bytes<'a>(&self, request: &mut Request) -> InData<'a> {
+        // SAFETY: the caller's.
+        unsafe { request.input(self.value, self.size) }
+    }
+}
