@@ -2,6 +2,7 @@
 
 use crate::client::Call;
 use crate::{encode, uapi};
+use gil_wire::envelope::Class;
 use serde::Serialize;
 
 /// Most posts that wait.
@@ -14,6 +15,7 @@ pub(crate) struct Batch {
     bytes: Box<[u8; uapi::REQUEST_MAX]>,
     len: usize,
     posts: usize,
+    ends_with_enqueue: bool,
 }
 
 impl Batch {
@@ -23,6 +25,7 @@ impl Batch {
             bytes: Box::new([0; uapi::REQUEST_MAX]),
             len: 0,
             posts: 0,
+            ends_with_enqueue: false,
         }
     }
 
@@ -42,9 +45,17 @@ impl Batch {
 
     /// Makes the envelope of `len` bytes behind the posts one of them.
     #[inline]
-    pub(crate) fn keep(&mut self, len: usize) {
+    pub(crate) fn keep(&mut self, len: usize, class: Class) {
         self.len += len;
         self.posts += 1;
+        self.ends_with_enqueue = class == Class::Enqueue;
+    }
+
+    /// Whether the last is an enqueue, which another call must follow: the last
+    /// of a submission would be answered.
+    #[inline]
+    pub(crate) fn ends_with_enqueue(&self) -> bool {
+        self.ends_with_enqueue
     }
 
     /// The posts, and `len` bytes behind them.
@@ -69,5 +80,6 @@ impl Batch {
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         self.posts = 0;
+        self.ends_with_enqueue = false;
     }
 }

@@ -176,13 +176,13 @@ impl Client {
             // A region is captured when it is handed over, not later.
             return self.forward(call, args, |_| ());
         }
-        let mut batch = self.lock(call.op)?;
-        let len = self.write(&mut batch, call, args)?;
-        batch.keep(len);
-        match batch.is_full() {
-            true => self.flush_locked(call.op, &mut batch),
-            false => Ok(()),
+        let (mut batch, len) = self.write(call, args)?;
+        batch.keep(len, call.class);
+        if !batch.is_full() {
+            return Ok(());
         }
+        drop(batch);
+        self.flush(call.op)
     }
 
     /// Waits until every one of `events` ended, and says how. `op` names the
@@ -279,6 +279,10 @@ impl Client {
     /// [`Error`] if the driver did not take it; what waits stays.
     pub fn flush(&self, op: Op) -> Result<(), Error> {
         let mut batch = self.lock(op)?;
+        if batch.ends_with_enqueue() {
+            drop(batch);
+            return self.fetch(op);
+        }
         self.flush_locked(op, &mut batch)
     }
 
@@ -383,35 +387,28 @@ impl Client {
         args: &impl Serialize,
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
-        let mut batch = self.lock(call.op)?;
-        let len = self.write(&mut batch, call, args)?;
+        let (mut batch, len) = self.write(call, args)?;
         self.submit(call.op, &mut batch, len, call.regions, reply)
     }
 
-    /// Writes a call behind the posts, which go first if there is no room.
+    /// Writes a call behind the posts, which go first if there is no room; the
+    /// batch with the call's bytes behind it.
     #[inline]
     fn write(
         &self,
-        batch: &mut Batch,
         call: &Call<'_>,
         args: &impl Serialize,
-    ) -> Result<usize, Error> {
-        match batch.write(call, args) {
-            Ok(len) => Ok(len),
-            Err(_) => self.write_alone(batch, call, args),
+    ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
+        loop {
+            let mut batch = self.lock(call.op)?;
+            match batch.write(call, args) {
+                Ok(len) => return Ok((batch, len)),
+                Err(error) if batch.is_empty() => return Err(encode::too_long(call, args, error)),
+                Err(_) => {}
+            }
+            drop(batch);
+            self.flush(call.op)?;
         }
-    }
-
-    #[cold]
-    fn write_alone(
-        &self,
-        batch: &mut Batch,
-        call: &Call<'_>,
-        args: &impl Serialize,
-    ) -> Result<usize, Error> {
-        self.flush_locked(call.op, batch)?;
-        let written = batch.write(call, args);
-        written.map_err(|error| encode::too_long(call, args, error))
     }
 
     /// Hands over the posts and `len` bytes behind them. Posts that the host
@@ -445,7 +442,14 @@ impl Client {
         if batch.is_empty() {
             return Ok(());
         }
-        let outcome = self.submit(op, batch, 0, &[], &mut [0; POST_REPLY])?;
+        // At exit only: what it would be told, nobody hears any more.
+        let end = match batch.ends_with_enqueue() {
+            true => batch
+                .write(&Call::new(op, Class::Poll, 0), &())
+                .unwrap_or(0),
+            false => 0,
+        };
+        let outcome = self.submit(op, batch, end, &[], &mut [0; POST_REPLY])?;
         match outcome.status {
             uapi::STATUS_OK => Ok(()),
             status => self.judge(op, status),

@@ -81,6 +81,34 @@ fn the_batch_is_bounded_by_number_and_by_bytes() {
 }
 
 #[test]
+fn a_batch_that_ends_with_an_enqueue_is_followed_by_a_call() {
+    let double = scripted([]);
+    let client = client(&double);
+    let enqueue = Call::new(OP, Class::Enqueue, 3);
+    client.flush(OP).unwrap();
+    client.post(&enqueue, &1u32).unwrap();
+    client.flush(OP).unwrap();
+    client.post(&enqueue, &2u32).unwrap();
+    client.post(&post(), &3u32).unwrap();
+    client.flush(OP).unwrap();
+    for n in 0..64u32 {
+        client.post(&enqueue, &n).unwrap();
+    }
+    client.post(&enqueue, &4u32).unwrap();
+    client.flush_at_exit();
+    let seen = double.seen();
+    let shape = |n: usize| {
+        let envelopes = seen[n].envelopes();
+        (envelopes.len(), envelopes.last().map(|e| e.class))
+    };
+    assert_eq!(shape(0), (2, Some(Class::Poll)));
+    assert_eq!(shape(1), (2, Some(Class::Post)));
+    assert_eq!(shape(2), (65, Some(Class::Poll)));
+    assert_eq!(shape(3), (2, Some(Class::Poll)));
+    assert_eq!(seen.len(), 4);
+}
+
+#[test]
 fn a_submission_that_was_not_taken_keeps_its_posts() {
     let double = scripted([Err(Errno::EFAULT)]);
     let client = client(&double);

@@ -93,6 +93,7 @@ fn how(call: &Call) -> String {
             (true, false) => "by hand in the guest".into(),
             _ => "by hand on the board".into(),
         },
+        Mode::Stub => "generated but for the guest's stub".into(),
         Mode::Unsupported => "not supported".into(),
     }
 }

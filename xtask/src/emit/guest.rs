@@ -82,7 +82,7 @@ fn stub(api: &Api, call: &Call, paths: &Paths) -> String {
             let body = forwarded_to(call, &format!("{other}("), false);
             format!("{}{body}", noted(api, call, paths))
         }
-        Mode::Manual { guest: true, .. } => {
+        Mode::Stub | Mode::Manual { guest: true, .. } => {
             let body = forwarded_to(call, &format!("Guest::{}(entry, ", call.name), true);
             format!("{}{body}", entry(api, call, paths))
         }
@@ -454,7 +454,8 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
     );
     out.push_str("/// Entry points whose bodies are written by hand.\npub trait Manual {\n");
     for call in &api.calls {
-        if matches!(call.mode, Mode::Manual { guest: true, .. }) && call.is_exported() {
+        if matches!(call.mode, Mode::Stub | Mode::Manual { guest: true, .. }) && call.is_exported()
+        {
             let _ = writeln!(
                 out,
                 "/// `{0}`.\n///\n/// # Safety\n/// As {1} says of the caller.\nunsafe fn {0}(entry: u64, {2}){3};\n",

@@ -259,15 +259,17 @@ pub enum Mode {
         /// On the board.
         board: bool,
     },
+    /// The guest's stub by hand, the wire types and the board's side generated.
+    Stub,
     /// Exported; fails as the API documents.
     Unsupported,
 }
 
 impl Mode {
-    /// Whether the guest's stub is made from the parameters.
+    /// Whether something is made from the parameters' annotations.
     pub fn is_generated(&self) -> bool {
         match self {
-            Self::Auto | Self::Retain | Self::Release => true,
+            Self::Auto | Self::Stub | Self::Retain | Self::Release => true,
             Self::Manual { guest, .. } => !guest,
             Self::SameAs(_) | Self::Unsupported => false,
         }
@@ -495,7 +497,7 @@ impl Call {
     pub fn is_forwarded(&self) -> bool {
         let waits = matches!(self.class, Some(Class::Wait | Class::Poll)) || self.is_local;
         match &self.mode {
-            Mode::Auto | Mode::Release => !waits,
+            Mode::Auto | Mode::Stub | Mode::Release => !waits,
             Mode::Manual { board, .. } => *board && !waits,
             Mode::Retain | Mode::SameAs(_) | Mode::Unsupported => false,
         }

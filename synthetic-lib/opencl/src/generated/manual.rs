@@ -171,6 +171,23 @@ pub trait Manual {
         event: *mut cl_event,
     ) -> cl_int;
 
+    /// `clEnqueueNDRangeKernel`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueNDRangeKernel(
+        entry: u64,
+        command_queue: cl_command_queue,
+        kernel: cl_kernel,
+        work_dim: cl_uint,
+        global_work_offset: *const usize,
+        global_work_size: *const usize,
+        local_work_size: *const usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
     /// `clGetExtensionFunctionAddress`.
     ///
     /// # Safety

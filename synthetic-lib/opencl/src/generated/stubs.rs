@@ -1989,53 +1989,21 @@ pub unsafe extern "C" fn clEnqueueNDRangeKernel(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 60));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let kernel = support::find(Kind::Kernel, kernel)?;
-            let global_work_offset_in = support::sizes(
-                global_work_offset.cast(),
-                (Length::of(work_dim) * Length::of(work_dim).test(Length::of(3u64), u64::le))
-                    .get()
-                    .ok_or(CL_OUT_OF_HOST_MEMORY)?,
-            )?;
-            let global_work_size_in = support::sizes(
-                global_work_size.cast(),
-                (Length::of(work_dim) * Length::of(work_dim).test(Length::of(3u64), u64::le))
-                    .get()
-                    .ok_or(CL_OUT_OF_HOST_MEMORY)?,
-            )?;
-            let local_work_size_in = support::sizes(
-                local_work_size.cast(),
-                (Length::of(work_dim) * Length::of(work_dim).test(Length::of(3u64), u64::le))
-                    .get()
-                    .ok_or(CL_OUT_OF_HOST_MEMORY)?,
-            )?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
-            let mut request = Request::new(wire::CL_ENQUEUE_ND_RANGE_KERNEL, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
-            request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
-            request.signals(signal.number, signal.kept);
-            let args = wire::ClEnqueueNDRangeKernelArgs {
-                command_queue: command_queue.number(),
-                kernel: kernel.number(),
-                work_dim,
-                global_work_offset: global_work_offset_in,
-                global_work_size: global_work_size_in,
-                local_work_size: local_work_size_in,
-                event_wait_list: event_wait_list_in,
-                event: signal,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueNDRangeKernelReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
-            support::give_event(event, signal, &command_queue);
-            Ok(())
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueNDRangeKernel(
+            entry,
+            command_queue,
+            kernel,
+            work_dim,
+            global_work_offset,
+            global_work_size,
+            local_work_size,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueTask`.

@@ -1,14 +1,16 @@
 //! What the guest itself keeps of an object, to answer for it without the
 //! board.
 
+use super::launch::Launches;
 use super::memory::Memory;
 use super::{CallResult, Object};
 use crate::generated::types::*;
+use gil_wire::call::Handle;
 use gil_wire::envelope::{Observation, Queue};
 use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What the guest keeps of an object.
 #[derive(Debug, Default)]
@@ -113,33 +115,53 @@ pub struct Accepted {
     pub local: bool,
 }
 
-/// The arguments of a kernel that the board accepted once: the like of them
-/// cannot fail again.
+/// An argument that the board accepted, and the object that it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// How it was accepted.
+    pub accepted: Accepted,
+    /// The object's number, or null.
+    pub object: Handle,
+}
+
+/// What the board accepted of a kernel once: the like of it cannot fail again.
 #[derive(Debug, Default)]
-pub struct Arguments(Mutex<Vec<Option<Accepted>>>);
+pub struct Arguments {
+    arguments: Mutex<Vec<Option<Argument>>>,
+    launches: Mutex<Launches>,
+}
 
 impl Arguments {
     /// Kernels have fewer arguments than this.
     const MAX: usize = 1024;
 
-    /// How the argument was accepted before.
-    pub fn accepted(&self, index: cl_uint) -> Option<Accepted> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The argument as it was accepted before.
+    pub fn accepted(&self, index: cl_uint) -> Option<Argument> {
+        let all = locked(&self.arguments);
         all.get(index as usize).copied().flatten()
     }
 
-    /// Notes how the argument was accepted.
-    pub fn accept(&self, index: cl_uint, accepted: Accepted) {
+    /// Notes that the argument was accepted.
+    pub fn accept(&self, index: cl_uint, argument: Argument) {
         let index = index as usize;
         if index >= Self::MAX {
             return;
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.arguments);
         if all.len() <= index {
             all.resize(index + 1, None);
         }
-        all[index] = Some(accepted);
+        all[index] = Some(argument);
     }
+
+    /// The launches that were accepted with these arguments.
+    pub(super) fn launches(&self) -> MutexGuard<'_, Launches> {
+        locked(&self.launches)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Details of a context with this list of properties.

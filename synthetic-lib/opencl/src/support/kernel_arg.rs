@@ -1,8 +1,8 @@
 //! Arguments of kernels.
 
 use super::border::{CallResult, check, decode};
-use super::details::{Accepted, Arguments, Details};
-use super::objects::{Object, find_any};
+use super::details::{Accepted, Argument, Arguments, Details};
+use super::objects::{Object, find_any, number};
 use super::request::Request;
 use crate::generated::types::*;
 use gil_wire::call::InData;
@@ -73,10 +73,13 @@ impl KernelArgument {
             return Err(CL_INVALID_KERNEL);
         };
         let before = known.accepted(index);
-        if self.is_stale(before) {
+        if self.is_stale(before.map(|before| before.accepted)) {
             return Err(CL_INVALID_MEM_OBJECT);
         }
-        if before == Some(self.kind()) {
+        if let Some(before) = before.filter(|before| before.accepted == self.kind()) {
+            if before.object != number(&self.object) {
+                self.replace(known, kernel, index);
+            }
             return self.send(Class::Post, entry, kernel, index);
         }
         let plain = Self {
@@ -95,11 +98,31 @@ impl KernelArgument {
             }
         };
         accepted.note(known, index);
+        known.launches().forget();
         Ok(())
     }
 
     fn note(&self, known: &Arguments, index: cl_uint) {
-        known.accept(index, self.kind());
+        let argument = Argument {
+            accepted: self.kind(),
+            object: number(&self.object),
+        };
+        known.accept(index, argument);
+    }
+
+    /// Another object of the same kind. Whole buffers of the kernel's context
+    /// are alike for launches, too; others may be misaligned, or of a size or
+    /// format that the kernel cannot use.
+    fn replace(&self, known: &Arguments, kernel: &Object, index: cl_uint) {
+        self.note(known, index);
+        let context = |object: &Object| object.context().map(|context| context.number());
+        let is_alike = self.object.as_ref().is_some_and(|object| {
+            let whole = matches!(object.details(), Details::Memory(memory) if memory.is_whole());
+            whole && context(object) == context(kernel)
+        });
+        if !is_alike {
+            known.launches().forget();
+        }
     }
 
     fn send(&self, class: Class, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {

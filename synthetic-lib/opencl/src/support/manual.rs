@@ -7,6 +7,7 @@ use super::elements;
 use super::image::{self, Maker};
 use super::info::Room;
 use super::kernel_arg::KernelArgument;
+use super::launch::Launch;
 use super::map::{self, Asked};
 use super::objects::{Object, find};
 use super::rect;
@@ -38,6 +39,27 @@ impl Manual for Guest {
             // SAFETY: the caller's.
             let argument = unsafe { KernelArgument::new(arg_size, arg_value) }?;
             argument.set(entry, &kernel, arg_index)
+        })
+    }
+
+    unsafe fn clEnqueueNDRangeKernel(
+        entry: u64,
+        command_queue: cl_command_queue,
+        kernel: cl_kernel,
+        work_dim: cl_uint,
+        global_work_offset: *const usize,
+        global_work_size: *const usize,
+        local_work_size: *const usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let sizes = [global_work_offset, global_work_size, local_work_size];
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        returned(|| unsafe {
+            let launch = Launch::new((command_queue, kernel), work_dim, sizes, waits)?;
+            launch.run(entry, event)
         })
     }
 

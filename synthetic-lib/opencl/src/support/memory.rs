@@ -129,6 +129,11 @@ impl Memory {
         }
     }
 
+    /// Whether it is a buffer, and no part of another.
+    pub(super) fn is_whole(&self) -> bool {
+        self.origin.is_none() && self.image.is_none()
+    }
+
     /// What it is if it is an image.
     pub(super) fn as_image(&self) -> Option<&Image> {
         self.image.as_ref()

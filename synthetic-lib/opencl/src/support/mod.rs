@@ -13,6 +13,7 @@
 //! | [`subgroups`] | queries about sub-groups |
 //! | [`extensions`] | which of the board's extensions are shown |
 //! | [`local`] | queries answered in the guest |
+//! | [`launch`] | launching kernels |
 //! | [`manual`] | entry points written by hand |
 //! | [`memory`] | what is kept of memory objects; where mapped ones lie |
 //! | [`map`] | mapped buffers and images |
@@ -33,6 +34,7 @@ pub mod helpers;
 pub mod image;
 pub mod info;
 mod kernel_arg;
+pub mod launch;
 pub mod local;
 pub mod manual;
 pub mod map;

@@ -107,12 +107,13 @@ fn mode(raw: &RawCall, place: &Place) -> Result<Mode, SpecError> {
             guest: false,
             board: true,
         }),
+        "manual-stub" => Ok(Mode::Stub),
         "unsupported" => Ok(Mode::Unsupported),
         other => Err(word(
             place,
             "mode",
             other,
-            "auto, manual, manual-guest, manual-board or unsupported",
+            "auto, manual, manual-guest, manual-board, manual-stub or unsupported",
         )),
     }
 }
