@@ -2,6 +2,7 @@
 //! they do not interpret, and bytes they pass on.
 
 pub mod bytes;
+mod observation;
 
 use crate::Op;
 use crate::rows::RegionRows;
@@ -108,8 +109,9 @@ pub enum State {
     Complete,
 }
 
-/// What the timeline says of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What the timeline says of an event. On the wire as bytes at fixed places,
+/// which take the guest few instructions to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// The event's number.
     pub event: u64,

@@ -259,10 +259,14 @@ impl Client {
     }
 
     fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Vec<Observation>, Error> {
-        let mut observed = Vec::with_capacity(events.len());
-        for waits in events.chunks(OBSERVED_MAX) {
+        let part = |waits| {
             let call = Call { waits, ..call };
-            observed.append(&mut self.forward(&call, &(), |answer| answer.observed)?);
+            self.forward(&call, &(), |answer| answer.observed)
+        };
+        let mut parts = events.chunks(OBSERVED_MAX);
+        let mut observed = parts.next().map_or(Ok(Vec::new()), part)?;
+        for waits in parts {
+            observed.append(&mut part(waits)?);
         }
         if observed.len() != events.len() {
             return Err(Error::Answer {

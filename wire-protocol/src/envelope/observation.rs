@@ -1,0 +1,108 @@
+//! The bytes of an observation: five `u64` (event, queued, submitted, start,
+//! end), the status as an `i32`, the state as a byte; all little-endian.
+
+use super::{Observation, State};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const WORDS: usize = 5;
+const LEN: usize = WORDS * 8 + 4 + 1;
+const STATES: [State; 4] = [
+    State::Queued,
+    State::Submitted,
+    State::Running,
+    State::Complete,
+];
+
+impl Serialize for Observation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let words = [
+            self.event,
+            self.queued_ns,
+            self.submitted_ns,
+            self.start_ns,
+            self.end_ns,
+        ];
+        let mut bytes = [0; LEN];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes[WORDS * 8..LEN - 1].copy_from_slice(&self.status.to_le_bytes());
+        bytes[LEN - 1] = self.state as u8;
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Observation {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+struct Bytes;
+
+impl Visitor<'_> for Bytes {
+    type Value = Observation;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{LEN} bytes of an observation")
+    }
+
+    #[inline]
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Observation, E> {
+        let odd = || E::invalid_length(bytes.len(), &Bytes);
+        let bytes: &[u8; LEN] = bytes.try_into().map_err(|_| odd())?;
+        let mut words = [0; WORDS];
+        for (word, from) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(from.try_into().map_err(|_| odd())?);
+        }
+        let [event, queued_ns, submitted_ns, start_ns, end_ns] = words;
+        let status = *bytes[WORDS * 8..].first_chunk().ok_or_else(odd)?;
+        let state = STATES.get(usize::from(bytes[LEN - 1])).ok_or_else(odd)?;
+        Ok(Observation {
+            event,
+            state: *state,
+            status: i32::from_le_bytes(status),
+            queued_ns,
+            submitted_ns,
+            start_ns,
+            end_ns,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn observations_round_trip(words: [u64; WORDS], status: i32, state in 0..4usize) {
+            let [event, queued_ns, submitted_ns, start_ns, end_ns] = words;
+            let state = STATES[state];
+            let all = Observation { event, state, status, queued_ns, submitted_ns, start_ns, end_ns };
+            let bytes = postcard::to_stdvec(&all).unwrap();
+            prop_assert_eq!(postcard::from_bytes(&bytes), Ok(all));
+        }
+
+        #[test]
+        fn other_bytes_are_refused(bytes: Vec<u8>) {
+            let encoded = postcard::to_stdvec(bytes.as_slice()).unwrap();
+            let _: Result<Observation, _> = postcard::from_bytes(&encoded);
+        }
+    }
+
+    #[test]
+    fn an_unknown_state_is_refused() {
+        let mut bytes = [0; LEN + 1];
+        bytes[0] = LEN as u8;
+        assert!(postcard::from_bytes::<Observation>(&bytes).is_ok());
+        bytes[LEN] = 4;
+        assert!(postcard::from_bytes::<Observation>(&bytes).is_err());
+        for (code, state) in STATES.iter().enumerate() {
+            assert_eq!(*state as usize, code);
+        }
+    }
+}
