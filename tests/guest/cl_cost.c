@@ -5,8 +5,9 @@
  *
  * A line a row: kind, instructions a call, name. Kinds: `kernel` (system calls
  * and bare submissions, for comparison), `local` (the library alone), `answer`
- * (forwarded, waits for an answer), `post` (travels in a batch; 64 calls with
- * the doorbell that takes them along). */
+ * (forwarded, waits for an answer), `region` (the same with memory of the
+ * program's to be pinned), `post` (travels in a batch; 64 calls with the doorbell
+ * that takes them along). */
 #define _GNU_SOURCE
 #include "cl_test.h"
 
@@ -192,13 +193,46 @@ static void set_buffer(int n)
 	NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
 }
 
+static void launch_items(size_t items, cl_event *event)
+{
+	NEED(clEnqueueNDRangeKernel(gpu.queue, kernel, 1, NULL, &items, NULL, 0,
+				    NULL, event));
+}
+
 static void launch(int n)
 {
-	size_t size = 64;
-
 	(void)n;
-	NEED(clEnqueueNDRangeKernel(gpu.queue, kernel, 1, NULL, &size, NULL, 0,
-				    NULL, NULL));
+	launch_items(64, NULL);
+}
+
+/* More sizes in turn than the library remembers: the board is asked. */
+static void launch_new(int n)
+{
+	launch_items(128 + 64 * (n % 16), NULL);
+}
+
+static void set_and_launch(int n)
+{
+	if (n % 2)
+		launch(n);
+	else
+		set_number(n);
+}
+
+static void launch_with_event(int n)
+{
+	cl_event event;
+
+	if (n % 2)
+		return;
+	launch_items(64, &event);
+	clReleaseEvent(event);
+}
+
+static void flush(int n)
+{
+	(void)n;
+	NEED(clFlush(gpu.queue));
 }
 
 static void set_up(void)
@@ -233,10 +267,16 @@ int main(void)
 	row("answer", "clGetEventInfo, status of an event not set", 16,
 	    poll_event);
 	row("answer", "clSetKernelArg, of a new kind", 16, set_new_argument);
-	row("answer", "clEnqueueReadBuffer, blocking, 4 bytes", 16,
+	row("answer", "clFlush", 16, flush);
+	row("answer", "clEnqueueNDRangeKernel, of a new size", 16, launch_new);
+	row("region", "clEnqueueReadBuffer, blocking, 4 bytes", 16,
 	    read_blocking);
-	row("answer", "clEnqueueNDRangeKernel", 16, launch);
 	row("post", "clSetKernelArg, a number", POSTS, set_number);
 	row("post", "clSetKernelArg, a buffer", POSTS, set_buffer);
+	row("post", "clEnqueueNDRangeKernel", POSTS, launch);
+	row("post", "clSetKernelArg, clEnqueueNDRangeKernel in turn", POSTS,
+	    set_and_launch);
+	row("post", "clEnqueueNDRangeKernel with an event, clReleaseEvent", POSTS,
+	    launch_with_event);
 	return failures != 0;
 }

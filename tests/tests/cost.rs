@@ -1,0 +1,26 @@
+//! What calls cost in the guest. QEMU counts instructions exactly, so these are
+//! bounds and no estimates.
+
+use gil_tests::cost::{Row, measure};
+
+/// Of a forwarded call that waits for its answer, without regions and delay.
+const ANSWER_MAX: u64 = 3_000;
+/// Of each call of a batch of 64, with its share of the doorbell.
+const POST_MAX: u64 = 800;
+
+#[test]
+fn calls_stay_within_their_instructions() {
+    let rows = measure();
+    let bound = |row: &Row| match row.kind.as_str() {
+        "answer" => Some(ANSWER_MAX),
+        "post" => Some(POST_MAX),
+        _ => None,
+    };
+    for kind in ["answer", "post"] {
+        assert!(rows.iter().any(|row| row.kind == kind), "{rows:#?}");
+    }
+    let over = rows
+        .iter()
+        .filter(|row| bound(row).is_some_and(|max| row.instructions > max));
+    assert_eq!(over.count(), 0, "{rows:#?}");
+}
