@@ -20,17 +20,22 @@ fn works(name: &str) -> bool {
 }
 
 /// The extension string of a platform or device: of the board's (`all`, with
-/// its NUL) what works.
+/// its NUL) what works, with the board's own spaces.
 pub fn shown(kind: Kind, all: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(all);
-    let names = text.trim_end_matches('\0').split_ascii_whitespace();
-    let mut shown: Vec<&str> = names.filter(|name| works(name)).collect();
-    if kind == Kind::Platform && !shown.contains(&ICD) {
-        shown.push(ICD);
+    let text = text.trim_end_matches('\0');
+    let mut shown: String = text
+        .split_inclusive(' ')
+        .filter(|piece| piece.trim().is_empty() || works(piece.trim()))
+        .collect();
+    shown.truncate(shown.trim_end().len());
+    let has_icd = shown.split(' ').any(|name| name == ICD);
+    if kind == Kind::Platform && !has_icd {
+        let space = if shown.is_empty() { "" } else { " " };
+        shown.extend([space, ICD]);
     }
-    let mut bytes = shown.join(" ").into_bytes();
-    bytes.push(0);
-    bytes
+    shown.push('\0');
+    shown.into_bytes()
 }
 
 /// The same for an array of `cl_name_version`.
@@ -64,7 +69,7 @@ mod tests {
         let all = b"cl_khr_fp64 cl_khr_gl_sharing  cl_khr_icd cl_khr_fp16 \0";
         assert_eq!(
             shown(Kind::Platform, all),
-            b"cl_khr_fp64 cl_khr_icd cl_khr_fp16\0"
+            b"cl_khr_fp64  cl_khr_icd cl_khr_fp16\0"
         );
         assert_eq!(shown(Kind::Device, b"cl_khr_gl_sharing\0"), b"\0");
         assert_eq!(shown(Kind::Platform, b"\0"), b"cl_khr_icd\0");
