@@ -6,8 +6,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Objects of each kind, and built programs.
-const MANY: [&str; 2] = ["10000", "100"];
 /// By how much more the agent may grow: its own buffers, and the allocator's
 /// arenas of threads that ended.
 const SLACK_KIB: i64 = 8 << 10;
@@ -55,9 +53,9 @@ impl Agent {
 }
 
 /// By how much two processes grow natively in a second round of the same.
-fn native_growth_kib(folder: &Path) -> i64 {
+fn native_growth_kib(folder: &Path, many: [&str; 2]) -> i64 {
     let output = Command::new(native_program("tests/guest/cl_many.c", folder))
-        .args(MANY)
+        .args(many)
         .args(["2", "tell"])
         .output()
         .unwrap();
@@ -78,13 +76,24 @@ fn native_growth_kib(folder: &Path) -> i64 {
 
 #[test]
 fn many_objects_leave_nothing_behind() {
+    leave_nothing_behind(["1000", "16"]);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test -p gil-tests --test many -- --ignored --nocapture"]
+fn ten_thousand_objects_leave_nothing_behind() {
+    leave_nothing_behind(["10000", "100"]);
+}
+
+/// With so many objects of each kind, and so many built programs.
+fn leave_nothing_behind(many: [&str; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::start(folder.path());
     let program = guest_program("tests/guest/cl_many.c", Link::OpenCl);
     let program = program.display().to_string();
     let mut resident = Vec::new();
     for _ in 0..2 {
-        let args = ["--board", &agent.address, &program, MANY[0], MANY[1], "1"];
+        let args = ["--board", &agent.address, &program, many[0], many[1], "1"];
         let run = Run::new(args).finish().ok();
         assert_eq!(run.stdout, "ok\nok\n", "{}", run.stderr);
         resident.push(agent.resident_kib());
@@ -97,7 +106,7 @@ fn many_objects_leave_nothing_behind() {
         .collect();
     assert_eq!(over.len(), 4, "{said}");
     assert!(over.iter().all(|l| l.contains("left=0")), "{over:#?}");
-    let native = native_growth_kib(folder.path());
+    let native = native_growth_kib(folder.path(), many);
     println!("the agent grew by {grown} KiB, two native processes by {native} KiB");
     assert!(
         grown <= native + SLACK_KIB,
