@@ -30,7 +30,11 @@ both_widths! {
     fn clinfo_shows_the_boards_devices(width: Width) {
         let package = width.package("clinfo");
         let run = Run::new(["--pkg", &package, "--", "clinfo"]).finish().ok();
-        clinfo_shows_what_it_shows_natively(&run.stdout);
+        let more = match width {
+            Width::Arm64 => &[][..],
+            Width::Armhf => &CLINFO_DIFFERS_32,
+        };
+        clinfo_shows_what_it_shows_natively(&run.stdout, more);
     }
 }
 
@@ -60,31 +64,64 @@ fn matmul_runs_with_detection_by_symbol_and_no_marker() {
     assert_eq!(run.stdout, native, "{}", run.stderr);
 }
 
-/// Lines of clinfo's device section by their names.
-fn property<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
-    text.lines()
-        .filter_map(|line| line.trim().strip_prefix(name))
-        .map(str::trim)
+/// Lines in which the guest's clinfo differs from a native one, by their names;
+/// docs/OPENCL.md says why.
+const CLINFO_DIFFERS: [&str; 13] = [
+    // The platform is gil's: its functions have this suffix, and extensions
+    // that add functions are shown when these are there.
+    "Platform Extensions",
+    "cl_pocl_content_size",
+    "Platform Extensions function suffix",
+    "clGetDeviceIDs(NULL, CL_DEVICE_TYPE_ALL, ...)",
+    "clCreateContext(NULL, ...) [default]",
+    // Memory is shared at maps and unmaps, not at every access.
+    "Fine-grained buffer sharing",
+    "Atomics",
+    // cl_khr_command_buffer is not offered.
+    "Command buffer capabilities",
+    "Required queue properties for command buffer",
+    "Out-of-order execution",
+    "Profiling",
+    "cl_khr_command_buffer",
+    "Device Extensions",
+];
+
+/// In a 32-bit program besides: what does not fit its pointers.
+const CLINFO_DIFFERS_32: [&str; 1] = ["Coarse-grained buffer sharing"];
+
+/// The lines of `text` that are not in `other`, as often as they are in it.
+fn beyond<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
+    let mut left: Vec<&str> = other.lines().collect();
+    let lines = text.lines();
+    lines
+        .filter(|line| match left.iter().position(|found| found == line) {
+            Some(at) => {
+                left.swap_remove(at);
+                false
+            }
+            None => true,
+        })
         .collect()
 }
 
-fn clinfo_shows_what_it_shows_natively(shown: &str) {
+/// What a line of clinfo is about.
+fn name_of(line: &str) -> &str {
+    let line = line.trim();
+    line.split("  ").next().unwrap_or(line)
+}
+
+/// Natively it prints `shown`, but for the listed lines and `more`.
+fn clinfo_shows_what_it_shows_natively(shown: &str, more: &[&str]) {
     let native = Command::new("clinfo").output().unwrap();
     let native = String::from_utf8_lossy(&native.stdout).into_owned();
-    for name in [
-        "Number of devices",
-        "Device Name",
-        "Device Vendor",
-        "Device Type",
-        "Max compute units",
-        "Global memory size",
-        "Max work group size",
-        "Max work item sizes",
-        "Preferred / native vector sizes",
-    ] {
-        assert!(!property(&native, name).is_empty(), "{name}");
-        assert_eq!(property(shown, name), property(&native, name), "{name}");
-    }
+    let differing = [beyond(&native, shown), beyond(shown, &native)].concat();
+    let odd: Vec<_> = differing
+        .iter()
+        .filter(|line| !CLINFO_DIFFERS.contains(&name_of(line)))
+        .filter(|line| !more.contains(&name_of(line)))
+        .collect();
+    assert!(odd.is_empty(), "{odd:#?}");
+    assert!(native.lines().count() > 100, "{native}");
 }
 
 #[test]
