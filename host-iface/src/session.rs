@@ -88,6 +88,8 @@ struct Pending {
     /// The entry point that enqueued it.
     op: Op,
     is_reported: bool,
+    /// Whether it only orders others, and takes no device time itself.
+    is_fence: bool,
     /// Whether the program holds its event.
     observable: bool,
     /// Whether its sender waits for it although the program does not hold it.

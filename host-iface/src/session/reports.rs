@@ -1,7 +1,7 @@
 //! How operations ended, as the board says it: checked, and noted.
 
 use super::exchange::{fits, wrong};
-use super::{Context, Pending, Session};
+use super::{Context, Session};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
 use gil_timing::Event;
@@ -56,20 +56,20 @@ impl Session {
         let event = report.event;
         let pending = self.pending.get_mut(&event);
         let pending = pending.filter(|pending| !pending.is_reported);
-        let Some(Pending {
-            op, is_reported, ..
-        }) = pending
-        else {
+        let Some(pending) = pending else {
             return Err(wrong(format!("a report of operation {event}")));
         };
-        *is_reported = true;
-        let entry = context.stats.entry(*op);
-        entry.gpu_ns = entry.gpu_ns.saturating_add(report.duration_ns);
+        pending.is_reported = true;
+        let duration_ns = if pending.is_fence {
+            0
+        } else {
+            report.duration_ns
+        };
+        let entry = context.stats.entry(pending.op);
+        entry.gpu_ns = entry.gpu_ns.saturating_add(duration_ns);
         let bytes = report.out.iter().sum::<u64>();
         entry.bytes_from_board += bytes;
-        let noted = self
-            .timeline
-            .report(event, report.duration_ns, report.status);
+        let noted = self.timeline.report(event, duration_ns, report.status);
         noted.map_err(|error| wrong(error.to_string()))
     }
 

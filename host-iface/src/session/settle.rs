@@ -54,6 +54,7 @@ impl Session {
             seq: call.header.seq,
             op: envelope.op,
             is_reported: false,
+            is_fence: engine(envelope.engine).1 != Order::Command,
             observable: envelope.observable,
             awaited,
         };
