@@ -197,6 +197,7 @@ static void copies(struct gpu *gpu, cl_program program)
 	type_of(event);
 	SAY(clEnqueueSVMMigrateMem(gpu->queue, 2, both, NULL,
 				   CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+	SAY(clFinish(gpu->queue)); /* the first copy reads `own` until then */
 	memset(own, 0, WORDS * 4);
 	SAY(clEnqueueSVMMemcpy(gpu->queue, CL_TRUE, own, b, WORDS * 4, 0, NULL,
 			       NULL));

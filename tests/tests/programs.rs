@@ -87,7 +87,7 @@ const CLINFO_DIFFERS: [&str; 13] = [
 ];
 
 /// In a 32-bit program besides: what does not fit its pointers.
-const CLINFO_DIFFERS_32: [&str; 1] = ["Coarse-grained buffer sharing"];
+const CLINFO_DIFFERS_32: [&str; 2] = ["Coarse-grained buffer sharing", "Max memory allocation"];
 
 /// The lines of `text` that are not in `other`, as often as they are in it.
 fn beyond<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
