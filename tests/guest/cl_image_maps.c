@@ -174,6 +174,7 @@ static void flags_and_order(struct gpu *gpu)
 					    right, part, &row, NULL, 0, NULL, &event,
 					    &error));
 	SAY(clWaitForEvents(1, &event));
+	INFO(clGetEventInfo, event, CL_EVENT_COMMAND_TYPE);
 	SAY(clReleaseEvent(event));
 	read_only = MADE(clEnqueueMapImage(gpu->queue, image, CL_TRUE, CL_MAP_READ, zero,
 					   plane, &row, NULL, 0, NULL, NULL, &error));
@@ -187,6 +188,7 @@ static void flags_and_order(struct gpu *gpu)
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, right_half, 0, NULL, NULL));
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, left_half, 0, NULL, &event));
 	SAY(clWaitForEvents(1, &event));
+	INFO(clGetEventInfo, event, CL_EVENT_COMMAND_TYPE);
 	SAY(clReleaseEvent(event));
 	INFO(clGetMemObjectInfo, image, CL_MEM_MAP_COUNT);
 	SAY(clEnqueueReadImage(gpu->queue, image, CL_TRUE, zero, plane, 0, 0, out, 0, NULL,

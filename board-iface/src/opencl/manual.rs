@@ -392,6 +392,7 @@ impl Manual for Board {
     ) -> Result<wire::ClEnqueueMapImageReply, Refusal> {
         let about = about!(args, image);
         let result = part::read(session, call, &about, &part!(args), args.memory)?;
+        session.is_of(args.event, CL_COMMAND_MAP_IMAGE);
         Ok(wire::ClEnqueueMapImageReply { result })
     }
 

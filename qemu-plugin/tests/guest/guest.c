@@ -73,33 +73,26 @@ static void ring(unsigned int kind, unsigned int request_len)
 		wait_until(box.deadline_ns);
 }
 
-static unsigned char *put_number(unsigned char *to, unsigned long number)
+static unsigned char *put(unsigned char *to, unsigned long number, unsigned int bytes)
 {
-	for (; number >= 0x80; number >>= 7)
-		*to++ = (unsigned char)(number | 0x80);
-	*to++ = (unsigned char)number;
+	for (; bytes > 0; bytes--, number >>= 8)
+		*to++ = (unsigned char)number;
 	return to;
 }
 
-/* A synchronous call without regions. */
+/* A synchronous call without regions, as wire-protocol/src/envelope/bytes.rs
+ * lays it out. */
 static unsigned int call(unsigned long op, const unsigned char *args, unsigned int len)
 {
-	unsigned char *to = put_number(request + 4, op);
+	unsigned char *to = put(request, 20 + len, 4);
 
-	*to++ = 1;
-	to = put_number(to, counter());
-	for (unsigned int i = 0; i < 5; i++)
-		*to++ = 0;
-	*to++ = 1;
-	*to++ = 0;
-	*to++ = 0;
-	to = put_number(to, len);
+	to = put(to, op, 4);
+	to = put(to, counter(), 8);
+	to = put(to, 1, 4); /* class; engine, flags, rows */
+	to = put(to, 0, 4); /* regions, waits */
 	for (unsigned int i = 0; i < len; i++)
 		*to++ = args[i];
-	len = (unsigned int)(to - request) - 4;
-	request[0] = (unsigned char)len;
-	request[1] = request[2] = request[3] = 0;
-	ring(GIL_MBOX_SUBMIT, len + 4);
+	ring(GIL_MBOX_SUBMIT, 24 + len);
 	return box.status;
 }
 
