@@ -188,7 +188,6 @@ static void flags_and_order(struct gpu *gpu)
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, right_half, 0, NULL, NULL));
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, left_half, 0, NULL, &event));
 	SAY(clWaitForEvents(1, &event));
-	INFO(clGetEventInfo, event, CL_EVENT_COMMAND_TYPE);
 	SAY(clReleaseEvent(event));
 	INFO(clGetMemObjectInfo, image, CL_MEM_MAP_COUNT);
 	SAY(clEnqueueReadImage(gpu->queue, image, CL_TRUE, zero, plane, 0, 0, out, 0, NULL,

@@ -43,6 +43,13 @@ impl Batch {
         encode::envelope(call, args, &mut self.bytes[self.len..])
     }
 
+    /// The same with arguments that are encoded already; `None` if there is no
+    /// room.
+    #[inline]
+    pub(crate) fn write_encoded(&mut self, call: &Call<'_>, args: &[u8]) -> Option<usize> {
+        encode::envelope_of(call, args, &mut self.bytes[self.len..])
+    }
+
     /// Makes the envelope of `len` bytes behind the posts one of them.
     #[inline]
     pub(crate) fn keep(&mut self, len: usize, class: Class) {

@@ -176,7 +176,43 @@ impl Client {
             // A region is captured when it is handed over, not later.
             return self.forward(call, args, |_| ());
         }
-        let (mut batch, len) = self.write(call, args)?;
+        let (batch, len) = self.write(call, args)?;
+        self.keep(call, batch, len)
+    }
+
+    /// As [`post`](Self::post), for a call without regions whose arguments are
+    /// encoded already: a few dozen bytes.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post).
+    pub fn post_encoded(&self, call: &Call<'_>, args: &[u8]) -> Result<(), Error> {
+        debug_assert!(call.regions.is_empty(), "regions are captured at once");
+        let mut batch = self.lock(call.op)?;
+        let written = batch.write_encoded(call, args);
+        if let Some(len) = written {
+            return self.keep(call, batch, len);
+        }
+        drop(batch);
+        self.flush(call.op)?;
+        let mut batch = self.lock(call.op)?;
+        let written = batch.write_encoded(call, args);
+        let len = written.ok_or(Error::Bounds {
+            op: call.op,
+            what: "a request in bytes",
+            len: args.len(),
+            max: uapi::REQUEST_MAX,
+        })?;
+        self.keep(call, batch, len)
+    }
+
+    /// Makes what was written one of the posts.
+    #[inline]
+    fn keep(
+        &self,
+        call: &Call<'_>,
+        mut batch: MutexGuard<'_, Batch>,
+        len: usize,
+    ) -> Result<(), Error> {
         batch.keep(len, call.class);
         if !batch.is_full() {
             return Ok(());

@@ -25,6 +25,16 @@ pub(crate) fn envelope(
     Ok(at)
 }
 
+/// The same with arguments that are encoded already; `None` if there is no room.
+#[inline]
+pub(crate) fn envelope_of(call: &Call<'_>, args: &[u8], out: &mut [u8]) -> Option<usize> {
+    let at = head(call).write(out)?;
+    let end = at + args.len();
+    copy(args, out.get_mut(at..end)?);
+    bytes::close(&mut out[..end]);
+    Some(end)
+}
+
 #[inline]
 fn head<'a>(call: &'a Call<'_>) -> Head<'a> {
     Head {

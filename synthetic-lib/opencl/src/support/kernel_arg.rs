@@ -1,11 +1,12 @@
 //! Arguments of kernels.
 
-use super::border::{CallResult, check, decode};
+use super::border::{CallResult, check, code, decode};
 use super::details::{Accepted, Argument, Arguments, Details};
 use super::objects::{Object, find_any, number};
 use super::request::Request;
 use crate::generated::types::*;
-use gil_wire::call::InData;
+use gil_guest::Call;
+use gil_wire::call::{Handle, InData};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -80,7 +81,7 @@ impl KernelArgument {
             if before.object != number(&self.object) {
                 self.replace(known, kernel, index);
             }
-            return self.send(Class::Post, entry, kernel, index);
+            return self.post(entry, kernel, index);
         }
         let plain = Self {
             object: None,
@@ -125,6 +126,34 @@ impl KernelArgument {
         }
     }
 
+    /// Posts what was accepted before. Programs set arguments before every
+    /// launch, and the guest counts the instructions: small ones are encoded by
+    /// hand.
+    fn post(&self, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
+        let object = self.object.as_ref().map(Object::number);
+        let Some(value) = self.small(object) else {
+            return self.send(Class::Post, entry, kernel, index);
+        };
+        let args = Encoded::of(kernel.number(), index, self.size, value);
+        let call = Call::new(wire::CL_SET_KERNEL_ARG, Class::Post, entry);
+        gil_guest::client()
+            .and_then(|client| client.post_encoded(&call, args.all()))
+            .map_err(|error| code(call.op, &error))
+    }
+
+    #[inline]
+    fn small(&self, object: Option<Handle>) -> Option<Small<'_>> {
+        match object {
+            Some(number) => Some(Small::Object(number)),
+            None if self.value.is_null() => Some(Small::Local),
+            // SAFETY: as in `new`.
+            None if self.size <= Encoded::VALUE_MAX => Some(Small::Value(unsafe {
+                std::slice::from_raw_parts(self.value.cast(), self.size)
+            })),
+            None => None,
+        }
+    }
+
     fn send(&self, class: Class, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
         let mut request = Request::new(wire::CL_SET_KERNEL_ARG, class, entry);
         let arg_value = match (&self.object, self.value.is_null()) {
@@ -153,5 +182,111 @@ impl KernelArgument {
     unsafe fn bytes<'a>(&self, request: &mut Request) -> InData<'a> {
         // SAFETY: the caller's.
         unsafe { request.input(self.value, self.size) }
+    }
+}
+
+/// A kernel's argument of a few bytes.
+#[derive(Clone, Copy)]
+enum Small<'a> {
+    Value(&'a [u8]),
+    Object(Handle),
+    Local,
+}
+
+/// [`wire::ClSetKernelArgArgs`] as postcard writes it: numbers of variable
+/// length, their least significant seven bits first.
+struct Encoded {
+    bytes: [u8; Self::ROOM],
+    len: usize,
+}
+
+impl Encoded {
+    /// Most bytes of a value.
+    const VALUE_MAX: usize = 32;
+    /// Room for six numbers and a value.
+    const ROOM: usize = 6 * 10 + Self::VALUE_MAX;
+
+    #[inline]
+    fn of(kernel: Handle, index: cl_uint, size: usize, value: Small<'_>) -> Self {
+        let mut args = Self {
+            bytes: [0; Self::ROOM],
+            len: 0,
+        };
+        args.number(kernel.0.rotate_left(1));
+        args.number(index.into());
+        args.number(size as u64);
+        match value {
+            Small::Value(bytes) => {
+                // Of `KernelArgument`, and of `InData`.
+                args.byte(0);
+                args.byte(1);
+                args.number(bytes.len() as u64);
+                bytes.iter().for_each(|byte| args.byte(*byte));
+            }
+            Small::Object(number) => {
+                args.byte(1);
+                args.number(number.0.rotate_left(1));
+            }
+            Small::Local => args.byte(2),
+        }
+        args
+    }
+
+    #[inline]
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.byte(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.byte(number as u8);
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    #[inline]
+    fn all(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn as_postcard(kernel: Handle, index: u32, size: usize, value: Small<'_>) -> Vec<u8> {
+        let arg_value = match value {
+            Small::Value(bytes) => wire::KernelArgument::Bytes(InData::Inline(bytes)),
+            Small::Object(number) => wire::KernelArgument::Handle(number),
+            Small::Local => wire::KernelArgument::Local,
+        };
+        let args = wire::ClSetKernelArgArgs {
+            kernel,
+            arg_index: index,
+            arg_size: size as u64,
+            arg_value,
+        };
+        postcard::to_stdvec(&args).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn small_arguments_are_encoded_as_postcard_does(
+            kernel: u64,
+            index: u32,
+            size: usize,
+            number: u64,
+            bytes in prop::collection::vec(any::<u8>(), 0..=Encoded::VALUE_MAX),
+        ) {
+            let kernel = Handle(kernel);
+            for value in [Small::Value(&bytes), Small::Object(Handle(number)), Small::Local] {
+                let encoded = Encoded::of(kernel, index, size, value);
+                prop_assert_eq!(encoded.all(), as_postcard(kernel, index, size, value));
+            }
+        }
     }
 }
