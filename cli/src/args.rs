@@ -31,6 +31,9 @@ pub enum Command {
     Doctor,
     /// Print a report that `gil run --json` wrote.
     Report(ReportArgs),
+    /// Show the guest's kernel, its functions, or make an ELF file of it for
+    /// gem5.
+    Kernel(KernelArgs),
 }
 
 /// Arguments of `gil run`.
@@ -119,6 +122,23 @@ pub struct PingArgs {
 pub struct ReportArgs {
     /// What `gil run --json` wrote.
     pub file: PathBuf,
+}
+
+/// Arguments of `gil kernel`.
+#[derive(Clone, Debug, Args)]
+pub struct KernelArgs {
+    /// Take this arm64 Image, raw or packed with gzip, instead of Debian's
+    /// stock kernel, which is in gil's cache or fetched.
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
+    /// Write an ELF file with the whole image and its symbols, as gem5 wants a
+    /// kernel.
+    #[arg(long, value_name = "FILE")]
+    pub elf: Option<PathBuf>,
+    /// List the symbols that the image holds, as /proc/kallsyms has them
+    /// without KASLR.
+    #[arg(long)]
+    pub symbols: bool,
 }
 
 /// Least memory that Debian's kernel boots in, with its image unpacked.

@@ -11,6 +11,7 @@ mod cache;
 mod doctor;
 mod image;
 mod kernel;
+mod kernel_command;
 mod module;
 mod monitor;
 mod outcome;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Board(args) => board(&args),
         Command::Ping(args) => exit_with(ping::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
+        Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Doctor => match doctor::run() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,

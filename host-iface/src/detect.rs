@@ -1,6 +1,7 @@
 //! How doorbells are found in a guest that runs.
 //!
 //! - [`marker`]: a no-op instruction with a magic encoding.
+//! - [`kernel_image`]: the functions of a kernel, from its raw Image.
 //! - [`symbol`], [`module_code`]: the entry of a function, by its name in an
 //!   ELF file; a kernel module's load address by its own bytes, without the
 //!   guest's help.
@@ -8,6 +9,7 @@
 //! A doorbell register, where the simulator lets a device be added, needs
 //! nothing from here: it calls [`Host::doorbell`](crate::Host::doorbell).
 
+pub mod kernel_image;
 pub mod marker;
 pub mod module_code;
 pub mod symbol;

@@ -60,6 +60,32 @@ pub fn read(path: &Path) -> Result<Vec<u8>, SymbolError> {
     std::fs::read(&path).map_err(|error| SymbolError::File { path, error })
 }
 
+/// Names shown of those that are like a wrong one.
+const NEAR: usize = 3;
+
+/// The names most like `name`, best first.
+pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    let mut found: Vec<_> = names
+        .filter(|other| other.len().abs_diff(name.len()) <= 8)
+        .map(|other| (likeness(other), other))
+        .filter(|(likeness, _)| *likeness > 0.9)
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    found.dedup();
+    found.truncate(NEAR);
+    found.into_iter().map(|(_, other)| other.into()).collect()
+}
+
+/// The end of a sentence about a wrong name.
+pub(super) fn suggestion(near: &[String]) -> String {
+    match near.split_last() {
+        None => String::new(),
+        Some((last, [])) => format!(": did you mean {last}?"),
+        Some((last, rest)) => format!(": did you mean {} or {last}?", rest.join(", ")),
+    }
+}
+
 impl<'data> Symbols<'data> {
     /// Reads an ELF file's tables.
     ///

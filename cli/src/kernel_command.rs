@@ -1,0 +1,102 @@
+//! `gil kernel`: what the guest's kernel is, its functions, and an ELF file of
+//! it for gem5.
+
+use crate::apt::AptError;
+use crate::args::KernelArgs;
+use crate::cache::{At, Cache, CacheError};
+use crate::kernel;
+use crate::progress::Progress;
+use gil_host::detect::kernel_image::{ImageError, KernelImage};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Why it cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The stock kernel.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The image.
+    #[error("{}: {error}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: ImageError,
+    },
+    /// Standard output.
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Tells about the kernel, or writes what was asked for.
+///
+/// # Errors
+/// [`KernelError`].
+pub fn run(args: &KernelArgs) -> Result<(), KernelError> {
+    let path = match &args.image {
+        Some(path) => path.clone(),
+        None => stock()?,
+    };
+    let failed = |error| {
+        let path = path.clone();
+        KernelError::Image { path, error }
+    };
+    let image = KernelImage::open(&path).map_err(failed)?;
+    if let Some(target) = &args.elf {
+        let elf = image.to_elf().map_err(failed)?;
+        fs::write(target, elf).at(target)?;
+    }
+    let printed = match (args.symbols, &args.elf) {
+        (true, _) => print_symbols(&image),
+        (false, None) => print_summary(&path, &image),
+        (false, Some(_)) => Ok(()),
+    };
+    match printed {
+        // As `head` leaves it.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn stock() -> Result<PathBuf, KernelError> {
+    let cache = Cache::open()?;
+    let progress = Progress::new(false);
+    let kernel = kernel::ensure(&cache, &progress);
+    progress.clear();
+    Ok(kernel?.image)
+}
+
+fn print_symbols(image: &KernelImage) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    for symbol in image.symbols() {
+        writeln!(
+            out,
+            "{:016x} {} {}",
+            symbol.address, symbol.kind, symbol.name
+        )?;
+    }
+    out.flush()
+}
+
+fn print_summary(path: &Path, image: &KernelImage) -> io::Result<()> {
+    let addresses = image.addresses();
+    let functions = image.symbols().iter().filter(|one| one.is_function());
+    let mut out = io::stdout().lock();
+    writeln!(out, "kernel     {}", path.display())?;
+    writeln!(
+        out,
+        "addresses  {:#x}..{:#x}",
+        addresses.start, addresses.end
+    )?;
+    writeln!(
+        out,
+        "symbols    {}, of which {} are functions",
+        image.symbols().len(),
+        functions.count()
+    )
+}
