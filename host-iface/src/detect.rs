@@ -9,6 +9,7 @@
 //! A doorbell register, where the simulator lets a device be added, needs
 //! nothing from here: it calls [`Host::doorbell`](crate::Host::doorbell).
 
+pub mod btf;
 pub mod kernel_image;
 pub mod marker;
 pub mod module_code;

@@ -1,6 +1,7 @@
 //! Symbols of a kernel's Image: made ones of every form, damaged ones, and
 //! Debian's own where it is at hand.
 
+use gil_host::detect::btf::{Btf, Kind};
 use gil_host::detect::kernel_image::{ImageError, KernelImage};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use proptest::prelude::*;
@@ -387,4 +388,33 @@ fn the_stock_kernel_is_read_whole() {
         assert!(image.addresses().contains(&entries[0]));
     }
     check_elf(&image);
+}
+
+#[test]
+fn the_stock_kernel_describes_its_types() {
+    let Some(path) = stock() else {
+        eprintln!("skipped: no kernel in gil's cache, `gil run` fetches it");
+        return;
+    };
+    let image = KernelImage::open(&path).unwrap();
+    let btf = Btf::find(image.bytes()).unwrap();
+    let name = btf.offset("module", "name").unwrap();
+    // Behind `state` and `list`, in all kernels so far.
+    assert_eq!(name, 24);
+    assert!(btf.offset("module", "kallsyms").unwrap() > name);
+    let path = btf.offset("file", "f_path").unwrap();
+    let dentry = btf.offset("path", "dentry").unwrap();
+    assert_eq!(btf.offset("file", "f_path.dentry"), Some(path + dentry));
+    // In an unnamed union.
+    assert!(btf.offset("dentry", "d_name.len").is_some());
+    assert_eq!(btf.offset("file", "no_such_member"), None);
+    let parameters = btf.parameters("do_sys_openat2").unwrap();
+    let names: Vec<_> = parameters.iter().map(|one| &*one.name).collect();
+    assert_eq!(names, ["dfd", "filename", "how"]);
+    let kinds: Vec<_> = parameters.iter().map(|one| one.kind).collect();
+    let signed = Kind::Integer {
+        size: 4,
+        signed: true,
+    };
+    assert_eq!(kinds, [signed, Kind::Text, Kind::Pointer]);
 }
