@@ -41,13 +41,15 @@ static void asked(cl_program program, struct gpu *gpu)
 
 static void run(cl_program program, struct gpu *gpu)
 {
-	size_t global = 16, local = 4;
+	size_t global = 16, local = 4, size = 0;
 	cl_int error = 0, by = 3;
 	cl_mem in = clCreateBuffer(gpu->context, CL_MEM_COPY_HOST_PTR,
 				   sizeof(ints), ints, &error);
 	cl_mem out = clCreateBuffer(gpu->context, 0, sizeof(ints), NULL, &error);
 	cl_kernel scale = MADE(clCreateKernel(program, "scale", &error));
 
+	/* Available only where the program's own options asked for it. */
+	SAY(clGetKernelArgInfo(scale, 0, CL_KERNEL_ARG_NAME, 0, NULL, &size));
 	SAY(clSetKernelArg(scale, 0, sizeof(out), &out));
 	SAY(clSetKernelArg(scale, 1, sizeof(in), &in));
 	SAY(clEnqueueNDRangeKernel(gpu->queue, scale, 1, NULL, &global, &local, 0,

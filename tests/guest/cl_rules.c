@@ -247,6 +247,30 @@ static void threads_wait_for_a_user_event(struct gpu *gpu)
 	}
 }
 
+/* Some drivers abort the process that asks for a queue on the device where
+ * there is none; the board must live on. */
+static void no_queue_on_the_device(struct gpu *gpu)
+{
+	cl_command_queue_properties flags = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE |
+					    4 /* CL_QUEUE_ON_DEVICE */;
+	cl_command_queue_properties supported = 0;
+	cl_command_queue queue;
+	cl_int error = 0;
+
+	clGetDeviceInfo(gpu->device, 0x104e /* CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES */,
+			sizeof(supported), &supported, NULL);
+	queue = clCreateCommandQueue(gpu->context, gpu->device, flags, &error);
+	if (!supported) {
+		CHECK(!queue && error == CL_INVALID_QUEUE_PROPERTIES);
+		queue = clCreateCommandQueue(gpu->context, gpu->device, 0xff,
+					     &error);
+		CHECK(!queue && error == CL_INVALID_VALUE);
+	} else if (queue) {
+		EXPECT(clReleaseCommandQueue(queue), CL_SUCCESS);
+	}
+	EXPECT(clFinish(gpu->queue), CL_SUCCESS);
+}
+
 static void user_event_states(struct gpu *gpu)
 {
 	cl_int status = 99, error;
@@ -459,6 +483,7 @@ int main(int argc, char **argv)
 		run_test("references", references, &gpu);
 		run_test("staged input", staged_input, &gpu);
 		run_test("bad handles", bad_handles, &gpu);
+		run_test("no queue on the device", no_queue_on_the_device, &gpu);
 		run_test("bad pointers", bad_pointers, &gpu);
 		run_test("fork in the middle", fork_in_the_middle, &gpu);
 	}

@@ -30,12 +30,21 @@ impl Session {
         let given = call.string(options)?.unwrap_or_default();
         let pointer = self.table.get(program, Kind::Program)?;
         let with_info = self.driver.arg_info().and_then(|_| with_arg_info(&given));
+        // A binary has kept its own, or has none.
+        let with_info = with_info.filter(|_| self.has_text(pointer));
         let Some(with_info) = with_info else {
             self.options.remove(&pointer);
+            self.hidden_arg_info.remove(&pointer);
             return Ok(Some(given));
         };
         self.options.insert(pointer, given);
+        self.hidden_arg_info.insert(pointer);
         Ok(Some(with_info))
+    }
+
+    fn has_text(&self, program: Pointer) -> bool {
+        let texts = self.programs.texts(self.driver, program);
+        texts.iter().any(|text| !text.is_empty())
     }
 }
 
@@ -78,6 +87,37 @@ pub fn get_info(
     if name == CL_PROGRAM_BUILD_OPTIONS {
         return options(session, call, program, args.param_value, ask);
     }
+    info(session, call, kind, args.param_value, ask)
+}
+
+/// `clGetKernelArgInfo`: what the guest's own options did not ask for is not
+/// available.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn get_arg_info(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::ClGetKernelArgInfoArgs,
+) -> Result<InfoReply, Refusal> {
+    let Some(function) = session.functions().clGetKernelArgInfo else {
+        return Ok(InfoReply::failed(CL_INVALID_OPERATION));
+    };
+    let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
+    let name = args.param_name;
+    let kind = wire::cl_get_kernel_arg_info(name);
+    let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
+    let pointer = session.table.get(args.kernel, Kind::Kernel)?;
+    let program = session.program_of(pointer);
+    let hidden = program.is_some_and(|program| session.hidden_arg_info.contains(&program));
+    let ask = |size: usize, value: *mut c_void, size_ret: *mut usize| {
+        // SAFETY: the kernel is alive, and `info` gives room of the size it says.
+        let result = unsafe { function(kernel, args.arg_indx, name, size, value, size_ret) };
+        match (result, hidden) {
+            (CL_SUCCESS, true) => CL_KERNEL_ARG_INFO_NOT_AVAILABLE,
+            _ => result,
+        }
+    };
     info(session, call, kind, args.param_value, ask)
 }
 

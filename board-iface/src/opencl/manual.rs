@@ -91,6 +91,19 @@ impl Manual for Board {
         })
     }
 
+    fn cl_get_kernel_arg_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetKernelArgInfoArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let info = build::get_arg_info(session, call, &args)?;
+        encode(&wire::ClGetKernelArgInfoReply {
+            result: info.result,
+            size: info.size,
+            value: info.value(),
+        })
+    }
+
     fn cl_get_event_info(
         session: &mut Session,
         call: &mut Call,

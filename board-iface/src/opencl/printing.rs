@@ -150,7 +150,8 @@ impl Session {
         is_binary && self.binary_mentions(program, WORD)
     }
 
-    fn program_of(&self, kernel: Pointer) -> Option<Pointer> {
+    /// The program that a kernel is of.
+    pub(super) fn program_of(&self, kernel: Pointer) -> Option<Pointer> {
         let info = self.functions().clGetKernelInfo?;
         let (kernel, name) = (kernel.as_ptr(), CL_KERNEL_PROGRAM);
         // SAFETY: the kernel is alive, and `fetch` gives room as it says.

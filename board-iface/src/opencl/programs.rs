@@ -196,11 +196,13 @@ impl Session {
                 let args: wire::ClLinkProgramArgs<'_> = decode(args)?;
                 let inputs = args.input_programs.unwrap_or_default();
                 let mut texts = Vec::new();
+                let mut hidden = true;
                 for input in inputs {
                     let input = self.table.get(input, Kind::Program)?;
+                    hidden &= self.hidden_arg_info.contains(&input);
                     texts.extend(self.programs.texts(self.driver, input));
                 }
-                ProgramInputs::Link(args.new, texts)
+                ProgramInputs::Link(args.new, texts, hidden)
             }
             _ => ProgramInputs::None,
         })
@@ -233,10 +235,13 @@ impl Session {
         match inputs {
             ProgramInputs::None => {}
             ProgramInputs::Compile(program, headers) => self.programs.compiled(program, headers),
-            ProgramInputs::Link(program, texts) => {
+            ProgramInputs::Link(program, texts, hidden) => {
                 // A program that could not be linked has no number.
                 if let Ok(program) = self.table.get(program, Kind::Program) {
                     self.programs.link(program, texts);
+                    if hidden {
+                        self.hidden_arg_info.insert(program);
+                    }
                 }
             }
         }
@@ -259,6 +264,7 @@ pub enum ProgramInputs {
     None,
     /// The program is compiled with these headers.
     Compile(Pointer, Headers),
-    /// A new program is linked of these.
-    Link(gil_wire::call::Handle, Vec<Rc<Text>>),
+    /// A new program is linked of these; whether none of them was to keep
+    /// argument information.
+    Link(gil_wire::call::Handle, Vec<Rc<Text>>, bool),
 }

@@ -9,6 +9,12 @@ use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
 use std::ptr::null_mut;
 
+/// The flags of OpenCL 3.0, section 5.1.
+const KNOWN: cl_command_queue_properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+    | CL_QUEUE_PROFILING_ENABLE
+    | CL_QUEUE_ON_DEVICE
+    | CL_QUEUE_ON_DEVICE_DEFAULT;
+
 /// A queue to be made.
 pub struct NewQueue {
     /// Its context.
@@ -36,6 +42,12 @@ impl NewQueue {
         let context: cl_context = session.get(Kind::Context, self.context)?;
         let device: cl_device_id = session.get(Kind::Device, self.device)?;
         session.can_bind(self.new)?;
+        if self.flags & CL_QUEUE_ON_DEVICE != 0 && !has_device_queues(session, device) {
+            return Ok(match self.flags & !KNOWN {
+                0 => CL_INVALID_QUEUE_PROPERTIES,
+                _ => CL_INVALID_VALUE,
+            });
+        }
         let flags = self.flags | CL_QUEUE_PROFILING_ENABLE;
         let functions = session.functions();
         let mut result = CL_INVALID_OPERATION;
@@ -59,6 +71,26 @@ impl NewQueue {
         }
         Ok(result)
     }
+}
+
+/// Whether kernels of the device can enqueue kernels. Some drivers without
+/// such queues abort the process that asks for one (PoCL 3.1).
+fn has_device_queues(session: &Session, device: cl_device_id) -> bool {
+    let Some(get_info) = session.functions().clGetDeviceInfo else {
+        return false;
+    };
+    let mut supported: cl_command_queue_properties = 0;
+    // SAFETY: the device is alive; the value has the size that is said.
+    let result = unsafe {
+        get_info(
+            device,
+            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES,
+            size_of_val(&supported),
+            (&raw mut supported).cast(),
+            null_mut(),
+        )
+    };
+    result == CL_SUCCESS && supported != 0
 }
 
 /// Adds profiling to a terminated property list; returns the guest's own flags.

@@ -18,7 +18,7 @@ use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent, Property};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_void};
 use std::ptr::NonNull;
 use std::time::Instant;
@@ -44,6 +44,8 @@ pub struct Session {
     pub(super) svm: Svm,
     /// The options that the guest gave where the driver was given others.
     pub(super) options: HashMap<Pointer, CString>,
+    /// Programs that keep argument information for the session only.
+    pub(super) hidden_arg_info: HashSet<Pointer>,
 }
 
 /// An enqueue function returned.
@@ -76,6 +78,7 @@ impl Session {
             printing: Printing::default(),
             svm: Svm::default(),
             options: HashMap::new(),
+            hidden_arg_info: HashSet::new(),
         }
     }
 
@@ -167,6 +170,7 @@ impl Session {
         self.queues.remove(&pointer);
         let args = self.kernels.remove(&pointer);
         self.options.remove(&pointer);
+        self.hidden_arg_info.remove(&pointer);
         if kind == Kind::Program {
             self.programs.release(pointer);
         }

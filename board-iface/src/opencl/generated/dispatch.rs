@@ -2064,38 +2064,7 @@ fn cl_get_kernel_arg_info(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClGetKernelArgInfoArgs = support::decode(args)?;
-    let Some(function) = session.functions().clGetKernelArgInfo else {
-        return support::encode(&wire::ClGetKernelArgInfoReply {
-            result: CL_INVALID_OPERATION as i32,
-            ..Default::default()
-        });
-    };
-    let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
-    let kind = wire::cl_get_kernel_arg_info(args.param_name)
-        .filter(|kind| *kind != InfoType::Local)
-        .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
-        session,
-        call,
-        kind,
-        args.param_value,
-        |size, value, size_ret| unsafe {
-            function(
-                kernel,
-                args.arg_indx,
-                args.param_name,
-                size,
-                value,
-                size_ret,
-            )
-        },
-    )?;
-    support::encode(&wire::ClGetKernelArgInfoReply {
-        result: info.result,
-        size: info.size,
-        value: info.value(),
-    })
+    Board::cl_get_kernel_arg_info(session, call, args)
 }
 
 fn cl_enqueue_fill_buffer(

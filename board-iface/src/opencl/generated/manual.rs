@@ -199,6 +199,16 @@ pub trait Manual {
         args: wire::ClCreateImageArgs<'_>,
     ) -> Result<wire::ClCreateImageReply, Refusal>;
 
+    /// `clGetKernelArgInfo`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_get_kernel_arg_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetKernelArgInfoArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
     /// `clEnqueueFillImage`.
     ///
     /// # Errors
