@@ -73,6 +73,8 @@ pub struct Call<'a> {
     pub thread: u32,
     /// The event that it signals.
     pub event: Option<u64>,
+    /// Whether the guest gets the answer.
+    pub answer: bool,
     /// Whether operations that it enqueues or unblocks end before it is
     /// answered; if not, its regions are kept as long as they need them.
     pub finish: bool,
@@ -97,6 +99,8 @@ pub struct Outcome {
     pub out: Vec<Output>,
     /// Operations that ended.
     pub ended: Vec<Ended>,
+    /// Whether something was said of a context that the guest may ask for.
+    pub notices: bool,
 }
 
 /// The first `len` bytes of a region go back to the guest.
@@ -161,6 +165,8 @@ pub struct Ended {
     /// What its kernels printed, at most
     /// [`PRINTED_MAX`](gil_wire::message::PRINTED_MAX) bytes.
     pub printed: Vec<u8>,
+    /// Whether it was refused where no answer says so.
+    pub rejected: bool,
 }
 
 impl Ended {
@@ -172,6 +178,7 @@ impl Ended {
             status,
             out: Vec::new(),
             printed: Vec::new(),
+            rejected: false,
         }
     }
 }
@@ -194,6 +201,7 @@ impl Outcome {
             cpu_ns: 0,
             out: Vec::new(),
             ended: Vec::new(),
+            notices: false,
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The command `gil-board`, which is also `gil board`.
 
 use crate::board::{Board, BoardError};
-use crate::opencl::OpenClBoard;
+use crate::opencl::{DriverOptions, OpenClBoard};
 use crate::printed;
 use crate::replay::ReplayBoard;
 use crate::server::{Server, ServerError, ServerOptions, Stopper};
 use crate::session::{ScriptedTimes, SessionOptions};
+use gil_wire::Op;
 use gil_wire::address::Address;
+use gil_wire::generated::opencl;
 use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -41,6 +43,11 @@ pub struct BoardArgs {
     /// nanoseconds, written cpu=NS,device=NS.
     #[arg(long, value_name = "TIMES", value_parser = scripted_times)]
     pub scripted_times: Option<ScriptedTimes>,
+    /// For tests: run what is enqueued by this function, but where the guest
+    /// does not wait for the answer say that it was refused with this error;
+    /// written clEnqueueNDRangeKernel=-54.
+    #[arg(long, value_name = "NAME=ERROR", value_parser = refused_posts)]
+    pub refuse_posted: Option<RefusedPosts>,
     /// For tests: wait this many milliseconds before every answer.
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub delay_reply: u64,
@@ -69,6 +76,31 @@ fn scripted_times(text: &str) -> Result<ScriptedTimes, TimesError> {
     })
 }
 
+/// Enqueues that are said to be refused where nobody waits for their answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedPosts {
+    /// Which function's.
+    pub op: Op,
+    /// The negative error code.
+    pub error: i32,
+}
+
+/// A text that is not `NAME=ERROR`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" names no refusal: write an OpenCL function and a negative error, NAME=ERROR")]
+pub struct RefusedPostsError(String);
+
+fn refused_posts(text: &str) -> Result<RefusedPosts, RefusedPostsError> {
+    let parse = || {
+        let (name, error) = text.split_once('=')?;
+        let info = opencl::CALLS.iter().find(|call| call.name == name)?;
+        let error = error.parse().ok().filter(|error| *error < 0)?;
+        let op = Op::new(opencl::CL_FLUSH.api(), info.entry);
+        Some(RefusedPosts { op, error })
+    };
+    parse().ok_or_else(|| RefusedPostsError(text.into()))
+}
+
 /// Why the agent does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -92,7 +124,7 @@ pub fn run(args: &BoardArgs) -> Result<(), CliError> {
     let signals = block_signals()?;
     let board: Arc<dyn Board> = match &args.replay {
         Some(file) => Arc::new(ReplayBoard::open(file).map_err(BoardError::from)?),
-        None => Arc::new(OpenClBoard::load(!args.no_kernel_arg_info).map_err(BoardError::from)?),
+        None => Arc::new(OpenClBoard::load(driver_options(args)).map_err(BoardError::from)?),
     };
     for device in board.devices() {
         let (api, platform, version) = (device.api, device.platform, device.version);
@@ -110,6 +142,15 @@ pub fn run(args: &BoardArgs) -> Result<(), CliError> {
     // Nothing of the agent's own goes there any more.
     printed::capture()?;
     Ok(server.run()?)
+}
+
+fn driver_options(args: &BoardArgs) -> DriverOptions {
+    DriverOptions {
+        asks_arg_info: !args.no_kernel_arg_info,
+        refuses_posted: args
+            .refuse_posted
+            .map(|refused| (refused.op, refused.error)),
+    }
 }
 
 fn options(args: &BoardArgs) -> ServerOptions {
@@ -169,6 +210,23 @@ mod tests {
         assert_eq!(scripted_times("device=7, cpu=5"), Ok(times));
         for text in ["", "cpu=5", "cpu=5,device=x", "cpu=5,gpu=7"] {
             assert!(scripted_times(text).is_err(), "{text}");
+        }
+    }
+    #[test]
+    fn refusals_name_a_function_and_an_error() {
+        let refused = refused_posts("clEnqueueNDRangeKernel=-54").unwrap();
+        assert_eq!(
+            (refused.op, refused.error),
+            (opencl::CL_ENQUEUE_ND_RANGE_KERNEL, -54)
+        );
+        for text in [
+            "",
+            "clEnqueueTask",
+            "clEnqueueTask=0",
+            "clNone=-1",
+            "clFlush=x",
+        ] {
+            assert!(refused_posts(text).is_err(), "{text}");
         }
     }
 }

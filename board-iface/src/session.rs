@@ -244,7 +244,11 @@ impl Server<'_> {
             && is_enqueue
         {
             let status = self.session.as_ref().map_or(-1, |s| s.not_run());
-            self.kept.insert(event, Ended::failed(event, status));
+            let ended = Ended {
+                rejected: true,
+                ..Ended::failed(event, status)
+            };
+            self.kept.insert(event, ended);
         }
         let ended = outcome.ended.into_iter().map(|ended| (ended.event, ended));
         self.kept.extend(ended);
@@ -268,6 +272,7 @@ impl Server<'_> {
         self.delay();
         let reply = Reply::Ended {
             report: report(&ended),
+            rejected: ended.rejected,
             busy_ns,
         };
         Ok(self.connection.reply(&reply, &payload_of(&ended), false)?)
@@ -305,6 +310,7 @@ impl Server<'_> {
             op: head.op,
             thread: head.thread,
             event: head.event,
+            answer: head.answer,
             finish: head.finish,
             args: head.args,
             regions,
@@ -424,6 +430,7 @@ impl Server<'_> {
             busy_ns,
             out: lens(&outcome.out),
             reports: outcome.ended.iter().map(report).collect(),
+            notices: outcome.notices,
         };
         Ok(self.connection.reply(&reply, &payload, in_window)?)
     }

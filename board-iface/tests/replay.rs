@@ -37,6 +37,7 @@ fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<trace::Done<'static>> {
         busy_ns: 22,
         out,
         reports,
+        notices: false,
     })
 }
 
@@ -92,6 +93,7 @@ fn recording() -> Vec<u8> {
     let ended = Record::Ended {
         session: 1,
         report,
+        rejected: true,
         busy_ns: 1,
     };
     append(&mut file, &ended, &[b"o!", b"hi"]);

@@ -7,7 +7,7 @@ use gil_board::opencl::generated::types::*;
 use gil_board::opencl::signature::{
     Access, Argument, Program, Qualifiers, Signatures, Space, Target, What,
 };
-use gil_board::opencl::{Driver, OpenClError};
+use gil_board::opencl::{Driver, DriverOptions, OpenClError};
 use std::ffi::{CString, c_void};
 use std::ptr::{NonNull, null, null_mut};
 
@@ -37,7 +37,7 @@ struct Compiler {
 
 impl Compiler {
     fn new() -> Option<Self> {
-        let driver = match Driver::load(true) {
+        let driver = match Driver::load(DriverOptions::default()) {
             Ok(driver) => driver,
             Err(error @ (OpenClError::NoLibrary(_) | OpenClError::NoDevice(_))) => {
                 eprintln!("skipped, there is no OpenCL device: {error}");

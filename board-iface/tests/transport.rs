@@ -51,6 +51,7 @@ impl Session for EchoSession {
             cpu_ns: 1,
             out: turned.collect(),
             ended: Vec::new(),
+            notices: false,
         }
     }
 
@@ -170,7 +171,7 @@ fn other_versions_are_told_both_sides_values() {
     };
     let reason = Client::hello(&agent.address, &newer).refusal();
     assert!(
-        reason.contains("version 9") && reason.contains("speaks 2"),
+        reason.contains("version 9") && reason.contains("speaks 3"),
         "{reason}"
     );
     let mut spec = Hello::ours();

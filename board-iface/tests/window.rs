@@ -66,6 +66,7 @@ fn replay() -> Replay {
             busy_ns: 1,
             out: vec![3],
             reports: vec![],
+            notices: false,
         }),
     };
     append(&Record::Call(call), b"recordedout");

@@ -3,6 +3,7 @@
 
 mod calls;
 mod exchange;
+mod failures;
 mod forward;
 mod observe;
 mod output;
@@ -23,6 +24,7 @@ use crate::printed::Printed;
 use crate::recorder::Recorder;
 use crate::stats::Stats;
 use calls::{Call, Calls};
+use failures::Failures;
 use gil_timing::{Event, Timeline};
 use gil_wire::Op;
 use gil_wire::envelope::{self, Class};
@@ -88,6 +90,10 @@ struct Pending {
     /// The entry point that enqueued it.
     op: Op,
     is_reported: bool,
+    /// Whether the driver refused it, and no answer said so.
+    is_rejected: bool,
+    /// The queue it is on.
+    queue: Option<u64>,
     /// Whether it only orders others, and takes no device time itself.
     is_fence: bool,
     /// Whether the program holds its event.
@@ -109,6 +115,9 @@ pub struct Session {
     held: Held,
     printed: Printed,
     pending: HashMap<Event, Pending>,
+    failures: Failures,
+    /// Whether the guest's library is to ask the board what its driver said.
+    notices: bool,
     released: VecDeque<u64>,
     /// Whether an event was set in this doorbell: what waits for events nobody
     /// had set may go on.
@@ -141,6 +150,8 @@ impl Session {
             held: Held::default(),
             printed: Printed::default(),
             pending: HashMap::new(),
+            failures: Failures::default(),
+            notices: false,
             released: VecDeque::new(),
             progress: false,
         }

@@ -6,7 +6,7 @@ mod support;
 use gil_host::Config;
 use gil_host::config::Time;
 use gil_host::layout::{Status, WaitKind, flag, kind};
-use gil_wire::envelope::{Class, Engine, Envelope, Queue, State};
+use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, Queue, State};
 use std::time::Duration;
 use support::board::{Act, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, IN, OUT, call, enqueue};
@@ -396,4 +396,82 @@ fn simulated_times_do_not_depend_on_when_the_board_answers() {
     let prompt = run([0, 0, 0]);
     assert_eq!(prompt, run([0, 3, 9]));
     assert_eq!(prompt, run([7, 0, 1]));
+}
+
+/// The second of two enqueues has no answer, and is refused.
+fn refuses(call: &support::board::Call) -> Act {
+    let mut act = answers(call);
+    if !call.answer {
+        act.later[0].status = -54;
+        act.later[0].duration_ns = 0;
+        act.later[0].rejected = true;
+    }
+    act
+}
+
+#[test]
+fn the_next_wait_for_a_queue_is_told_of_what_was_refused_there() {
+    let board = FakeBoard::new(refuses);
+    let mut guest = guest(&board);
+    let finish = |queue| Envelope {
+        queue: on(queue, enqueue(0, 0)).queue,
+        blocking: true,
+        ..call(Class::Wait, 0)
+    };
+    let drain = Envelope {
+        blocking: false,
+        ..finish(1)
+    };
+    let on = |queue, event| on(queue, enqueue(event, 1_000_000));
+    let last = guest.submit(&[on(1, 1), on(1, 2), on(2, 3)], &[]);
+    let told = |seen: &support::guest::Seen| {
+        let answer = seen.answer();
+        let observed = answer.observed.iter().map(|o| (o.event, o.status));
+        (observed.collect::<Vec<_>>(), answer.more)
+    };
+    assert_eq!(told(&last), (vec![], MORE_NOTICES), "they began at once");
+    assert_eq!(guest.submit(&[finish(3)], &[]).status, OK);
+    assert!(guest.submit(&[drain], &[]).reply.is_empty(), "tells nobody");
+    let first = guest.submit(&[finish(1)], &[]);
+    assert_eq!(told(&first), (vec![(1, -54)], 0));
+    let again = guest.submit(&[finish(1)], &[]);
+    assert_eq!(told(&again), (vec![], 0), "once");
+    let own = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+    assert_eq!(told(&own).0, [(2, -54)]);
+}
+
+#[test]
+fn blocking_enqueues_are_told_too_and_events_that_are_seen_need_not_be() {
+    let board = FakeBoard::new(refuses);
+    let mut guest = guest(&board);
+    let blocking = |event| Envelope {
+        blocking: true,
+        ..on(1, enqueue(event, 1_000_000))
+    };
+    let posted = on(1, enqueue(1, 1_000_000));
+    let read = guest.submit(&[posted, blocking(2)], &[]);
+    let told: Vec<_> = read.answer().observed.iter().map(|o| o.event).collect();
+    assert_eq!(told, [1]);
+    let posted = on(1, enqueue(3, 1_000_000));
+    let wait = guest.submit(&[posted, waiting(Class::Wait, &[3])], &[]);
+    assert_eq!(wait.answer().observed[0].status, -54);
+    let read = guest.submit(&[blocking(4)], &[]);
+    assert!(read.answer().observed.is_empty(), "its event said so");
+}
+
+#[test]
+fn what_the_driver_says_is_announced_once() {
+    let board = FakeBoard::new(|call| Act {
+        notices: call.args == b"says",
+        ..Act::default()
+    });
+    let mut guest = guest(&board);
+    let says = Envelope {
+        args: b"says",
+        ..call(Class::Sync, 0)
+    };
+    let more: Vec<u8> = [says, call(Class::Query, 0), call(Class::Poll, 0)]
+        .map(|call| guest.submit(&[call], &[]).answer().more)
+        .to_vec();
+    assert_eq!(more, [MORE_NOTICES, 0, 0]);
 }

@@ -140,6 +140,17 @@ static void own_memory(struct gpu *gpu)
 	SAY(clReleaseMemObject(image));
 }
 
+/* Unmaps, and says what its event is of. */
+static void unmap_says(struct gpu *gpu, cl_mem image, void *mapped)
+{
+	cl_event event;
+
+	SAY(clEnqueueUnmapMemObject(gpu->queue, image, mapped, 0, NULL, &event));
+	SAY(clWaitForEvents(1, &event));
+	INFO(clGetEventInfo, event, CL_EVENT_COMMAND_TYPE);
+	SAY(clReleaseEvent(event));
+}
+
 static void flags_and_order(struct gpu *gpu)
 {
 	static unsigned char bytes[4 * W * H], out[4 * W * H];
@@ -186,9 +197,9 @@ static void flags_and_order(struct gpu *gpu)
 		memset(right_half + y * row, 2, 16);
 	}
 	SAY(clEnqueueUnmapMemObject(gpu->queue, image, right_half, 0, NULL, NULL));
-	SAY(clEnqueueUnmapMemObject(gpu->queue, image, left_half, 0, NULL, &event));
-	SAY(clWaitForEvents(1, &event));
-	SAY(clReleaseEvent(event));
+	/* What was written, and what was only read. */
+	unmap_says(gpu, image, left_half);
+	unmap_says(gpu, image, read_only);
 	INFO(clGetMemObjectInfo, image, CL_MEM_MAP_COUNT);
 	SAY(clEnqueueReadImage(gpu->queue, image, CL_TRUE, zero, plane, 0, 0, out, 0, NULL,
 			       NULL));

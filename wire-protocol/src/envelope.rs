@@ -76,7 +76,8 @@ pub struct Envelope<'a> {
     pub queue: Option<Queue>,
     /// The engine an enqueued operation occupies.
     pub engine: Engine,
-    /// Whether an enqueue returns only when its operation is complete.
+    /// Whether an enqueue returns only when its operation is complete; of a wait
+    /// for a queue, whether the program is told of what went wrong there.
     pub blocking: bool,
     /// Event numbers it waits for.
     pub waits: Vec<u64>,
@@ -135,16 +136,25 @@ pub struct Answer<'a> {
     /// The generated reply type, encoded; empty for `Wait`, `Poll` and `Look`.
     #[serde(borrow)]
     pub result: &'a [u8],
-    /// For `Wait`, `Poll` and `Look`: one for each event in `waits`.
+    /// For `Wait`, `Poll` and `Look`: one for each event in `waits`. For calls
+    /// that wait for their queue or for an operation on it also that of an
+    /// operation which the board refused when it was too late to say so; once.
     pub observed: Vec<Observation>,
     /// Text that kernels printed, due by the deadline, in the order of their
     /// operations' ends; at most [`PRINTED_MAX`].
     #[serde(borrow)]
     pub printed: &'a [u8],
-    /// Whether more text is due: asked for with a [`Class::Poll`] without
-    /// `waits`.
-    pub more: bool,
+    /// What else is due: [`MORE_TEXT`], [`MORE_NOTICES`].
+    pub more: u8,
 }
+
+/// In [`Answer::more`]: more text, asked for with a [`Class::Poll`] without
+/// `waits`.
+pub const MORE_TEXT: u8 = 1;
+/// In [`Answer::more`]: the board's driver said something of a context, or
+/// refused an operation behind the program's back. Said once; the guest's
+/// library asks the board what.
+pub const MORE_NOTICES: u8 = 2;
 
 /// Most bytes of text in one answer.
 pub const PRINTED_MAX: usize = 4096;

@@ -165,11 +165,17 @@ pub enum Reply<'a> {
         out: Vec<u64>,
         /// Operations that ended, this call's own included.
         reports: Vec<Report>,
+        /// Whether the driver said something of a context since the answer
+        /// before, which the guest may ask for.
+        notices: bool,
     },
     /// An awaited operation ended. Payload: its output, then its text.
     Ended {
         /// How.
         report: Report,
+        /// Whether the driver refused it where no answer said so; a notice
+        /// says more.
+        rejected: bool,
         /// Nanoseconds from the decoded request to the encoded reply, on the
         /// board's clock.
         busy_ns: u64,

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of a recording.
 pub const MAGIC: [u8; 9] = *b"gil-trace";
 /// Version of the layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes before the first record.
 pub const HEADER_LEN: usize = 48;
 /// Bytes before a record's head.
@@ -61,6 +61,8 @@ pub enum Record<'a> {
         session: u64,
         /// How it ended.
         report: Report,
+        /// Whether the driver refused it where no answer said so.
+        rejected: bool,
         /// Nanoseconds from decoded request to encoded reply.
         busy_ns: u64,
     },
@@ -114,6 +116,8 @@ pub struct Done<'a> {
     pub out: Vec<u64>,
     /// Operations that ended.
     pub reports: Vec<Report>,
+    /// Whether the driver said something of a context.
+    pub notices: bool,
 }
 
 impl Record<'_> {

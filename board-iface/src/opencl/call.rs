@@ -77,6 +77,7 @@ pub struct Call {
     op: Op,
     event: Option<u64>,
     finish: bool,
+    answered: bool,
     slots: Vec<Slot>,
     blocks: Vec<Block>,
     cpu: Duration,
@@ -96,6 +97,7 @@ impl Call {
             op,
             event,
             finish: true,
+            answered: true,
             slots: regions.into_iter().map(slot).collect(),
             blocks: Vec::new(),
             cpu: Duration::ZERO,
@@ -123,6 +125,16 @@ impl Call {
     /// Operations need not end before the call is answered.
     pub(super) fn set_unfinished(&mut self) {
         self.finish = false;
+    }
+
+    /// Nobody waits for the answer.
+    pub(super) fn set_unanswered(&mut self) {
+        self.answered = false;
+    }
+
+    /// Whether the guest gets the answer.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered
     }
 
     /// Whether operations end before the call is answered.
@@ -156,7 +168,10 @@ impl Call {
     /// What the call itself signals has come, with this status.
     pub fn report_own(&mut self, status: i32) {
         if let Some(event) = self.event {
-            self.ended.push(Ended::failed(event, status));
+            self.ended.push(Ended {
+                rejected: !self.answered,
+                ..Ended::failed(event, status)
+            });
         }
     }
 
@@ -296,6 +311,7 @@ impl Call {
             cpu_ns: self.cpu.as_nanos() as u64,
             out: outs.map(output).collect(),
             ended: self.ended,
+            notices: false,
         }
     }
 

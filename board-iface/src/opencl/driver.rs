@@ -4,6 +4,7 @@ use super::generated::functions::Functions;
 use super::generated::types::*;
 use super::signature::Target;
 use crate::table::Pointer;
+use gil_wire::Op;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;
 use libloading::Library;
@@ -129,12 +130,31 @@ const RELEASE: [&str; 8] = [
     "clReleaseDevice",
 ];
 
+/// How the machine's OpenCL is used.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverOptions {
+    /// Whether the driver is asked which of a kernel's arguments are objects;
+    /// if not, only the program's text is.
+    pub asks_arg_info: bool,
+    /// For tests: enqueues of this kind whose answer nobody waits for end with
+    /// this error.
+    pub refuses_posted: Option<(Op, cl_int)>,
+}
+
+impl Default for DriverOptions {
+    fn default() -> Self {
+        Self {
+            asks_arg_info: true,
+            refuses_posted: None,
+        }
+    }
+}
+
 /// The machine's OpenCL. Never unloaded: drivers have threads of their own.
 #[derive(Debug)]
 pub struct Driver {
     core: Core,
-    /// Whether kernels' argument information is asked for.
-    asks_arg_info: bool,
+    options: DriverOptions,
     /// The forwarded functions.
     pub functions: Functions,
 }
@@ -170,23 +190,23 @@ impl Driver {
     ///
     /// # Errors
     /// [`OpenClError`] says what to install.
-    pub fn load(asks_arg_info: bool) -> Result<&'static Self, OpenClError> {
+    pub fn load(options: DriverOptions) -> Result<&'static Self, OpenClError> {
         let mut failure = None;
         for name in LIBRARIES {
             // SAFETY: an ICD loader's initialisation has no preconditions.
             match unsafe { Library::new(name) } {
-                Ok(library) => return Self::of(library, asks_arg_info),
+                Ok(library) => return Self::of(library, options),
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
         Err(OpenClError::NoLibrary(failure.expect("a name was tried")))
     }
 
-    fn of(library: Library, asks_arg_info: bool) -> Result<&'static Self, OpenClError> {
+    fn of(library: Library, options: DriverOptions) -> Result<&'static Self, OpenClError> {
         let library = Box::leak(Box::new(library));
         let driver = Self {
             core: Core::load(library)?,
-            asks_arg_info,
+            options,
             functions: Functions::load(library),
         };
         match driver.platforms() {
@@ -196,10 +216,18 @@ impl Driver {
         }
     }
 
+    /// The error that such an enqueue ends with if nobody waits for its answer.
+    pub fn refuses_posted(&self, op: Op) -> Option<cl_int> {
+        let refuses = self.options.refuses_posted;
+        refuses
+            .filter(|(refused, _)| *refused == op)
+            .map(|(_, error)| error)
+    }
+
     /// `clGetKernelArgInfo`, if it is to be asked.
     pub fn arg_info(&self) -> Option<clGetKernelArgInfo_fn> {
         let function = self.functions.clGetKernelArgInfo;
-        function.filter(|_| self.asks_arg_info)
+        function.filter(|_| self.options.asks_arg_info)
     }
 
     /// The device as a program's text needs to know it.

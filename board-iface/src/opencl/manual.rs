@@ -8,6 +8,7 @@ use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::image;
 use super::kernel_args;
+use super::notices;
 use super::operations::Order;
 use super::part;
 use super::queue::{NewQueue, with_profiling};
@@ -45,6 +46,32 @@ macro_rules! part {
 }
 
 impl Manual for Board {
+    fn cl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateContextArgs,
+    ) -> Result<wire::ClCreateContextReply, Refusal> {
+        let result = notices::create_context(session, call, &args)?;
+        Ok(wire::ClCreateContextReply { result })
+    }
+
+    fn cl_create_context_from_type(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateContextFromTypeArgs,
+    ) -> Result<wire::ClCreateContextFromTypeReply, Refusal> {
+        let result = notices::create_context_from_type(session, call, &args)?;
+        Ok(wire::ClCreateContextFromTypeReply { result })
+    }
+
+    fn gil_take_notice(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilTakeNoticeArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        notices::take(session, call, &args)
+    }
+
     fn cl_create_command_queue(
         session: &mut Session,
         call: &mut Call,
@@ -328,6 +355,7 @@ impl Manual for Board {
         if !args.region.is_empty() {
             let about = about!(args, memobj);
             let result = part::write(session, call, &about, &part!(args), &args.memory)?;
+            session.is_of(args.event, CL_COMMAND_UNMAP_MEM_OBJECT);
             return Ok(wire::ClEnqueueUnmapMemObjectReply { result });
         }
         let buffer: cl_mem = session.get(Kind::Mem, args.memobj)?;

@@ -15,6 +15,7 @@ mod image;
 pub mod info;
 mod kernel_args;
 mod manual;
+mod notices;
 pub mod operations;
 mod part;
 mod printing;
@@ -28,7 +29,7 @@ pub mod subgroups;
 pub mod support;
 mod svm;
 
-pub use driver::{Driver, OpenClError};
+pub use driver::{Driver, DriverOptions, OpenClError};
 
 use crate::board::{Board, BoardError, Guest, Session};
 use gil_wire::generated::opencl::Kind;
@@ -47,13 +48,12 @@ pub struct OpenClBoard {
 }
 
 impl OpenClBoard {
-    /// Loads the ICD loader and looks for devices. Which of a kernel's
-    /// arguments are objects the driver is asked, or only the program's text.
+    /// Loads the ICD loader and looks for devices.
     ///
     /// # Errors
     /// [`OpenClError`] says what to install.
-    pub fn load(asks_arg_info: bool) -> Result<Self, OpenClError> {
-        let driver = Driver::load(asks_arg_info)?;
+    pub fn load(options: DriverOptions) -> Result<Self, OpenClError> {
+        let driver = Driver::load(options)?;
         Ok(Self { driver })
     }
 }

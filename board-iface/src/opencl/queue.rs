@@ -27,6 +27,15 @@ pub struct NewQueue {
     pub flags: cl_command_queue_properties,
 }
 
+/// What is kept of a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    /// Whether it executes in order.
+    pub in_order: bool,
+    /// The guest's number of its context.
+    pub context: Handle,
+}
+
 impl NewQueue {
     /// Makes it, with profiling whatever the guest asked for: the durations
     /// come from there.
@@ -67,7 +76,9 @@ impl NewQueue {
         if result == CL_SUCCESS {
             session.bind(Kind::CommandQueue, self.new, queue, self.context)?;
             let in_order = self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
-            session.queues.insert(pointer(queue)?, in_order);
+            let context = self.context;
+            let made = Made { in_order, context };
+            session.queues.insert(pointer(queue)?, made);
         }
         Ok(result)
     }

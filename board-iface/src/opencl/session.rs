@@ -6,9 +6,11 @@ use super::generated;
 use super::generated::functions::Functions;
 use super::generated::types::*;
 use super::kernel_args::KernelArgs;
+use super::notices::Notices;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
 use super::printing::Printing;
 use super::programs::Programs;
+use super::queue::Made;
 use super::refusal::Refusal;
 use super::svm::Svm;
 use crate::board::{self, Ended, Guest, Outcome};
@@ -30,8 +32,10 @@ pub struct Session {
     pub(super) guest: Guest,
     pub(super) table: Table<Kind>,
     pub(super) operations: Operations,
-    /// Whether each queue executes in order.
-    pub(super) queues: HashMap<Pointer, bool>,
+    /// The queues.
+    pub(super) queues: HashMap<Pointer, Made>,
+    /// What was said of contexts.
+    pub(super) notices: Notices,
     /// The arguments of each kernel.
     pub(super) kernels: HashMap<Pointer, KernelArgs>,
     /// What programs were made of.
@@ -72,6 +76,7 @@ impl Session {
             table: Table::default(),
             operations: Operations::default(),
             queues: HashMap::new(),
+            notices: Notices::default(),
             kernels: HashMap::new(),
             programs: Programs::default(),
             commands: HashMap::new(),
@@ -171,8 +176,10 @@ impl Session {
         let args = self.kernels.remove(&pointer);
         self.options.remove(&pointer);
         self.hidden_arg_info.remove(&pointer);
-        if kind == Kind::Program {
-            self.programs.release(pointer);
+        match kind {
+            Kind::Program => self.programs.release(pointer),
+            Kind::Context => self.notices.forget(number),
+            _ => {}
         }
         self.commands.remove(&pointer);
         self.printing.release(pointer);
@@ -240,10 +247,11 @@ impl Session {
         order: Order,
     ) -> Result<(), Refusal> {
         call.set_enqueued();
-        if op.result != CL_SUCCESS {
+        let result = self.result_of(call, &op);
+        if result != CL_SUCCESS {
             // Nothing was enqueued. The host put the call on its timeline and
             // learns here that nothing will come of it.
-            call.report_own(op.result);
+            self.refused(call, op.queue, result);
             return Ok(());
         }
         let Some(event) = NonNull::new(op.event.cast::<c_void>()) else {
@@ -265,6 +273,7 @@ impl Session {
                 status: ending.status,
                 out: Vec::new(),
                 printed: Vec::new(),
+                rejected: false,
             });
             if ending.status >= 0 {
                 call.give_back(operation.memory);
@@ -296,7 +305,7 @@ impl Session {
             event,
             queue: QueueRef {
                 queue,
-                in_order: self.queues.get(&queue).copied().unwrap_or(true),
+                in_order: self.queues.get(&queue).is_none_or(|made| made.in_order),
             },
             order,
             waits,
@@ -353,10 +362,15 @@ impl board::Session for Session {
         if !call.finish {
             running.set_unfinished();
         }
-        match self.run(&mut running, call.args) {
+        if !call.answer {
+            running.set_unanswered();
+        }
+        let mut outcome = match self.run(&mut running, call.args) {
             Ok(result) => running.outcome(result),
             Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
-        }
+        };
+        outcome.notices = call.answer && self.notices.take_news();
+        outcome
     }
 
     fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
@@ -412,6 +426,7 @@ fn report(operation: Operation, ending: Ending) -> Ended {
         duration_ns: ending.duration_ns,
         status: ending.status,
         printed: Vec::new(),
+        rejected: false,
         out: match ending.status {
             0.. => memory.outputs(),
             _ => memory.no_outputs(),

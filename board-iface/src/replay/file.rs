@@ -39,6 +39,8 @@ pub struct RecordedSession {
 pub struct RecordedEnd {
     /// The report.
     pub report: Report,
+    /// Whether it was refused where no answer said so.
+    pub rejected: bool,
     /// Offset of its output; its text follows.
     pub payload: u64,
 }
@@ -198,8 +200,11 @@ impl Sessions {
             }) => return self.open(session, pointer_bits),
             Ok(Record::Call(call)) => call.session,
             Ok(Record::Ended {
-                session, report, ..
-            }) => return self.end(session, report, recorded.payload),
+                session,
+                report,
+                rejected,
+                ..
+            }) => return self.end(session, report, rejected, recorded.payload),
             _ => return,
         };
         match self.places.get(&session) {
@@ -208,9 +213,13 @@ impl Sessions {
         }
     }
 
-    fn end(&mut self, session: u64, report: Report, payload: u64) {
+    fn end(&mut self, session: u64, report: Report, rejected: bool, payload: u64) {
         if let Some(place) = self.places.get(&session) {
-            let end = RecordedEnd { report, payload };
+            let end = RecordedEnd {
+                report,
+                rejected,
+                payload,
+            };
             self.all[*place].ended.insert(end.report.event, end);
         }
     }

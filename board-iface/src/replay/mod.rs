@@ -270,6 +270,7 @@ impl ReplaySession {
         let mut at = recorded.payload + ins.map(|r| r.len() as u64).sum::<u64>();
         let mut outcome = Outcome {
             status: done.status,
+            notices: done.notices,
             ..ran(done.result, done.cpu_ns)
         };
         let outs = call.regions.iter().filter(|region| region.dir().is_out());
@@ -288,6 +289,7 @@ impl ReplaySession {
                 status: report.status,
                 out: self.outputs(&report.out, &mut at, call.budget)?,
                 printed: self.text(report.printed, &mut at)?,
+                rejected: false,
             });
         }
         Ok(outcome)
@@ -303,6 +305,7 @@ impl ReplaySession {
             status: end.report.status,
             out: self.outputs(&end.report.out, &mut at, budget)?,
             printed: self.text(end.report.printed, &mut at)?,
+            rejected: end.rejected,
         }))
     }
 
@@ -344,5 +347,6 @@ fn ran(result: &[u8], cpu_ns: u64) -> Outcome {
         cpu_ns,
         out: Vec::new(),
         ended: Vec::new(),
+        notices: false,
     }
 }

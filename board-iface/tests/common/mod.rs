@@ -47,6 +47,7 @@ pub struct Done {
     pub busy_ns: u64,
     pub out: Vec<Vec<u8>>,
     pub reports: Vec<(Report, Vec<Vec<u8>>)>,
+    pub notices: bool,
 }
 
 impl Done {
@@ -263,6 +264,7 @@ impl Client {
                 busy_ns,
                 out,
                 reports,
+                notices,
             } => {
                 let mut rest = payload;
                 let mut cut = |lens: &[u64]| -> Vec<Vec<u8>> {
@@ -296,6 +298,7 @@ impl Client {
                     busy_ns,
                     out,
                     reports,
+                    notices,
                 }
             }
             other => panic!("{other:?}"),

@@ -23,6 +23,7 @@ pub(super) struct Done {
     busy_ns: u64,
     pub(super) out: Vec<u64>,
     pub(super) reports: Vec<Report>,
+    pub(super) notices: bool,
     /// Where the call's own output is in the window, if it is there.
     pub(super) places: Option<Vec<u64>>,
 }
@@ -135,6 +136,7 @@ impl Session {
         let all: Vec<&[u8]> = all.collect();
         self.record_call(context, main, input, Some(done.record()), &all);
         self.account(context, main, &done);
+        self.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
             CallStatus::Ran => Ok(Brought { done, slots, bytes }),
@@ -160,6 +162,7 @@ impl Session {
                 busy_ns,
                 out,
                 reports,
+                notices,
             } if seq == main.header.seq => Done {
                 status,
                 result: result.to_vec(),
@@ -167,6 +170,7 @@ impl Session {
                 busy_ns,
                 out,
                 reports,
+                notices,
                 places,
             },
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
@@ -234,6 +238,7 @@ impl Done {
             busy_ns: self.busy_ns,
             out: self.out.clone(),
             reports: self.reports.clone(),
+            notices: self.notices,
         }
     }
 }

@@ -68,9 +68,16 @@ impl Session {
         };
         let at_ns = header.now_ns.max(end_ns);
         let waits = envelope.waits.iter();
-        let observed = waits.map(|&event| self.observation(event, at_ns)).collect();
+        let observed = waits.map(|&event| self.observation(event, at_ns));
+        let mut observed: Vec<_> = observed.collect();
+        self.failures.seen(&observed);
+        observed.extend(self.told(envelope, envelope.blocking));
         let mut answer = Answer::status(Status::Ok);
-        answer.reply = self.encode(&[], observed, header, at_ns)?;
+        answer.reply = match envelope.class == Class::Wait && envelope.waits.is_empty() {
+            // Nobody reads the answer.
+            true if !envelope.blocking => Vec::new(),
+            _ => self.encode(&[], observed, header, at_ns)?,
+        };
         if end_ns > header.now_ns {
             (answer.deadline_ns, answer.wait) = (end_ns, WaitKind::Sleep);
         }
@@ -133,7 +140,10 @@ impl Session {
             result,
             observed,
             printed: &[],
-            more: false,
+            more: match std::mem::take(&mut self.notices) {
+                true => envelope::MORE_NOTICES,
+                false => 0,
+            },
         };
         let bytes = encode(&answer, header)?;
         let room = header.reply_cap().saturating_sub(bytes.len() + TEXT_LEN);
@@ -141,7 +151,8 @@ impl Session {
         if printed.is_empty() && !more {
             return Ok(bytes);
         }
-        (answer.printed, answer.more) = (&printed, more);
+        answer.printed = &printed;
+        answer.more |= if more { envelope::MORE_TEXT } else { 0 };
         encode(&answer, header)
     }
 }

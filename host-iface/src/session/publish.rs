@@ -77,6 +77,9 @@ impl Session {
             };
             self.held.resolve(pending.seq, interval.end_ns);
             self.printed.resolve(event, interval.end_ns);
+            if pending.is_rejected {
+                self.failures.note(pending.queue, event, interval.status);
+            }
             let (observable, awaited) = (pending.observable, pending.awaited);
             if !awaited {
                 self.pending.remove(&event);

@@ -20,8 +20,12 @@ impl Session {
         client.send_message(&Request::Await { event })?;
         let received = client.reply()?;
         let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
-        let (report, busy_ns) = match reply {
-            Reply::Ended { report, busy_ns } if report.event == event => (report, busy_ns),
+        let (report, rejected, busy_ns) = match reply {
+            Reply::Ended {
+                report,
+                rejected,
+                busy_ns,
+            } if report.event == event => (report, rejected, busy_ns),
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
@@ -39,10 +43,14 @@ impl Session {
         let ended = Record::Ended {
             session: self.recorded_as,
             report: report.clone(),
+            rejected,
             busy_ns,
         };
         context.record(&ended, &pieces);
         self.note_report(context, &report)?;
+        if rejected {
+            self.rejected(event);
+        }
         self.keep_bytes(context, &report, bytes);
         Ok(())
     }

@@ -54,6 +54,8 @@ impl Session {
             seq: call.header.seq,
             op: envelope.op,
             is_reported: false,
+            is_rejected: false,
+            queue: envelope.queue.map(|queue| queue.id),
             is_fence: engine(envelope.engine).1 != Order::Command,
             observable: envelope.observable,
             awaited,
@@ -91,7 +93,8 @@ impl Session {
             }
         };
         let at_ns = answer.deadline_ns.max(main.header.now_ns);
-        answer.reply = self.encode(&done.result, Vec::new(), main.header, at_ns)?;
+        let told = self.told(main.envelope, waits);
+        answer.reply = self.encode(&done.result, told, main.header, at_ns)?;
         Ok(answer)
     }
 

@@ -53,6 +53,8 @@ pub struct Act {
     pub hang_up: bool,
     /// Never answers.
     pub silent: bool,
+    /// The driver said something of a context.
+    pub notices: bool,
     /// Claims more payload than there is.
     pub lie: bool,
     /// Says that output is in a window, whether there is one or not.
@@ -67,6 +69,7 @@ impl Default for Act {
             cpu_ns: 0,
             out: vec![],
             reports: vec![],
+            notices: false,
             later: vec![],
             hang_up: false,
             silent: false,
@@ -84,6 +87,8 @@ pub struct Later {
     pub status: i32,
     pub out: Vec<Vec<u8>>,
     pub text: Vec<u8>,
+    /// It was refused where no answer said so.
+    pub rejected: bool,
     /// Wall time that it takes.
     pub delay: Duration,
 }
@@ -300,6 +305,7 @@ fn act(
         busy_ns: begun.elapsed().as_nanos() as u64,
         out,
         reports,
+        notices: act.notices,
     };
     send(
         stream,
@@ -319,8 +325,12 @@ fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
         printed: later.text.len() as u64,
     };
     let payload = [later.out.concat(), later.text.clone()].concat();
-    let busy_ns = 1;
-    send(stream, &Reply::Ended { report, busy_ns }, &payload, false)
+    let reply = Reply::Ended {
+        report,
+        rejected: later.rejected,
+        busy_ns: 1,
+    };
+    send(stream, &reply, &payload, false)
 }
 
 fn send(stream: &mut UnixStream, reply: &Reply<'_>, payload: &[u8], in_window: bool) -> Option<()> {

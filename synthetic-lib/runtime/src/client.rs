@@ -9,12 +9,13 @@
 use crate::Error;
 use crate::batch::Batch;
 use crate::device::{Device, Outcome, again};
+use crate::notices;
 use crate::stdout;
 use crate::uapi::{self, Region};
 use crate::{encode, scratch};
 use gil_wire::Op;
 use gil_wire::call::Handle;
-use gil_wire::envelope::{Answer, Class, Engine, Observation, Queue};
+use gil_wire::envelope::{Answer, Class, Engine, MORE_NOTICES, MORE_TEXT, Observation, Queue};
 use gil_wire::rows::RegionRows;
 use nix::errno::Errno;
 use serde::Serialize;
@@ -39,7 +40,8 @@ pub struct Call<'a> {
     pub queue: Option<Queue>,
     /// The engine an enqueued operation occupies.
     pub engine: Engine,
-    /// Whether an enqueue returns only when its operation is complete.
+    /// Whether an enqueue returns only when its operation is complete; of a wait
+    /// for a queue, whether the program is told of what went wrong there.
     pub blocking: bool,
     /// Event numbers it waits for.
     pub waits: &'a [u64],
@@ -85,12 +87,14 @@ pub struct Answered<'a> {
     /// The generated reply type, encoded.
     pub result: &'a [u8],
     /// How the observed events ended. For a blocking enqueue that could not be
-    /// resolved at once: how its own event ended.
+    /// resolved at once: how its own event ended. Beside these, of a wait for a
+    /// queue and of a blocking enqueue: an operation there that was refused too
+    /// late to say so.
     pub observed: Vec<Observation>,
     /// Text that kernels printed, due when the call returns.
     pub printed: &'a [u8],
-    /// Whether more text is due.
-    pub more: bool,
+    /// What else is due: bits of [`gil_wire::envelope`].
+    pub more: u8,
 }
 
 const ALIVE: u8 = 0;
@@ -136,33 +140,38 @@ impl Client {
             let outcome = self.run(call, args, &mut room.0)?;
             let reply = &room.0[..outcome.reply_len.min(room.0.len())];
             let mut answer = decode(call.op, reply)?;
-            if !answer.printed.is_empty() || answer.more {
-                self.print(call.op, &answer);
+            if !answer.printed.is_empty() || answer.more != 0 {
+                self.bring(call.op, &answer);
             }
             if call.blocking && outcome.flags & uapi::FLAG_PENDING != 0 {
-                answer.observed = self.observe(call.op, call.entry, call.signals.as_slice())?;
+                let own = self.observe(call.op, call.entry, call.signals.as_slice())?;
+                answer.observed.extend(own);
             }
             Ok(read(answer))
         })
     }
 
-    /// Puts text that kernels printed on the program's standard output, and
-    /// fetches the rest of it.
+    /// Puts text that kernels printed on the program's standard output, fetches
+    /// the rest of it, and has the board asked for what it has to say.
     #[cold]
-    fn print(&self, op: Op, answer: &Answered<'_>) {
+    fn bring(&self, op: Op, answer: &Answered<'_>) {
         stdout::write(answer.printed);
-        let mut more = answer.more;
-        while more {
+        let (mut more, mut all) = (answer.more, answer.more);
+        while more & MORE_TEXT != 0 {
             let call = Call::new(op, Class::Poll, crate::counter::entry());
             let next = scratch::with(|room| {
                 let outcome = self.run(&call, &(), &mut room.0)?;
                 let reply = &room.0[..outcome.reply_len.min(room.0.len())];
                 let answer = decode(op, reply)?;
                 stdout::write(answer.printed);
-                Ok::<bool, Error>(answer.more)
+                Ok::<u8, Error>(answer.more)
             });
             // The next call tells if the session is lost.
-            more = next.unwrap_or(false);
+            more = next.unwrap_or(0);
+            all |= more;
+        }
+        if all & MORE_NOTICES != 0 {
+            notices::due();
         }
     }
 
@@ -230,16 +239,23 @@ impl Client {
         self.ask(Call::new(op, Class::Wait, entry), events)
     }
 
-    /// Waits until every operation on `queue` so far ended.
+    /// Waits until every operation on `queue` so far ended; tells of one that
+    /// was refused too late to say so.
     ///
     /// # Errors
     /// [`Error`] if the session ended.
-    pub fn observe_queue(&self, op: Op, entry: u64, queue: Queue) -> Result<(), Error> {
+    pub fn observe_queue(
+        &self,
+        op: Op,
+        entry: u64,
+        queue: Queue,
+    ) -> Result<Vec<Observation>, Error> {
         let call = Call {
             queue: Some(queue),
+            blocking: true,
             ..Call::new(op, Class::Wait, entry)
         };
-        self.forward(&call, &(), |_| ())
+        self.forward(&call, &(), |answer| answer.observed)
     }
 
     /// Asks how far `events` are now.
@@ -548,7 +564,7 @@ fn decode(op: Op, reply: &[u8]) -> Result<Answered<'_>, Error> {
             result: &[],
             observed: Vec::new(),
             printed: &[],
-            more: false,
+            more: 0,
         });
     }
     let answer: Answer<'_> =

@@ -368,7 +368,7 @@ fn text_of_kernels_is_written_in_order_to_its_end() {
         let (text, more) = left.pop().unwrap_or_default();
         Ok(Played {
             printed: text.into(),
-            more,
+            more: if more { MORE_TEXT } else { 0 },
             ..Played::default()
         })
     });

@@ -47,8 +47,8 @@ pub struct Played {
     pub observed: Vec<Observation>,
     /// Text that kernels printed.
     pub printed: Vec<u8>,
-    /// Whether more text is due.
-    pub more: bool,
+    /// What else is due.
+    pub more: u8,
 }
 
 impl Played {

@@ -10,6 +10,7 @@
 //! | [`client`] | calls, posts, observations and polls of one process |
 //! | [`process`] | the process's own client: opened once, fork, exit |
 //! | [`later`] | what is done later, on a thread of the library's own |
+//! | [`notices`] | what the board says of its own accord |
 //! | [`registry`] | live objects by address: validity, type, references |
 //! | [`error`] | what can go wrong between a library and the board |
 //!
@@ -36,6 +37,7 @@ pub mod double;
 mod encode;
 pub mod error;
 pub mod later;
+pub mod notices;
 pub mod process;
 pub mod registry;
 mod scratch;

@@ -343,6 +343,8 @@ pub const CL_GET_KERNEL_SUB_GROUP_INFO_KHR: Op = Op::new(1, 402);
 pub const CL_ICD_GET_PLATFORM_IDS_KHR: Op = Op::new(1, 1001);
 /// `gilGetProgramBinary`.
 pub const GIL_GET_PROGRAM_BINARY: Op = Op::new(1, 1002);
+/// `gilTakeNotice`.
+pub const GIL_TAKE_NOTICE: Op = Op::new(1, 1003);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -999,6 +1001,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 1002,
         name: "gilGetProgramBinary",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1003,
+        name: "gilTakeNotice",
         class: Some(crate::envelope::Class::Query),
     },
 ];
@@ -2600,6 +2607,24 @@ pub struct GilGetProgramBinaryReply<'a> {
     pub size: u64,
     #[serde(borrow)]
     pub binary: OutData<'a>,
+}
+
+/// Arguments of `gilTakeNotice`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilTakeNoticeArgs {
+    pub errinfo: OutRoom,
+    pub private_info: OutRoom,
+}
+
+/// Reply of `gilTakeNotice`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilTakeNoticeReply<'a> {
+    pub result: i32,
+    pub context: Handle,
+    #[serde(borrow)]
+    pub errinfo: OutData<'a>,
+    #[serde(borrow)]
+    pub private_info: OutData<'a>,
 }
 
 /// How each value that `clGetPlatformInfo` asks for crosses.

@@ -27,6 +27,7 @@ fn call() -> Record<'static> {
                 out: vec![2],
                 printed: 0,
             }],
+            notices: false,
         }),
     })
 }

@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 97] = [
+static DISPATCH: [(u16, DispatchFn); 98] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -119,6 +119,7 @@ static DISPATCH: [(u16, DispatchFn); 97] = [
     (340, gil_get_svm_capabilities),
     (341, gil_create_svm_buffer),
     (1002, gil_get_program_binary),
+    (1003, gil_take_notice),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -307,47 +308,7 @@ fn cl_create_context(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCreateContextArgs = support::decode(args)?;
-    let Some(function) = session.functions().clCreateContext else {
-        return support::encode(&wire::ClCreateContextReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let properties: Option<Vec<isize>> = session
-        .properties(
-            &args.properties,
-            &[(CL_CONTEXT_PLATFORM as u64, Kind::Platform)],
-        )?
-        .map(|list| list.iter().map(|word| *word as isize).collect());
-    let devices: Option<Vec<cl_device_id>> = args
-        .devices
-        .as_ref()
-        .map(|list| session.list(Kind::Device, list))
-        .transpose()?;
-    if !length::covers(&devices, Length::of(args.num_devices)) {
-        return Err(Refusal::missing_size("devices"));
-    }
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            length::pointer(&properties).cast(),
-            args.num_devices,
-            length::pointer(&devices).cast(),
-            None,
-            if args.user_data {
-                ptr::dangling_mut()
-            } else {
-                ptr::null_mut()
-            },
-            &mut result,
-        )
-    });
-    if result == CL_SUCCESS {
-        session.bind(Kind::Context, args.new, object, Handle::NULL)?;
-    }
-    support::encode(&wire::ClCreateContextReply { result })
+    support::encode(&Board::cl_create_context(session, call, args)?)
 }
 
 fn cl_create_context_from_type(
@@ -356,38 +317,7 @@ fn cl_create_context_from_type(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCreateContextFromTypeArgs = support::decode(args)?;
-    let Some(function) = session.functions().clCreateContextFromType else {
-        return support::encode(&wire::ClCreateContextFromTypeReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let properties: Option<Vec<isize>> = session
-        .properties(
-            &args.properties,
-            &[(CL_CONTEXT_PLATFORM as u64, Kind::Platform)],
-        )?
-        .map(|list| list.iter().map(|word| *word as isize).collect());
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            length::pointer(&properties).cast(),
-            args.device_type,
-            None,
-            if args.user_data {
-                ptr::dangling_mut()
-            } else {
-                ptr::null_mut()
-            },
-            &mut result,
-        )
-    });
-    if result == CL_SUCCESS {
-        session.bind(Kind::Context, args.new, object, Handle::NULL)?;
-    }
-    support::encode(&wire::ClCreateContextFromTypeReply { result })
+    support::encode(&Board::cl_create_context_from_type(session, call, args)?)
 }
 
 fn cl_release_context(
@@ -2631,4 +2561,13 @@ fn gil_get_program_binary(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilGetProgramBinaryArgs = support::decode(args)?;
     Board::gil_get_program_binary(session, call, args)
+}
+
+fn gil_take_notice(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilTakeNoticeArgs = support::decode(args)?;
+    Board::gil_take_notice(session, call, args)
 }

@@ -9,6 +9,26 @@ use gil_wire::generated::opencl as wire;
 
 /// Calls whose bodies are written by hand.
 pub trait Manual {
+    /// `clCreateContext`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateContextArgs,
+    ) -> Result<wire::ClCreateContextReply, Refusal>;
+
+    /// `clCreateContextFromType`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_context_from_type(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateContextFromTypeArgs,
+    ) -> Result<wire::ClCreateContextFromTypeReply, Refusal>;
+
     /// `clCreateCommandQueue`.
     ///
     /// # Errors
@@ -387,5 +407,15 @@ pub trait Manual {
         session: &mut Session,
         call: &mut Call,
         args: wire::GilGetProgramBinaryArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
+    /// `gilTakeNotice`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_take_notice(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilTakeNoticeArgs,
     ) -> Result<Vec<u8>, Refusal>;
 }

@@ -227,7 +227,7 @@ pub unsafe extern "C" fn clCreateContext(
                     Kind::Context,
                     new,
                     &[],
-                    details::context(properties),
+                    details::context(properties, pfn_notify, user_data),
                 ))
             })
         })
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn clCreateContextFromType(
                     Kind::Context,
                     new,
                     &[],
-                    details::context(properties),
+                    details::context(properties, pfn_notify, user_data),
                 ))
             })
         })

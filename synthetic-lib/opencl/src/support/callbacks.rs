@@ -29,7 +29,7 @@ impl<F> Sent<F> {
 }
 
 impl<F: FnOnce()> Sent<F> {
-    fn call(self) {
+    pub(super) fn call(self) {
         (self.0)();
     }
 }

@@ -3,6 +3,7 @@
 
 use super::launch::Launches;
 use super::memory::Memory;
+use super::notices::{ContextNotify, Notify};
 use super::{CallResult, Object};
 use crate::generated::types::*;
 use gil_wire::call::Handle;
@@ -18,8 +19,8 @@ pub enum Details {
     /// Nothing.
     #[default]
     None,
-    /// A context: its properties as the program gave them.
-    Context(Vec<cl_context_properties>),
+    /// A context.
+    Context(ContextDetails),
     /// A command queue.
     Queue(QueueDetails),
     /// A memory object.
@@ -38,6 +39,25 @@ impl Details {
             (Self::None, Kind::Event) => Self::Event(OnceLock::new()),
             (details, _) => details,
         }
+    }
+}
+
+/// What the guest keeps of a context.
+#[derive(Debug)]
+pub struct ContextDetails {
+    properties: Vec<cl_context_properties>,
+    notify: Option<ContextNotify>,
+}
+
+impl ContextDetails {
+    /// Its properties as the program gave them.
+    pub fn properties(&self) -> &[cl_context_properties] {
+        &self.properties
+    }
+
+    /// What it calls when something goes wrong.
+    pub(super) fn notify(&self) -> Option<ContextNotify> {
+        self.notify
     }
 }
 
@@ -164,13 +184,22 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Details of a context with this list of properties.
+/// Details of a context with this list of properties, which calls `notify` when
+/// something goes wrong.
 ///
 /// # Safety
-/// `properties` is null or names a list of pairs that ends with a 0.
-pub unsafe fn context(properties: *const cl_context_properties) -> Details {
-    // SAFETY: the caller's.
-    Details::Context(unsafe { zero_terminated(properties) })
+/// `properties` is null or names a list of pairs that ends with a 0. The program
+/// agrees that `notify` is called with `user_data`.
+pub unsafe fn context(
+    properties: *const cl_context_properties,
+    notify: Option<Notify>,
+    user_data: *mut c_void,
+) -> Details {
+    Details::Context(ContextDetails {
+        // SAFETY: the caller's.
+        properties: unsafe { zero_terminated(properties) },
+        notify: ContextNotify::new(notify, user_data),
+    })
 }
 
 /// Details of a command queue on `device`.

@@ -3,7 +3,7 @@
 
 use super::border::{CallResult, check, decode};
 use super::details::Details;
-use super::objects::{Object, find, give_event, new_event, wait_list};
+use super::objects::{Object, find, give_event, kernels, new_event, wait_list};
 use super::request::Request;
 use crate::generated::types::*;
 use gil_wire::call::{Handle, NewEvent};
@@ -213,6 +213,18 @@ impl Launch {
         unsafe { give_event(event, signal, &self.queue) };
         Ok(())
     }
+}
+
+/// An operation was refused although its like had been accepted: from here on
+/// the board judges every kind of launch anew, before it is answered.
+#[cold]
+pub(super) fn refused_late(error: cl_int) -> cl_int {
+    for kernel in kernels() {
+        if let Details::Kernel(known) = kernel.details() {
+            known.launches().forget();
+        }
+    }
+    error
 }
 
 fn is_of_context(queue: &Object, event: cl_event) -> bool {

@@ -36,7 +36,8 @@ impl Local for Guest {
 
     fn clGetContextInfo(_entry: u64, context: &Object, param_name: cl_uint) -> CallResult<Vec<u8>> {
         match (param_name, context.details()) {
-            (CL_CONTEXT_PROPERTIES, Details::Context(properties)) => {
+            (CL_CONTEXT_PROPERTIES, Details::Context(context)) => {
+                let properties = context.properties();
                 Ok(properties.iter().flat_map(|p| p.to_ne_bytes()).collect())
             }
             _ => references(context, param_name, CL_CONTEXT_REFERENCE_COUNT),

@@ -7,6 +7,7 @@
 //! | [`objects`] | handles: validity, references, what the board gave |
 //! | [`callbacks`] | functions of the program's that are called later |
 //! | [`details`] | what the guest itself keeps of an object |
+//! | `notices` | what the board says of contexts |
 //! | [`data`] | arrays, lists and strings in; values out |
 //! | [`info`] | size-and-data queries |
 //! | [`clock`] | the device's timer |
@@ -39,6 +40,7 @@ pub mod local;
 pub mod manual;
 pub mod map;
 pub mod memory;
+mod notices;
 pub mod objects;
 mod pages;
 pub mod rect;

@@ -326,6 +326,17 @@ pub fn found<T>(kind: Kind, number: Handle) -> *mut T {
     object.address().cast()
 }
 
+/// The live object that has this number.
+pub(super) fn numbered(kind: Kind, number: Handle) -> Option<Object> {
+    REGISTRY.numbered(tag(kind), number).map(Object)
+}
+
+/// The live kernels.
+pub(super) fn kernels() -> Vec<Object> {
+    let is_kernel = |object: &registry::Object<Kept>| object.data.kind == Kind::Kernel;
+    REGISTRY.all(is_kernel).into_iter().map(Object).collect()
+}
+
 /// A number for something new.
 pub fn new_number() -> Handle {
     gil_guest::client::next_number()

@@ -262,8 +262,9 @@ impl Request {
         if self.has_late_output() {
             LATE_OUTPUT.store(true, Ordering::Relaxed);
         }
+        let own = self.signals;
         let read = |answered: gil_guest::Answered<'_>| {
-            ended_well(&answered.observed)?;
+            ended_well(&answered.observed, |event| Some(event) == own)?;
             read(answered.result)
         };
         gil_guest::client()
@@ -307,15 +308,15 @@ impl Request {
     ///
     /// # Errors
     /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` if an event ended badly,
-    /// or the API's code for what went wrong on the way.
+    /// the error of an operation on the queue that was refused too late to say
+    /// so, or the API's code for what went wrong on the way.
     pub fn wait(self) -> CallResult<()> {
         let observed = gil_guest::client().and_then(|client| match self.queue {
-            Some(queue) => client
-                .observe_queue(self.op, self.entry, queue)
-                .map(|()| Vec::new()),
+            Some(queue) => client.observe_queue(self.op, self.entry, queue),
             None => client.observe(self.op, self.entry, &self.waits),
         });
-        ended_well(&observed.map_err(|error| code(self.op, &error))?)
+        let is_named = |_| self.queue.is_none();
+        ended_well(&observed.map_err(|error| code(self.op, &error))?, is_named)
     }
 
     fn has_late_output(&self) -> bool {
@@ -359,10 +360,13 @@ fn span(rows: &Rows) -> CallResult<usize> {
     span.ok_or(CL_OUT_OF_HOST_MEMORY)
 }
 
-fn ended_well(observed: &[Observation]) -> CallResult<()> {
-    match observed.iter().any(|event| event.status < 0) {
-        true => Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
-        false => Ok(()),
+/// Whether all ended well: what the call named, and what it was told of its
+/// queue.
+fn ended_well(observed: &[Observation], is_named: impl Fn(u64) -> bool) -> CallResult<()> {
+    match observed.iter().find(|event| event.status < 0) {
+        Some(event) if is_named(event.event) => Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+        Some(event) => Err(super::launch::refused_late(event.status)),
+        None => Ok(()),
     }
 }
 

@@ -1,0 +1,390 @@
+//! What the driver says of contexts, on whatever thread it likes, and what this
+//! board says itself of operations that nobody waited to hear of: kept until
+//! the guest asks.
+
+use super::call::Call;
+use super::generated::types::*;
+use super::refusal::Refusal;
+use super::session::{Enqueued, Session};
+use super::support::{encode, list_ptr};
+use crate::table::Pointer;
+use gil_wire::Op;
+use gil_wire::call::Handle;
+use gil_wire::generated::opencl::{self as wire, Kind};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Most bytes of a text, without its NUL; more is cut off.
+pub const TEXT_MAX: usize = 1023;
+/// Most bytes of a driver's private data; more is cut off.
+pub const PRIVATE_MAX: usize = 1024;
+/// Most notices of one context that wait; later ones are dropped.
+const WAITING_MAX: usize = 16;
+/// The same for all contexts of a session.
+const ALL_WAITING_MAX: usize = 256;
+
+/// Something said of a context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notice {
+    /// The guest's number of the context.
+    pub context: Handle,
+    /// In words.
+    pub text: Vec<u8>,
+    /// For the driver's vendor.
+    pub private: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    waiting: VecDeque<Notice>,
+    has_news: bool,
+}
+
+impl Inbox {
+    fn add(&mut self, notice: Notice) {
+        let all = self.waiting.iter();
+        let of_it = all.filter(|n| n.context == notice.context).count();
+        if of_it < WAITING_MAX && self.waiting.len() < ALL_WAITING_MAX {
+            self.waiting.push_back(notice);
+            self.has_news = true;
+        }
+    }
+}
+
+/// A context that a driver may speak of, as long as its session has it.
+#[derive(Debug)]
+struct Listener {
+    inbox: Weak<Mutex<Inbox>>,
+    context: Handle,
+}
+
+/// By what drivers are given as user data: numbers, never used again, so that a
+/// word that comes late finds nothing.
+#[derive(Debug)]
+struct Listeners {
+    all: BTreeMap<usize, Listener>,
+    last: usize,
+}
+
+static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
+    all: BTreeMap::new(),
+    last: 0,
+});
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What was said of a session's contexts.
+#[derive(Debug, Default)]
+pub struct Notices {
+    inbox: Arc<Mutex<Inbox>>,
+    listeners: HashMap<Handle, usize>,
+}
+
+impl Notices {
+    /// Listens for a context that the guest numbers so; what to give the driver
+    /// as user data.
+    fn listen(&mut self, context: Handle) -> usize {
+        let mut listeners = locked(&LISTENERS);
+        listeners.last += 1;
+        let number = listeners.last;
+        let inbox = Arc::downgrade(&self.inbox);
+        listeners.all.insert(number, Listener { inbox, context });
+        self.listeners.insert(context, number);
+        number
+    }
+
+    /// The context is gone, or was not made.
+    pub fn forget(&mut self, context: Handle) {
+        if let Some(number) = self.listeners.remove(&context) {
+            locked(&LISTENERS).all.remove(&number);
+        }
+    }
+
+    /// Whether something was said since this was asked last.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut locked(&self.inbox).has_news)
+    }
+
+    fn say(&self, context: Handle, text: String) {
+        locked(&self.inbox).add(Notice {
+            context,
+            text: text.into_bytes(),
+            private: Vec::new(),
+        });
+    }
+
+    fn next(&self) -> Option<Notice> {
+        locked(&self.inbox).waiting.pop_front()
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        let mut listeners = locked(&LISTENERS);
+        for number in self.listeners.values() {
+            listeners.all.remove(number);
+        }
+    }
+}
+
+/// What drivers call.
+///
+/// # Safety
+/// As OpenCL says of `pfn_notify`: `errinfo` is null or a string that ends with
+/// a NUL, `private_info` null or `cb` bytes.
+unsafe extern "C" fn collect(
+    errinfo: *const c_char,
+    private_info: *const c_void,
+    cb: usize,
+    user_data: *mut c_void,
+) {
+    // SAFETY: the caller's; no more is read than there is.
+    let (text, private) = unsafe {
+        let len = match errinfo.is_null() {
+            true => 0,
+            false => libc::strnlen(errinfo, TEXT_MAX),
+        };
+        (
+            copy(errinfo.cast(), len),
+            copy(private_info.cast(), cb.min(PRIVATE_MAX)),
+        )
+    };
+    let listeners = locked(&LISTENERS);
+    let Some(listener) = listeners.all.get(&(user_data as usize)) else {
+        return;
+    };
+    if let Some(inbox) = listener.inbox.upgrade() {
+        locked(&inbox).add(Notice {
+            context: listener.context,
+            text,
+            private,
+        });
+    }
+}
+
+/// # Safety
+/// `bytes` is null or names `len` bytes.
+unsafe fn copy(bytes: *const u8, len: usize) -> Vec<u8> {
+    match bytes.is_null() {
+        true => Vec::new(),
+        // SAFETY: the caller's.
+        false => unsafe { std::slice::from_raw_parts(bytes, len) }.to_vec(),
+    }
+}
+
+/// Makes a context: properties, what the driver calls and with what, result.
+type Make<'f> = &'f dyn Fn(*const isize, Notify, *mut c_void, &mut cl_int) -> cl_context;
+type Notify = Option<unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>;
+
+/// A context to be made.
+struct NewContext<'a> {
+    properties: &'a Option<Vec<gil_wire::call::Property>>,
+    /// The guest gives user data without a callback, which drivers refuse.
+    user_data: bool,
+    new: Handle,
+}
+
+impl NewContext<'_> {
+    fn create(
+        &self,
+        session: &mut Session,
+        call: &mut Call,
+        make: Make<'_>,
+    ) -> Result<cl_int, Refusal> {
+        let keys = [(CL_CONTEXT_PLATFORM as u64, Kind::Platform)];
+        let list = session.properties(self.properties, &keys)?;
+        let list = list.map(|list| list.iter().map(|word| *word as isize).collect::<Vec<_>>());
+        let properties = list.as_deref().map_or(std::ptr::null(), <[isize]>::as_ptr);
+        session.can_bind(self.new)?;
+        let (notify, data): (Notify, _) = match self.user_data {
+            true => (None, std::ptr::dangling_mut()),
+            // A number, not an address: see `LISTENERS`.
+            false => (
+                Some(collect),
+                session.notices.listen(self.new) as *mut c_void,
+            ),
+        };
+        let mut result = CL_SUCCESS;
+        let context = call.timed(|| make(properties, notify, data, &mut result));
+        if result != CL_SUCCESS {
+            session.notices.forget(self.new);
+            return Ok(result);
+        }
+        session.bind(Kind::Context, self.new, context, Handle::NULL)?;
+        Ok(result)
+    }
+}
+
+/// `clCreateContext`.
+///
+/// # Errors
+/// [`Refusal`]; what the driver says is in the result.
+pub fn create_context(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::ClCreateContextArgs,
+) -> Result<cl_int, Refusal> {
+    let Some(function) = session.functions().clCreateContext else {
+        return Ok(CL_INVALID_OPERATION);
+    };
+    let list = args.devices.as_deref();
+    let devices = list.map(|list| session.list(Kind::Device, list));
+    let devices: Option<Vec<cl_device_id>> = devices.transpose()?;
+    let count = args.num_devices;
+    if devices
+        .as_ref()
+        .is_some_and(|list| list.len() < count as usize)
+    {
+        return Err(Refusal::missing_size("devices"));
+    }
+    let devices = devices.as_deref().map_or(std::ptr::null(), list_ptr);
+    let new = NewContext {
+        properties: &args.properties,
+        user_data: args.user_data,
+        new: args.new,
+    };
+    // SAFETY: the devices are alive and as many as said; the list is terminated.
+    new.create(session, call, &|list, notify, data, result| unsafe {
+        function(list, count, devices, notify, data, result)
+    })
+}
+
+/// `clCreateContextFromType`.
+///
+/// # Errors
+/// [`Refusal`]; what the driver says is in the result.
+pub fn create_context_from_type(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::ClCreateContextFromTypeArgs,
+) -> Result<cl_int, Refusal> {
+    let Some(function) = session.functions().clCreateContextFromType else {
+        return Ok(CL_INVALID_OPERATION);
+    };
+    let new = NewContext {
+        properties: &args.properties,
+        user_data: args.user_data,
+        new: args.new,
+    };
+    let kind = args.device_type;
+    // SAFETY: the list is terminated.
+    new.create(session, call, &|list, notify, data, result| unsafe {
+        function(list, kind, notify, data, result)
+    })
+}
+
+/// Gives the guest what was said next; context 0 if nothing was.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn take(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::GilTakeNoticeArgs,
+) -> Result<Vec<u8>, Refusal> {
+    let notice = session.notices.next().unwrap_or_default();
+    let mut errinfo = call.output(args.errinfo, 0)?;
+    let mut private_info = call.output(args.private_info, 0)?;
+    errinfo.put(&notice.text);
+    private_info.put(&notice.private);
+    encode(&wire::GilTakeNoticeReply {
+        result: CL_SUCCESS,
+        context: notice.context,
+        errinfo: errinfo.data(call, notice.text.len()),
+        private_info: private_info.data(call, notice.private.len()),
+    })
+}
+
+impl Session {
+    /// The result of an enqueue function; for tests, an error in its place,
+    /// whatever became of the operation.
+    pub(super) fn result_of(&self, call: &mut Call, op: &Enqueued<'_>) -> cl_int {
+        let refused = self.driver.refuses_posted(call.op());
+        let Some(error) = refused.filter(|_| !call.is_answered()) else {
+            return op.result;
+        };
+        if let (CL_SUCCESS, Some(event)) = (op.result, Pointer::new(op.event.cast())) {
+            self.driver.release(Kind::Event, event);
+            // The operation may still use it.
+            std::mem::forget(call.take_memory());
+        }
+        error
+    }
+
+    /// An operation was refused. Where the guest does not wait for the answer,
+    /// it hears of it by its context.
+    pub(super) fn refused(&self, call: &mut Call, queue: Handle, error: cl_int) {
+        call.report_own(error);
+        let queue = self.table.get(queue, Kind::CommandQueue).ok();
+        let made = queue.and_then(|queue| self.queues.get(&queue));
+        if let (Some(made), false) = (made, call.is_answered()) {
+            self.notices.say(made.context, sentence(call.op(), error));
+        }
+    }
+}
+
+fn sentence(op: Op, error: cl_int) -> String {
+    format!(
+        "{op} had returned when the device's driver refused it with error {error}: its event has that status, and the next call that waits for its queue returns it"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn say(number: usize, text: &std::ffi::CStr, private: &[u8]) {
+        let data = number as *mut c_void;
+        // SAFETY: a string and bytes that are alive.
+        unsafe { collect(text.as_ptr(), private.as_ptr().cast(), private.len(), data) };
+    }
+
+    #[test]
+    fn what_a_driver_says_is_kept_in_order_and_cut() {
+        let mut notices = Notices::default();
+        let number = notices.listen(Handle(7));
+        assert!(!notices.take_news());
+        say(number, c"first", b"\0\x01");
+        let long = std::ffi::CString::new(vec![b'x'; 5000]).unwrap();
+        say(number, &long, &[9; 5000]);
+        // SAFETY: null is allowed.
+        unsafe { collect(std::ptr::null(), std::ptr::null(), 9, number as *mut c_void) };
+        assert!(notices.take_news() && !notices.take_news());
+        let first = notices.next().unwrap();
+        assert_eq!((first.context, &first.text[..]), (Handle(7), &b"first"[..]));
+        assert_eq!(first.private, [0, 1]);
+        let cut = notices.next().unwrap();
+        assert_eq!((cut.text.len(), cut.private.len()), (TEXT_MAX, PRIVATE_MAX));
+        assert_eq!(notices.next().unwrap().text, b"");
+        assert_eq!(notices.next(), None);
+    }
+
+    #[test]
+    fn a_driver_that_never_stops_takes_no_memory() {
+        let mut notices = Notices::default();
+        let contexts = 1..=100;
+        let numbers: Vec<_> = contexts.map(|n| notices.listen(Handle(n))).collect();
+        for number in &numbers {
+            (0..100).for_each(|_| say(*number, c"again", b""));
+        }
+        let kept = std::iter::from_fn(|| notices.next()).collect::<Vec<_>>();
+        assert_eq!(kept.len(), ALL_WAITING_MAX);
+        let of_first = kept.iter().filter(|n| n.context == Handle(1));
+        assert_eq!(of_first.count(), WAITING_MAX);
+    }
+
+    #[test]
+    fn words_of_contexts_that_are_gone_find_nobody() {
+        let mut notices = Notices::default();
+        let (first, second) = (notices.listen(Handle(1)), notices.listen(Handle(2)));
+        notices.forget(Handle(1));
+        say(first, c"late", b"");
+        assert_eq!(notices.next(), None);
+        drop(notices);
+        say(second, c"late", b"");
+        assert!(!locked(&LISTENERS).all.contains_key(&second));
+    }
+}

@@ -1,0 +1,92 @@
+//! Operations that the board's driver refused although nobody waited for its
+//! word: the next call that waits for their queue is told, once.
+
+use super::Session;
+use gil_timing::Event;
+use gil_wire::envelope::{Envelope, Observation, State};
+use std::collections::HashMap;
+
+/// Queues with a failure that nobody heard of yet; of more, the program learns
+/// by the events alone.
+const QUEUES_MAX: usize = 4096;
+
+/// The first failure on each queue since the last that was told.
+#[derive(Debug, Default)]
+pub(super) struct Failures(HashMap<u64, (Event, i32)>);
+
+impl Failures {
+    /// An operation on `queue` failed.
+    pub(super) fn note(&mut self, queue: Option<u64>, event: Event, status: i32) {
+        if let Some(queue) = queue
+            && self.0.len() < QUEUES_MAX
+        {
+            self.0.entry(queue).or_insert((event, status));
+        }
+    }
+
+    /// The program sees how these events ended: they need not be told again.
+    pub(super) fn seen(&mut self, observed: &[Observation]) {
+        if !self.0.is_empty() {
+            let is_seen = |event| observed.iter().any(|o| o.event == event && o.status < 0);
+            self.0.retain(|_, (event, _)| !is_seen(*event));
+        }
+    }
+
+    fn take(&mut self, queue: u64) -> Option<Observation> {
+        let (event, status) = self.0.remove(&queue)?;
+        Some(Observation {
+            event,
+            state: State::Complete,
+            status,
+            queued_ns: 0,
+            submitted_ns: 0,
+            start_ns: 0,
+            end_ns: 0,
+        })
+    }
+}
+
+impl Session {
+    /// What a call that waits for its queue is told of it.
+    pub(super) fn told(&mut self, envelope: &Envelope<'_>, waits: bool) -> Vec<Observation> {
+        let queue = envelope.queue.filter(|_| waits);
+        let told = queue.and_then(|queue| self.failures.take(queue.id));
+        told.into_iter().collect()
+    }
+
+    /// The driver refused an operation behind the program's back.
+    pub(super) fn rejected(&mut self, event: Event) {
+        self.notices = true;
+        if let Some(pending) = self.pending.get_mut(&event) {
+            pending.is_rejected = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_of_a_queue_is_told_once() {
+        let mut failures = Failures::default();
+        failures.note(Some(1), 10, -54);
+        failures.note(Some(1), 11, -5);
+        failures.note(Some(2), 12, -4);
+        failures.note(None, 13, -4);
+        let told = failures.take(1).map(|o| (o.event, o.status));
+        assert_eq!((told, failures.take(1)), (Some((10, -54)), None));
+        let seen = failures.take(2).into_iter().collect::<Vec<_>>();
+        failures.note(Some(2), 12, -4);
+        failures.seen(&seen);
+        assert_eq!(failures.take(2), None, "its event said so");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut failures = Failures::default();
+        let all = 0..2 * QUEUES_MAX as u64;
+        all.for_each(|queue| failures.note(Some(queue), queue, -1));
+        assert_eq!(failures.0.len(), QUEUES_MAX);
+    }
+}
