@@ -29,6 +29,9 @@ pub enum Command {
     Ping(PingArgs),
     /// Show what is missing here, and the command that mends it.
     Doctor,
+    /// Unpack Debian packages and gil's guest libraries in a folder, for
+    /// simulators that run programs without a kernel.
+    Sysroot(SysrootArgs),
     /// Print a report that `gil run --json` wrote.
     Report(ReportArgs),
     /// Show the guest's kernel, its functions, or make an ELF file of it for
@@ -105,6 +108,20 @@ pub struct RunArgs {
     /// Its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub args: Vec<String>,
+}
+
+/// Arguments of `gil sysroot`.
+#[derive(Clone, Debug, Args)]
+pub struct SysrootArgs {
+    /// Add a Debian arm64 package, with what it depends on; NAME:armhf for a
+    /// 32-bit one.
+    #[arg(long = "pkg", value_name = "PACKAGE")]
+    pub packages: Vec<String>,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// The folder: new, empty, or one that this command made before.
+    pub folder: PathBuf,
 }
 
 /// Arguments of `gil ping`.

@@ -68,9 +68,9 @@ pub const MODULE: &str = "/usr/lib/gil/gil.ko";
 /// Where `--stdin` lies.
 pub const STDIN: &str = "/etc/gil/stdin";
 /// The guest's OpenCL library, among those of its architecture.
-const OPENCL: &str = "libgil_opencl.so";
+pub const OPENCL: &str = "libgil_opencl.so";
 /// Debian's OpenCL loader.
-const LOADER: &str = "libOpenCL.so.1";
+pub const LOADER: &str = "libOpenCL.so.1";
 
 /// What this run adds to its packages.
 pub struct Contents<'a> {
@@ -158,7 +158,8 @@ fn write_skeleton(path: &Path) -> Result<(), CacheError> {
     archive.finish()
 }
 
-const ACCOUNTS: [(&str, &str); 4] = [
+/// Files of accounts and names.
+pub const ACCOUNTS: [(&str, &str); 4] = [
     (
         "etc/passwd",
         "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",

@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod signals;
 mod supervise;
+mod sysroot;
 mod tool;
 mod tree;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Run(args) => ExitCode::from(run::run(&args).code),
         Command::Board(args) => board(&args),
         Command::Ping(args) => exit_with(ping::run(&args)),
+        Command::Sysroot(args) => exit_with(sysroot::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Doctor => match doctor::run() {

@@ -42,6 +42,7 @@ typedef enum gil_host_result {
 	GIL_HOST_BAD_RAM = 3,      /* ranges that overlap, a file that cannot be mapped */
 	GIL_HOST_BAD_FILE = 4,     /* the monitor or the recording cannot be opened */
 	GIL_HOST_TOO_LATE = 5,     /* RAM is added after the first doorbell */
+	GIL_HOST_NO_BOARD = 7,     /* the board cannot be reached, or refuses */
 	GIL_HOST_INTERNAL = 6      /* a defect of gil; it stands on standard error */
 } gil_host_result;
 
@@ -76,8 +77,8 @@ uint32_t gil_host_abi_version(void);
 
 /*
  * Sets up the host interface. config is "key=value,key=value" with the keys
- * board, monitor, ram, ram-base, trace, report, board-timeout (detect, module
- * and count are for simulators that look at code themselves).
+ * board, monitor, ram, ram-base, trace, report, board-timeout, time (detect,
+ * module and count are for simulators that look at code themselves).
  *
  * On success *out is the handle. On failure *out is NULL, and error holds one
  * sentence, cut to error_cap bytes with its NUL; error may be NULL.
@@ -95,12 +96,39 @@ gil_host_result gil_host_add_ram(gil_host *host, uint64_t gpa, uint64_t len, uin
 				 char *error, size_t error_cap);
 
 /*
+ * Connects to the board and hangs up, so that a wrong address is told before the
+ * guest boots; waits no longer than ten seconds. Without it the board is looked
+ * for at a session's first call.
+ */
+gil_host_result gil_host_check_board(gil_host *host, char *error, size_t error_cap);
+
+/*
  * The guest rings: the mailbox lies at guest physical address gpa.
  * instructions is how many the guest executed so far, for the report's
  * prediction, or GIL_HOST_NOT_COUNTED. What the guest does wrong is answered
  * in its mailbox and is no failure here.
  */
 gil_host_result gil_host_doorbell(gil_host *host, uint64_t gpa, uint64_t instructions);
+
+/* What a doorbell was for, and what it was answered: the mailbox's own fields
+ * (gil.h says what they mean). Set it to all zero, then size. */
+typedef struct gil_host_answer {
+	uint64_t size; /* sizeof(gil_host_answer) */
+	uint64_t session;
+	uint64_t seq;
+	uint32_t kind;      /* GIL_MBOX_*; 0: the mailbox was refused */
+	uint32_t status;    /* GIL_STATUS_*; GIL_STATUS_UNSEEN: no mailbox is there */
+	uint32_t wait_kind; /* GIL_WAIT_* */
+	uint32_t flags;     /* GIL_FLAG_* */
+	uint64_t now_ns;
+	uint64_t deadline_ns;
+	uint64_t attention_ns;
+} gil_host_answer;
+
+/* gil_host_doorbell() for simulators that act on the answer themselves, for
+ * example by raising an interrupt at the deadline. */
+gil_host_result gil_host_ring(gil_host *host, uint64_t gpa, uint64_t instructions,
+			      gil_host_answer *answer);
 
 /* The guest's CPU idles, having executed so many instructions. */
 gil_host_result gil_host_idle(gil_host *host, uint64_t instructions);
@@ -115,6 +143,45 @@ gil_host_result gil_host_cancel(gil_host *host);
  * not NULL, its whole length without NUL. A second call returns the same.
  */
 gil_host_result gil_host_finish(gil_host *host, char *json, size_t cap, size_t *len);
+
+/* Sums since gil_host_new(), for the simulator's own statistics. They only ever
+ * grow, but for sessions. Set it to all zero, then size. */
+typedef struct gil_host_counters {
+	uint64_t size;             /* sizeof(gil_host_counters) */
+	uint64_t doorbells;        /* of all kinds */
+	uint64_t calls;            /* to the board's APIs, posts included */
+	uint64_t posts;            /* calls that needed no answer */
+	uint64_t bytes_to_board;   /* of regions */
+	uint64_t bytes_from_board; /* of regions */
+	uint64_t late_deliveries;  /* outputs delivered over 0.1 ms after their end */
+	uint64_t gpu_ns;           /* simulated: what operations took on the device */
+	uint64_t board_cpu_ns;     /* simulated: the API's functions on the board's CPU */
+	uint64_t wait_ns;          /* simulated: delays that calls were given */
+	uint64_t excess_ns;        /* simulated: how long after their ends calls rang */
+	uint64_t bridge_wall_ns;   /* wall time of the host interface's own work */
+	uint64_t doorbell_wall_ns; /* wall time in doorbells, the board's included */
+	uint64_t sessions;         /* open now */
+} gil_host_counters;
+
+gil_host_result gil_host_count(gil_host *host, gil_host_counters *out);
+
+/* The name of an entry point that this library knows, by its place in the list
+ * of all, from 0; cut to cap bytes with its NUL. GIL_HOST_BAD_ARGUMENT behind
+ * the last one. */
+gil_host_result gil_host_entry_name(uint32_t index, char *name, size_t cap);
+
+/* Sums of one entry point. Set it to all zero, then size. */
+typedef struct gil_host_entry {
+	uint64_t size; /* sizeof(gil_host_entry) */
+	uint64_t calls;
+	uint64_t gpu_ns;       /* simulated: on the device */
+	uint64_t board_cpu_ns; /* simulated: on the board's CPU */
+	uint64_t wall_ns;      /* of its doorbells */
+	uint64_t bytes_to_board;
+	uint64_t bytes_from_board;
+} gil_host_entry;
+
+gil_host_result gil_host_count_entry(gil_host *host, uint32_t index, gil_host_entry *out);
 
 /* Frees a handle, finishing the run if nobody did. NULL does nothing. */
 void gil_host_free(gil_host *host);

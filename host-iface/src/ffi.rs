@@ -6,10 +6,12 @@
 
 #![allow(non_camel_case_types)] // the header's names
 
+mod counters;
+
 use crate::client::Cancel;
 use crate::config::Config;
 use crate::events::{Sink, Standard};
-use crate::host::Host;
+use crate::host::{Host, Rung};
 use crate::memory::{Callbacks, GuestMemory, Mapped, MemoryError};
 use gil_address_tables::{RamMap, RamRange};
 use gil_wire::control::Stream;
@@ -41,6 +43,8 @@ pub enum gil_host_result {
     TooLate = 5,
     /// A panic.
     Internal = 6,
+    /// The board.
+    NoBoard = 7,
 }
 
 use gil_host_result as R;
@@ -332,14 +336,13 @@ impl gil_host {
         Ok(())
     }
 
-    fn doorbell(&self, gpa: u64, instructions: u64) -> R {
+    fn doorbell(&self, gpa: u64, instructions: u64) -> Result<Rung, R> {
         if let Err(error) = self.attach() {
             self.host.fatal(error.to_string());
-            return R::BadRam;
+            return Err(R::BadRam);
         }
         let counted = Some(instructions).filter(|&count| count != NOT_COUNTED);
-        self.host.doorbell(gpa, counted);
-        R::Ok
+        Ok(self.host.doorbell(gpa, counted))
     }
 }
 
@@ -383,6 +386,28 @@ pub unsafe extern "C" fn gil_host_add_ram(
 /// See `gil_host.h`.
 ///
 /// # Safety
+/// `host` is a live handle, `error` has `error_cap` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_host_check_board(
+    host: *mut gil_host,
+    error: *mut c_char,
+    error_cap: usize,
+) -> gil_host_result {
+    let check = |host: &gil_host| match host.host.check_board() {
+        Ok(()) => R::Ok,
+        Err(reason) => {
+            // SAFETY: as the caller promises.
+            unsafe { copy_text(&reason.to_string(), error, error_cap) };
+            R::NoBoard
+        }
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(host, check) }
+}
+
+/// See `gil_host.h`.
+///
+/// # Safety
 /// `host` is a live handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gil_host_doorbell(
@@ -391,7 +416,12 @@ pub unsafe extern "C" fn gil_host_doorbell(
     instructions: u64,
 ) -> gil_host_result {
     // SAFETY: as the caller promises.
-    unsafe { with(host, |host| host.doorbell(gpa, instructions)) }
+    unsafe {
+        with(host, |host| match host.doorbell(gpa, instructions) {
+            Ok(_) => R::Ok,
+            Err(result) => result,
+        })
+    }
 }
 
 /// See `gil_host.h`.

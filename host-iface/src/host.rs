@@ -1,17 +1,18 @@
 //! The host interface: serves doorbells.
 
-use crate::client::{BoardConfig, Cancel};
+use crate::client::{BoardConfig, Cancel, Client, ClientError};
 use crate::config::{Config, Time};
 use crate::control;
 use crate::events::{Events, Monitor, MonitorError, Sink};
-use crate::layout::{Status, kind};
+use crate::layout::{STATUS_UNSEEN, Status, WaitKind, kind};
 use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
 use crate::recorder::{Recorder, RecorderError};
-use crate::report::Report;
+use crate::report::{Entry, Report};
 use crate::session::{Context, Served, Session};
-use crate::stats::Stats;
+use crate::stats::{Counters, Stats};
+use gil_wire::Op;
 use gil_wire::envelope;
 use gil_wire::monitor::Event;
 use std::collections::HashMap;
@@ -42,6 +43,60 @@ struct State {
     seen_driver: bool,
     report_path: Option<PathBuf>,
     report: Option<Report>,
+}
+
+/// What a doorbell was for, and what it was answered. All zero, with the status
+/// `STATUS_UNSEEN`, where no mailbox was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rung {
+    /// See [`kind`]; 0 if the mailbox was refused.
+    pub kind: u32,
+    /// The number of a [`Status`], or [`STATUS_UNSEEN`].
+    pub status: u32,
+    /// The session.
+    pub session: u64,
+    /// The submission's number.
+    pub seq: u64,
+    /// The number of a [`WaitKind`].
+    pub wait_kind: u32,
+    /// See [`crate::layout::flag`].
+    pub flags: u32,
+    /// Guest nanoseconds at the doorbell.
+    pub now_ns: u64,
+    /// Guest nanoseconds until when the thread waits.
+    pub deadline_ns: u64,
+    /// Guest nanoseconds when the driver rings by itself; 0: not at all.
+    pub attention_ns: u64,
+}
+
+impl Rung {
+    fn refused(status: u32) -> Self {
+        Self {
+            kind: 0,
+            status,
+            session: 0,
+            seq: 0,
+            wait_kind: WaitKind::None as u32,
+            flags: 0,
+            now_ns: 0,
+            deadline_ns: 0,
+            attention_ns: 0,
+        }
+    }
+
+    fn answered(header: &Header, answer: &Answer) -> Self {
+        Self {
+            kind: header.kind,
+            status: answer.status as u32,
+            session: header.session,
+            seq: header.seq,
+            wait_kind: answer.wait as u32,
+            flags: answer.flags,
+            now_ns: header.now_ns,
+            deadline_ns: answer.deadline_ns,
+            attention_ns: answer.attention_ns,
+        }
+    }
 }
 
 /// The host interface cannot be set up.
@@ -105,10 +160,33 @@ impl Host {
         self.state().memory.is_some()
     }
 
+    /// Connects to the board, and hangs up.
+    ///
+    /// # Errors
+    /// [`ClientError`] names the address and what is wrong there.
+    pub fn check_board(&self) -> Result<(), ClientError> {
+        let board = self.state().board.clone();
+        Client::connect(&board).map(drop)
+    }
+
     /// Serves a doorbell that names the mailbox at `gpa`. `instructions` is
     /// how many the guest executed so far, if the simulator counts them.
-    pub fn doorbell(&self, gpa: u64, instructions: Option<u64>) {
-        self.state().doorbell(gpa, instructions);
+    pub fn doorbell(&self, gpa: u64, instructions: Option<u64>) -> Rung {
+        self.state().doorbell(gpa, instructions)
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        let state = self.state();
+        Counters {
+            sessions: state.sessions.len() as u64,
+            ..state.stats.counters()
+        }
+    }
+
+    /// What was counted so far for one entry point.
+    pub fn entry(&self, op: Op) -> Option<Entry> {
+        self.state().stats.find(op).cloned()
     }
 
     /// The guest's CPU idles, having executed so many instructions.
@@ -144,24 +222,28 @@ impl Host {
 }
 
 impl State {
-    fn doorbell(&mut self, gpa: u64, instructions: Option<u64>) {
+    fn doorbell(&mut self, gpa: u64, instructions: Option<u64>) -> Rung {
         self.stats.enter();
         let Some(memory) = self.memory.take() else {
             let text = "a doorbell rang before the simulator said where its RAM is";
-            return self.events.warn(text.into());
+            self.events.warn(text.into());
+            return Rung::refused(STATUS_UNSEEN);
         };
-        let served = self.serve(&*memory, gpa, instructions);
+        let (served, rung) = self.serve(&*memory, gpa, instructions);
         self.memory = Some(memory);
         self.stats.leave(served.waited, served.op);
+        rung
     }
 
-    fn serve(&mut self, memory: &dyn GuestMemory, gpa: u64, instructions: Option<u64>) -> Served {
+    fn serve(
+        &mut self,
+        memory: &dyn GuestMemory,
+        gpa: u64,
+        instructions: Option<u64>,
+    ) -> (Served, Rung) {
         let header = match mailbox::header(memory, gpa) {
             Ok(header) => header,
-            Err(error) => {
-                self.refuse(memory, gpa, &error);
-                return Served::default();
-            }
+            Err(error) => return (Served::default(), self.refuse(memory, gpa, &error)),
         };
         if let Some(instructions) = instructions {
             self.counts_instructions = true;
@@ -177,10 +259,7 @@ impl State {
         }
         let (answer, served) = match self.dispatch(memory, gpa, &header, instructions) {
             Ok(answered) => answered,
-            Err(error) => {
-                self.refuse(memory, gpa, &error);
-                return Served::default();
-            }
+            Err(error) => return (Served::default(), self.refuse(memory, gpa, &error)),
         };
         let (now_ns, deadline_ns) = (header.now_ns, answer.deadline_ns);
         if header.kind != kind::ATTEND {
@@ -191,16 +270,18 @@ impl State {
         if let Err(error) = mailbox::answer(memory, gpa, &header, &answer) {
             self.events.warn(error.to_string());
         }
-        served
+        (served, Rung::answered(&header, &answer))
     }
 
-    fn refuse(&mut self, memory: &dyn GuestMemory, gpa: u64, error: &MailboxError) {
+    fn refuse(&mut self, memory: &dyn GuestMemory, gpa: u64, error: &MailboxError) -> Rung {
         self.events.warn(error.to_string());
-        if error.is_answerable() {
-            let answer = Answer::status(Status::BadMailbox);
-            // Where the mailbox was read it can be written.
-            let _ = mailbox::answer(memory, gpa, &Header::default(), &answer);
+        if !error.is_answerable() {
+            return Rung::refused(STATUS_UNSEEN);
         }
+        let answer = Answer::status(Status::BadMailbox);
+        // Where the mailbox was read it can be written.
+        let _ = mailbox::answer(memory, gpa, &Header::default(), &answer);
+        Rung::refused(Status::BadMailbox as u32)
     }
 
     fn dispatch(

@@ -5,6 +5,38 @@ use gil_wire::Op;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+/// Sums of a run, as of now. They only ever grow, but for `sessions`; none
+/// begins anew when the program starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Doorbells, of all kinds.
+    pub doorbells: u64,
+    /// Calls to the board's APIs, posts included.
+    pub calls: u64,
+    /// Of these, posts.
+    pub posts: u64,
+    /// Region bytes to the board.
+    pub bytes_to_board: u64,
+    /// Region bytes from the board.
+    pub bytes_from_board: u64,
+    /// Outputs delivered late, as [`report::Totals`] has it.
+    pub late_deliveries: u64,
+    /// Guest nanoseconds that operations took on the device.
+    pub gpu_ns: u64,
+    /// Nanoseconds of the board's CPU in the API's functions.
+    pub board_cpu_ns: u64,
+    /// Guest nanoseconds of delay that calls were given.
+    pub wait_ns: u64,
+    /// See [`report::Simulated::excess_ns`].
+    pub excess_ns: u64,
+    /// Wall time of the host interface's own work.
+    pub bridge_wall_ns: u64,
+    /// Wall time in doorbells, the wait for the board included.
+    pub doorbell_wall_ns: u64,
+    /// Sessions that are open.
+    pub sessions: u64,
+}
+
 /// What a run's report is made of.
 #[derive(Debug)]
 pub struct Stats {
@@ -28,6 +60,10 @@ struct Clock {
     simulator: Duration,
     bridge: Duration,
     board: Duration,
+    /// As `bridge`, since the host interface was loaded.
+    whole_bridge: Duration,
+    /// All doorbells, since the host interface was loaded.
+    doorbells: Duration,
 }
 
 impl Stats {
@@ -53,6 +89,8 @@ impl Stats {
                 simulator: Duration::ZERO,
                 bridge: Duration::ZERO,
                 board: Duration::ZERO,
+                whole_bridge: Duration::ZERO,
+                doorbells: Duration::ZERO,
             },
         }
     }
@@ -70,7 +108,10 @@ impl Stats {
     pub fn leave(&mut self, waited: Duration, op: Option<Op>) {
         let now = Instant::now();
         let whole = now - self.clock.inside_since;
-        self.clock.bridge += whole.saturating_sub(waited);
+        let own = whole.saturating_sub(waited);
+        self.clock.bridge += own;
+        self.clock.whole_bridge += own;
+        self.clock.doorbells += whole;
         self.clock.outside_since = now;
         if let Some(op) = op {
             self.entry(op).wall_ns += nanos(whole);
@@ -130,6 +171,34 @@ impl Stats {
             op: op.0,
             ..Entry::default()
         })
+    }
+
+    /// An entry point's counters, if it was called.
+    pub fn find(&self, op: Op) -> Option<&Entry> {
+        self.entries.get(&op)
+    }
+
+    /// Sums as of now.
+    pub fn counters(&self) -> Counters {
+        let Report {
+            totals, simulated, ..
+        } = &self.report;
+        let sum = |of: fn(&Entry) -> u64| self.entries.values().map(of).sum();
+        Counters {
+            doorbells: totals.doorbells,
+            calls: sum(|entry| entry.count),
+            posts: totals.posts,
+            bytes_to_board: sum(|entry| entry.bytes_to_board),
+            bytes_from_board: sum(|entry| entry.bytes_from_board),
+            late_deliveries: totals.late_deliveries,
+            gpu_ns: sum(|entry| entry.gpu_ns),
+            board_cpu_ns: sum(|entry| entry.board_cpu_ns),
+            wait_ns: simulated.wait_ns,
+            excess_ns: simulated.excess_ns,
+            bridge_wall_ns: nanos(self.clock.whole_bridge),
+            doorbell_wall_ns: nanos(self.clock.doorbells),
+            sessions: 0,
+        }
     }
 
     /// Output was delivered, so long after its simulated end.

@@ -21,8 +21,20 @@ _Static_assert(_Generic(&gil_host_new,
 _Static_assert(_Generic(&gil_host_add_ram,
 			gil_host_result(*)(gil_host *, uint64_t, uint64_t, uint64_t, char *,
 					   size_t): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_check_board,
+			gil_host_result(*)(gil_host *, char *, size_t): 1, default: 0), "");
 _Static_assert(_Generic(&gil_host_doorbell,
 			gil_host_result(*)(gil_host *, uint64_t, uint64_t): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_ring,
+			gil_host_result(*)(gil_host *, uint64_t, uint64_t, gil_host_answer *): 1,
+			default: 0), "");
+_Static_assert(_Generic(&gil_host_count,
+			gil_host_result(*)(gil_host *, gil_host_counters *): 1, default: 0), "");
+_Static_assert(_Generic(&gil_host_entry_name, gil_host_result(*)(uint32_t, char *, size_t): 1,
+			default: 0), "");
+_Static_assert(_Generic(&gil_host_count_entry,
+			gil_host_result(*)(gil_host *, uint32_t, gil_host_entry *): 1,
+			default: 0), "");
 _Static_assert(_Generic(&gil_host_idle, gil_host_result(*)(gil_host *, uint64_t): 1,
 			default: 0), "");
 _Static_assert(_Generic(&gil_host_cancel, gil_host_result(*)(gil_host *): 1, default: 0), "");
@@ -69,6 +81,36 @@ static void refusals(const gil_host_setup *setup)
 	gil_host_free(NULL);
 }
 
+/* The first entry point of the list is the one that call_board() calls. */
+static void counters(struct sim *sim)
+{
+	gil_host_counters counters = { .size = sizeof(counters) };
+	gil_host_entry entry = { .size = sizeof(entry) };
+	char name[40], small[5];
+	uint32_t known = 0;
+
+	CHECK(gil_host_count(sim->host, &counters) == GIL_HOST_OK);
+	CHECK(counters.calls == 1 && counters.posts == 0 && counters.sessions == 1);
+	CHECK(counters.bytes_to_board == 8 && counters.bytes_from_board == 8);
+	CHECK(counters.board_cpu_ns == 5000 && counters.wait_ns == 5000 && counters.gpu_ns == 0);
+	CHECK(counters.doorbells > counters.calls && counters.late_deliveries == 0);
+	CHECK(counters.bridge_wall_ns > 0 && counters.doorbell_wall_ns >= counters.bridge_wall_ns);
+	CHECK(gil_host_count_entry(sim->host, 0, &entry) == GIL_HOST_OK);
+	CHECK(entry.calls == 1 && entry.board_cpu_ns == 5000 && entry.bytes_to_board == 8);
+	CHECK(gil_host_count_entry(sim->host, 1, &entry) == GIL_HOST_OK && entry.calls == 0);
+	while (gil_host_entry_name(known, name, sizeof(name)) == GIL_HOST_OK)
+		known++;
+	CHECK(known > 100);
+	CHECK(gil_host_entry_name(0, small, sizeof(small)) == GIL_HOST_OK);
+	CHECK(strncmp(small, "cl", 2) == 0 && strlen(small) == 4);
+	CHECK(gil_host_count_entry(sim->host, known, &entry) == GIL_HOST_BAD_ARGUMENT);
+	entry.size--;
+	CHECK(gil_host_count_entry(sim->host, 0, &entry) == GIL_HOST_BAD_ARGUMENT);
+	counters.size--;
+	CHECK(gil_host_count(sim->host, &counters) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_count(sim->host, NULL) == GIL_HOST_BAD_ARGUMENT);
+}
+
 int main(int argc, char **argv)
 {
 	gil_host_setup setup = { .size = sizeof(setup), .simulator = "a tiny simulator in C" };
@@ -90,6 +132,7 @@ int main(int argc, char **argv)
 	CHECK(gil_host_add_ram(sim.host, RAM_BASE + RAM_SIZE / 2, RAM_SIZE / 2, RAM_SIZE / 2,
 			       error, sizeof(error)) == GIL_HOST_OK);
 
+	CHECK(gil_host_check_board(sim.host, error, sizeof(error)) == GIL_HOST_OK);
 	CHECK(open_session(&sim) == GIL_STATUS_OK);
 	CHECK(gil_host_add_ram(sim.host, 0, 1, 0, error, sizeof(error)) == GIL_HOST_TOO_LATE);
 	bad_mailboxes(&sim);
@@ -98,6 +141,7 @@ int main(int argc, char **argv)
 	CHECK(memcmp(at(&sim, DATA + 0x1000), "87654321", 8) == 0);
 	CHECK(mailbox(&sim)->wait_kind == GIL_WAIT_OCCUPY);
 	CHECK(mailbox(&sim)->deadline_ns == sim.now_ns + 5000);
+	counters(&sim);
 	CHECK(gil_host_idle(sim.host, 1) == GIL_HOST_OK);
 	prepare(&sim, GIL_MBOX_CLOSE);
 	CHECK(ring(&sim) == GIL_STATUS_OK);

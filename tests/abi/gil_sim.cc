@@ -83,6 +83,30 @@ make(Simulator &simulator, const std::string &config)
     return host;
 }
 
+// What the doorbell's caller is told is what stands in the mailbox.
+void
+answers(sim &sim)
+{
+    gil_host_answer answer{};
+    CHECK(gil_host_ring(sim.host, MAILBOX, GIL_HOST_NOT_COUNTED, &answer) ==
+          GIL_HOST_BAD_ARGUMENT); // and nothing rang
+    CHECK(gil_host_ring(sim.host, MAILBOX, GIL_HOST_NOT_COUNTED, nullptr) ==
+          GIL_HOST_BAD_ARGUMENT);
+    answer.size = sizeof(answer);
+    const gil_mailbox *box = prepare(&sim, GIL_MBOX_COLLECT);
+    CHECK(gil_host_ring(sim.host, MAILBOX, GIL_HOST_NOT_COUNTED, &answer) == GIL_HOST_OK);
+    CHECK(answer.kind == GIL_MBOX_COLLECT && answer.status == GIL_STATUS_OK);
+    CHECK(answer.session == box->session && answer.seq == box->seq);
+    CHECK(answer.wait_kind == box->wait_kind && answer.flags == box->flags);
+    CHECK(answer.now_ns == box->now_ns && answer.deadline_ns == box->deadline_ns);
+    CHECK(answer.attention_ns == box->attention_ns);
+    prepare(&sim, 99);
+    CHECK(gil_host_ring(sim.host, MAILBOX, GIL_HOST_NOT_COUNTED, &answer) == GIL_HOST_OK);
+    CHECK(answer.kind == 0 && answer.status == GIL_STATUS_BAD_MAILBOX);
+    CHECK(gil_host_ring(sim.host, 8, GIL_HOST_NOT_COUNTED, &answer) == GIL_HOST_OK);
+    CHECK(answer.kind == 0 && answer.status == GIL_STATUS_UNSEEN);
+}
+
 void
 withBoard(const std::string &board)
 {
@@ -102,6 +126,7 @@ withBoard(const std::string &board)
     CHECK(std::memcmp(at(&sim, DATA + 0x1000), "87654321", 8) == 0);
     CHECK(mailbox(&sim)->deadline_ns == sim.now_ns + 5000);
     CHECK(simulator.accesses > 10);
+    answers(sim);
     gil_host_free(sim.host);
 }
 
@@ -113,6 +138,9 @@ cancelled()
     sim.ram = reinterpret_cast<uint8_t *>(simulator.ram.data());
     sim.session = 9;
     sim.host = make(simulator, "");
+    char error[200] = "";
+    CHECK(gil_host_check_board(sim.host, error, sizeof(error)) == GIL_HOST_NO_BOARD);
+    CHECK(std::strstr(error, "board=ADDR") != nullptr);
     CHECK(open_session(&sim) == GIL_STATUS_OK);
     CHECK(call_board(&sim) == GIL_STATUS_LOST); // no board was given
     CHECK(simulator.messages.back().find("board=ADDR") != std::string::npos);

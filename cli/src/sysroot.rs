@@ -1,0 +1,257 @@
+//! `gil sysroot`: Debian's packages and the guest's libraries as a folder, for
+//! simulators that run programs without a kernel.
+
+use crate::apt::AptError;
+use crate::arch::Arch;
+use crate::archive::MERGED;
+use crate::args::SysrootArgs;
+use crate::assets::{self, AssetError, Assets};
+use crate::cache::{At, Cache, CacheError};
+use crate::image;
+use crate::packages::Packages;
+use crate::progress::Progress;
+use crate::tree::Tree;
+use cpio::newc::Reader;
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufReader};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+/// Why there is no sysroot.
+#[derive(Debug, thiserror::Error)]
+pub enum SysrootError {
+    /// The folder has something in it that gil did not put there.
+    #[error("{} is not empty: give a new folder, or one that `gil sysroot` made", .0.display())]
+    NotEmpty(PathBuf),
+    /// A package's file that would lie outside.
+    #[error("a package has the file {0}, which does not lie inside of the folder")]
+    Outside(String),
+    /// Packages.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// gil's own files.
+    #[error(transparent)]
+    Assets(#[from] AssetError),
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+/// Says that a folder is a sysroot, and of what.
+const MARK: &str = ".gil-sysroot";
+
+/// Makes the folder, or makes it anew.
+///
+/// # Errors
+/// [`SysrootError`] says what is wrong.
+pub fn run(args: &SysrootArgs) -> Result<(), SysrootError> {
+    let progress = Progress::new(args.quiet);
+    let made = make(args, &progress);
+    progress.clear();
+    made
+}
+
+fn make(args: &SysrootArgs, progress: &Progress) -> Result<(), SysrootError> {
+    let cache = Cache::open()?;
+    let mut packages = Packages::base(&cache, progress)?;
+    if !args.packages.is_empty() {
+        packages.add(&args.packages)?;
+    }
+    progress.say("building what changed of gil");
+    let assets = assets::ensure(packages.has(Arch::Armhf))?;
+    clear(&args.folder)?;
+    let root = Root::create(&args.folder)?;
+    root.skeleton()?;
+    let mut tree = Tree::default();
+    for set in packages.into_sets() {
+        progress.say("unpacking packages");
+        root.unpack(&set.image)?;
+        tree.extend(set.tree);
+    }
+    root.libraries(&assets, &tree)?;
+    Ok(())
+}
+
+/// Removes an earlier sysroot; nothing else.
+fn clear(folder: &Path) -> Result<(), SysrootError> {
+    let is_empty = match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(Err::<(), _>(error).at(folder).unwrap_err().into()),
+    };
+    if is_empty {
+        return Ok(());
+    }
+    if !folder.join(MARK).is_file() {
+        return Err(SysrootError::NotEmpty(folder.into()));
+    }
+    fs::remove_dir_all(folder).at(folder)?;
+    Ok(())
+}
+
+/// The folder that becomes `/`.
+struct Root(PathBuf);
+
+impl Root {
+    fn create(folder: &Path) -> Result<Self, SysrootError> {
+        fs::create_dir_all(folder).at(folder)?;
+        let root = fs::canonicalize(folder).at(folder)?;
+        let mark = root.join(MARK);
+        fs::write(&mark, "made by gil sysroot\n").at(&mark)?;
+        Ok(Self(root))
+    }
+
+    /// What every program expects, before packages find it.
+    fn skeleton(&self) -> Result<(), SysrootError> {
+        for folder in MERGED {
+            let usr = format!("usr/{folder}");
+            self.folder(&usr)?;
+            self.link(folder, &usr)?;
+        }
+        for folder in ["etc", "tmp", "root"] {
+            self.folder(folder)?;
+        }
+        for (name, text) in image::ACCOUNTS {
+            self.file(name, 0o644, text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, archive: &Path) -> Result<(), SysrootError> {
+        let mut file = BufReader::new(File::open(archive).at(archive)?);
+        loop {
+            let reader = Reader::new(file).at(archive)?;
+            if reader.entry().is_trailer() {
+                return Ok(());
+            }
+            let (name, mode) = (reader.entry().name().to_owned(), reader.entry().mode());
+            let mut bytes = Vec::new();
+            file = reader.to_writer(&mut bytes).at(archive)?;
+            match mode & 0o170000 {
+                0o040000 => self.folder(&name)?,
+                0o120000 => self.link(&name, &String::from_utf8_lossy(&bytes))?,
+                _ => self.file(&name, mode & 0o777, &bytes)?,
+            }
+        }
+    }
+
+    /// The guest's OpenCL library, for the loader and, where no package has
+    /// one, in its place.
+    fn libraries(&self, assets: &Assets, tree: &Tree) -> Result<(), SysrootError> {
+        for (arch, library) in assets.opencl_libraries() {
+            let folder = arch.library_folder();
+            let bytes = fs::read(library).at(library)?;
+            self.file(&format!("{folder}/{}", image::OPENCL), 0o644, &bytes)?;
+            if !tree.has_library(arch, image::LOADER) {
+                self.link(&format!("{folder}/{}", image::LOADER), image::OPENCL)?;
+            }
+        }
+        let icd = format!("{}\n", image::OPENCL);
+        self.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())
+    }
+
+    /// Where a file goes: inside, whatever links lead there.
+    fn place(&self, name: &str) -> Result<PathBuf, SysrootError> {
+        let outside = || SysrootError::Outside(name.into());
+        let path = Path::new(name);
+        let is_plain = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        let (Some(parent), Some(file)) = (path.parent(), path.file_name()) else {
+            return Err(outside());
+        };
+        if !is_plain {
+            return Err(outside());
+        }
+        let parent = self.0.join(parent);
+        fs::create_dir_all(&parent).at(&parent)?;
+        let parent = fs::canonicalize(&parent).at(&parent)?;
+        match parent.starts_with(&self.0) {
+            true => Ok(parent.join(file)),
+            false => Err(outside()),
+        }
+    }
+
+    fn folder(&self, name: &str) -> Result<(), SysrootError> {
+        let place = self.place(name)?;
+        if !place.is_dir() {
+            fs::create_dir(&place).at(&place)?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, name: &str, mode: u32, bytes: &[u8]) -> Result<(), SysrootError> {
+        let place = self.place(name)?;
+        remove(&place)?;
+        fs::write(&place, bytes).at(&place)?;
+        // Readable in any case: the simulator does not run as root.
+        fs::set_permissions(&place, Permissions::from_mode(mode | 0o400)).at(&place)?;
+        Ok(())
+    }
+
+    /// An absolute target is one inside of the folder.
+    fn link(&self, name: &str, target: &str) -> Result<(), SysrootError> {
+        let place = self.place(name)?;
+        remove(&place)?;
+        let target = match target.strip_prefix('/') {
+            Some(inside) => self.relative(&place, inside),
+            None => target.into(),
+        };
+        symlink(&target, &place).at(&place)?;
+        Ok(())
+    }
+
+    fn relative(&self, place: &Path, inside: &str) -> PathBuf {
+        let depth = place
+            .strip_prefix(&self.0)
+            .map_or(0, |p| p.components().count());
+        let up = std::iter::repeat_n("..", depth.saturating_sub(1));
+        up.collect::<PathBuf>().join(inside)
+    }
+}
+
+/// What an earlier package put there goes; a folder stays and is an error then.
+fn remove(place: &Path) -> Result<(), CacheError> {
+    match fs::symlink_metadata(place) {
+        Ok(meta) if !meta.is_dir() => fs::remove_file(place).at(place),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_files_stay_inside() {
+        let work = tempfile::tempdir().unwrap();
+        let folder = work.path().join("root");
+        let root = Root::create(&folder).unwrap();
+        root.skeleton().unwrap();
+        root.file("lib/a/libx.so", 0o755, b"elf").unwrap();
+        assert_eq!(fs::read(folder.join("usr/lib/a/libx.so")).unwrap(), b"elf");
+        root.link("usr/lib/a/abs", "/lib/a/libx.so").unwrap();
+        assert_eq!(fs::read(folder.join("usr/lib/a/abs")).unwrap(), b"elf");
+        symlink(work.path(), folder.join("out")).unwrap();
+        for name in ["../x", "/etc/x", "a/../../x", "", "out/x"] {
+            assert!(root.file(name, 0o644, b"").is_err(), "{name}");
+        }
+        assert!(!work.path().join("x").exists());
+    }
+
+    #[test]
+    fn only_a_sysroot_is_removed() {
+        let work = tempfile::tempdir().unwrap();
+        let folder = work.path().join("root");
+        clear(&folder).unwrap();
+        Root::create(&folder).unwrap();
+        clear(&folder).unwrap();
+        assert!(!folder.exists());
+        fs::create_dir(&folder).unwrap();
+        clear(&folder).unwrap();
+        fs::write(folder.join("mine"), "").unwrap();
+        let error = clear(&folder).unwrap_err();
+        assert!(matches!(error, SysrootError::NotEmpty(_)));
+        assert!(folder.join("mine").exists());
+    }
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""
+What gil's run scripts share: CPU models, caches, memory, the bridge, and how a
+simulation ends. Scripts of your own can import it too; see docs/GEM5.md.
+"""
+
+import argparse
+import sys
+
+import m5
+from m5.objects import *
+
+# Exit code of a run that ended before its program did.
+BRIDGE_FAILED = 125
+
+
+class L1I(Cache):
+    size = "32KiB"
+    assoc = 2
+    tag_latency = 2
+    data_latency = 2
+    response_latency = 2
+    mshrs = 4
+    tgts_per_mshr = 20
+    is_read_only = True
+    writeback_clean = True
+
+
+class L1D(Cache):
+    size = "32KiB"
+    assoc = 4
+    tag_latency = 2
+    data_latency = 2
+    response_latency = 2
+    mshrs = 16
+    tgts_per_mshr = 20
+
+
+class L2(Cache):
+    size = "1MiB"
+    assoc = 16
+    tag_latency = 12
+    data_latency = 12
+    response_latency = 12
+    mshrs = 32
+    tgts_per_mshr = 12
+
+
+# name: (class, how it accesses memory, whether it has caches unless told)
+CPUS = {
+    "atomic": (ArmAtomicSimpleCPU, "atomic", False),
+    "timing": (ArmTimingSimpleCPU, "timing", True),
+    "minor": (ArmMinorCPU, "timing", True),
+    "o3": (ArmO3CPU, "timing", True),
+}
+
+
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    machine = parser.add_argument_group("the simulated machine")
+    machine.add_argument("--cpu", choices=CPUS, default="atomic")
+    machine.add_argument("--cpus", type=int, default=4, metavar="N")
+    machine.add_argument("--cpu-clock", default="2GHz")
+    machine.add_argument("--sys-clock", default="1GHz")
+    machine.add_argument("--mem-size", default="2GiB")
+    machine.add_argument(
+        "--caches",
+        choices=("yes", "no"),
+        help="L1 caches a CPU and one L2; by default all but atomic have them",
+    )
+    machine.add_argument("--l1i-size", default=L1I.size)
+    machine.add_argument("--l1d-size", default=L1D.size)
+    machine.add_argument("--l2-size", default=L2.size)
+
+
+def add_bridge_options(parser: argparse.ArgumentParser) -> None:
+    bridge = parser.add_argument_group("the GPU")
+    bridge.add_argument(
+        "--board", default="", help="tcp://HOST:PORT or unix:/PATH"
+    )
+    bridge.add_argument("--time", choices=("async", "strict"), default="async")
+    bridge.add_argument("--board-timeout", type=float, default=0.0)
+    bridge.add_argument(
+        "--record", default="", metavar="FILE", help="record all calls"
+    )
+    bridge.add_argument(
+        "--report",
+        default="gil.json",
+        metavar="FILE",
+        help="gil's own report, in the output folder",
+    )
+    bridge.add_argument("--monitor", default="", help=argparse.SUPPRESS)
+
+
+def has_caches(args) -> bool:
+    return (
+        CPUS[args.cpu][2] if args.caches is None else args.caches == "yes"
+    )
+
+
+def memory_mode(args) -> str:
+    return CPUS[args.cpu][1]
+
+
+def bridge_for(args, system) -> GilBridge:
+    return GilBridge(
+        system=system,
+        board=args.board,
+        time_mode=args.time,
+        board_timeout=args.board_timeout,
+        trace=args.record,
+        report=args.report,
+        monitor=args.monitor,
+        direct_memory=not has_caches(args),
+    )
+
+
+def add_clocks(args, system) -> None:
+    system.voltage_domain = VoltageDomain(voltage="1V")
+    system.clk_domain = SrcClockDomain(
+        clock=args.sys_clock, voltage_domain=system.voltage_domain
+    )
+    system.cpu_clk_domain = SrcClockDomain(
+        clock=args.cpu_clock, voltage_domain=system.voltage_domain
+    )
+
+
+def connect_cpus(args, system) -> None:
+    """Between the CPUs and system.membus: caches, or nothing."""
+    if not has_caches(args):
+        for cpu in system.cpu:
+            cpu.icache_port = system.membus.cpu_side_ports
+            cpu.dcache_port = system.membus.cpu_side_ports
+            cpu.mmu.connectWalkerPorts(
+                system.membus.cpu_side_ports, system.membus.cpu_side_ports
+            )
+        return
+    system.l2bus = L2XBar(clk_domain=system.cpu_clk_domain)
+    for cpu in system.cpu:
+        cpu.icache = L1I(size=args.l1i_size)
+        cpu.dcache = L1D(size=args.l1d_size)
+        cpu.icache.cpu_side = cpu.icache_port
+        cpu.dcache.cpu_side = cpu.dcache_port
+        cpu.icache.mem_side = system.l2bus.cpu_side_ports
+        cpu.dcache.mem_side = system.l2bus.cpu_side_ports
+        cpu.mmu.connectWalkerPorts(
+            system.l2bus.cpu_side_ports, system.l2bus.cpu_side_ports
+        )
+    system.l2 = L2(size=args.l2_size, clk_domain=system.cpu_clk_domain)
+    system.l2.cpu_side = system.l2bus.mem_side_ports
+    system.l2.mem_side = system.membus.cpu_side_ports
+
+
+def add_memory(args, system) -> None:
+    if memory_mode(args) == "atomic":
+        system.mem_ctrls = [
+            SimpleMemory(range=memory) for memory in system.mem_ranges
+        ]
+    else:
+        system.mem_ctrls = [
+            MemCtrl(dram=DDR3_1600_8x8(range=memory))
+            for memory in system.mem_ranges
+        ]
+    for controller in system.mem_ctrls:
+        controller.port = system.membus.mem_side_ports
+
+
+def simulate_to_the_end() -> None:
+    """Simulates until somebody ends it, and leaves with the exit code."""
+    event = m5.simulate()
+    print(
+        f"gil: {event.getCause()} at tick {m5.curTick()}, "
+        f"exit code {event.getCode()}",
+        file=sys.stderr,
+    )
+    if event.getCause() == "user interrupt received":
+        sys.exit(130)
+    sys.exit(event.getCode())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+
+from m5.objects.ArmISA import ArmISA
+from m5.objects.ArmSeWorkload import ArmEmuLinux
+from m5.objects.Process import EmulatedDriver
+from m5.params import *
+from m5.proxy import *
+from m5.SimObject import SimObject
+
+
+class GilBridge(SimObject):
+    """
+    The bridge to a real GPU: hands what the guest's GPU driver submits to
+    gil's board agent, puts the results into guest memory, and says how long
+    the GPU took. One a System.
+
+    Who rings it is a driver in the guest (GilDevice, full system) or one that
+    gem5 plays itself (GilEmulDriver, system-call emulation).
+    """
+
+    type = "GilBridge"
+    cxx_header = "gil/gil_bridge.hh"
+    cxx_class = "gem5::GilBridge"
+
+    system = Param.System(Parent.any, "System whose memory the GPU shares")
+    board = Param.String(
+        "",
+        "Address of the board agent: tcp://HOST:PORT or unix:/PATH. Without "
+        "one, programs find a lost device",
+    )
+    check_board = Param.Bool(
+        True,
+        "Connect to the board once before the simulation starts, and end it "
+        "with a sentence if that fails",
+    )
+    time_mode = Param.String(
+        "async",
+        "When durations are learnt: 'async', the board works on while the "
+        "simulation goes on, or 'strict', every operation ends on the board "
+        "before its enqueue returns (the reference)",
+    )
+    board_timeout = Param.Float(
+        0.0,
+        "Longest wall time of one call, in seconds; then the board counts as "
+        "lost. 0: no bound",
+    )
+    trace = Param.String(
+        "",
+        "File in which every call, answer and time is recorded, for the "
+        "replaying board; relative to the output folder. Empty: none",
+    )
+    report = Param.String(
+        "",
+        "File that gets gil's own report as JSON at the end; relative to the "
+        "output folder. Empty: none",
+    )
+    monitor = Param.String(
+        "", "Unix socket on which 'gil run' listens. Empty: none"
+    )
+    direct_memory = Param.Bool(
+        False,
+        "Read and write guest memory behind gem5's memory system, which is "
+        "faster. Only right without caches: they may hold newer data",
+    )
+
+
+class GilEmulDriver(EmulatedDriver):
+    """
+    Plays the kernel module gil.ko in system-call emulation: /dev/gil. Threads
+    that wait for the GPU are suspended until the tick at which it is done.
+    """
+
+    type = "GilEmulDriver"
+    cxx_header = "gil/gil_driver.hh"
+    cxx_class = "gem5::GilEmulDriver"
+
+    filename = "gil"
+    bridge = Param.GilBridge(Parent.any, "The bridge that doorbells go to")
+    max_region_bytes = Param.MemorySize(
+        "1GiB", "Most bytes of a program's memory that one call may name"
+    )
+
+
+class GilEmuLinux(ArmEmuLinux):
+    """
+    Linux in system-call emulation with what programs linked against a present
+    glibc need beyond gem5's own: sleeping in simulated time, futexes with
+    timeouts, clocks without an epoch, poll, pread, and "not implemented"
+    where gem5 would end the simulation.
+    """
+
+    type = "GilEmuLinux"
+    cxx_header = "gil/gil_se.hh"
+    cxx_class = "gem5::GilEmuLinux"
+
+    @classmethod
+    def _is_compatible_with(cls, obj):
+        # Or scripts that take "the" workload for a program found two.
+        return False
+
+
+class GilISA(ArmISA):
+    """
+    An Arm ISA that has the generic timer's virtual counter in system-call
+    emulation, where gem5 has none: programs read it at EL0.
+    """
+
+    type = "GilISA"
+    cxx_header = "gil/gil_isa.hh"
+    cxx_class = "gem5::GilISA"
+
+    counter_frequency = Param.Frequency(
+        "1GHz", "Frequency of the virtual counter (CNTFRQ_EL0)"
+    )

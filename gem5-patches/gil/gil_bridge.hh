@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef __GIL_BRIDGE_HH__
+#define __GIL_BRIDGE_HH__
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/addr_range.hh"
+#include "base/types.hh"
+#include "gil/gil_stats.hh"
+#include "gil_host.h"
+#include "params/GilBridge.hh"
+#include "sim/sim_object.hh"
+
+namespace gem5
+{
+
+class System;
+
+/**
+ * gil's host interface in a gem5: configuration, guest memory, messages,
+ * statistics. Drivers ring it; while it works, simulated time stands still.
+ */
+class GilBridge : public SimObject
+{
+  public:
+    PARAMS(GilBridge);
+    GilBridge(const Params &p);
+    ~GilBridge();
+
+    void init() override;
+    void startup() override;
+    void serialize(CheckpointOut &cp) const override;
+
+    /**
+     * The guest rings: its mailbox lies at that guest physical address. The
+     * answer is in guest memory on return; what was answered is returned too.
+     */
+    gil_host_answer ring(Addr mailbox);
+
+    /** Copies from and to guest physical memory that is RAM. */
+    void read(Addr gpa, void *to, uint64_t len) const;
+    void write(Addr gpa, const void *from, uint64_t len) const;
+
+    System *system() const { return _system; }
+
+    /** NULL before init(). */
+    gil_host *host() const { return _host; }
+
+    /** Something that ends the simulation, statistics written. */
+    void stop(const std::string &reason);
+
+  private:
+    /** Host memory behind a range of guest memory. */
+    struct Backing
+    {
+        AddrRange range;
+        uint8_t *memory;
+    };
+
+    std::string configuration() const;
+    void addRam();
+    void mapBacking();
+    uint8_t *backing(Addr gpa, uint64_t len) const;
+    void watchForInterrupt();
+    void finish();
+
+    static int readGuest(void *bridge, uint64_t gpa, void *to, uint64_t len);
+    static int writeGuest(void *bridge, uint64_t gpa, const void *from,
+                          uint64_t len);
+    static void message(void *bridge, int fatal, const char *text);
+
+    System *const _system;
+    gil_host *_host = nullptr;
+    std::vector<Backing> backings;
+    gil::Stats stats;
+
+    std::atomic<bool> finished{false};
+    std::thread interruptWatcher;
+};
+
+} // namespace gem5
+
+#endif // __GIL_BRIDGE_HH__

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef __GIL_SE_HH__
+#define __GIL_SE_HH__
+
+#include <set>
+#include <unordered_map>
+
+#include "arch/arm/linux/se_workload.hh"
+#include "params/GilEmuLinux.hh"
+
+namespace gem5
+{
+
+/**
+ * gem5's Linux for Arm programs in system-call emulation, with what programs
+ * of a present glibc need besides. Calls of 32-bit programs are gem5's own.
+ */
+class GilEmuLinux : public ArmISA::EmuLinux
+{
+  public:
+    PARAMS(GilEmuLinux);
+    GilEmuLinux(const Params &p) : ArmISA::EmuLinux(p) {}
+
+    void syscall(ThreadContext *tc) override;
+
+    /**
+     * The thread waits on a futex since now. At the tick `until` that ends with
+     * -ETIMEDOUT, unless it waits no longer, or for something else, by then.
+     */
+    void waitsOnFutex(ThreadContext *tc, Tick until);
+
+    /** Says once for each number that a call is not there. */
+    SyscallReturn absent(int number);
+
+  private:
+    void shareDrivers(ThreadContext *parent) const;
+
+    void timeOut(ThreadContext *tc, Tick when, uint64_t wait);
+
+    /** How often each thread waited on a futex. */
+    std::unordered_map<ThreadContext *, uint64_t> waits;
+    std::set<int> told;
+};
+
+} // namespace gem5
+
+#endif // __GIL_SE_HH__
