@@ -88,6 +88,11 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="gil's own report, in the output folder",
     )
+    bridge.add_argument(
+        "--no-bridge",
+        action="store_true",
+        help="leave it out, to compare simulation speeds",
+    )
     bridge.add_argument("--monitor", default="", help=argparse.SUPPRESS)
 
 
@@ -101,9 +106,9 @@ def memory_mode(args) -> str:
     return CPUS[args.cpu][1]
 
 
-def bridge_for(args, system) -> GilBridge:
+def bridge_for(args) -> GilBridge:
+    # Its System is the one it becomes a part of.
     return GilBridge(
-        system=system,
         board=args.board,
         time_mode=args.time,
         board_timeout=args.board_timeout,

@@ -81,7 +81,8 @@ def add_process(args, system) -> None:
         "TERM": "dumb",
     }
     environment.update(entry.split("=", 1) for entry in args.env)
-    system.gil_driver = GilEmulDriver(bridge=system.gil)
+    if not args.no_bridge:
+        system.gil_driver = GilEmulDriver(bridge=system.gil)
     process = Process(
         pid=100,
         ppid=0,
@@ -89,7 +90,7 @@ def add_process(args, system) -> None:
         executable=find_program(args),
         env=[f"{name}={value}" for name, value in environment.items()],
         cwd=args.cwd,
-        drivers=[system.gil_driver],
+        drivers=[] if args.no_bridge else [system.gil_driver],
         # Programs of a present glibc refuse an older kernel.
         release="6.1.0",
     )
@@ -121,7 +122,8 @@ def make_system(args) -> System:
     system.system_port = system.membus.cpu_side_ports
     for cpu in system.cpu:
         cpu.createInterruptController()
-    system.gil = gil_common.bridge_for(args, system)
+    if not args.no_bridge:
+        system.gil = gil_common.bridge_for(args)
     add_process(args, system)
     return system
 

@@ -123,7 +123,10 @@ impl Bridge {
     pub fn doorbell(&self) {
         let bytes = self.x0.get().and_then(|x0| x0.read().ok());
         match bytes.as_deref().map(<[u8; 8]>::try_from) {
-            Some(Ok(gpa)) => self.host.doorbell(u64::from_le_bytes(gpa), self.executed()),
+            Some(Ok(gpa)) => {
+                // The driver reads the answer in its mailbox.
+                self.host.doorbell(u64::from_le_bytes(gpa), self.executed());
+            }
             _ => self
                 .host
                 .warn("a doorbell's register x0 cannot be read".into()),
