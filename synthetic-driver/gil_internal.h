@@ -10,6 +10,7 @@
  *   attention.c a session's timer: doorbells that nobody has to ring
  *   regions.c  user memory that the host reads and writes: pinned or staged
  *   extents.c  that memory as chains of physical extents
+ *   device.c   the simulator's device in place of the marker, if it has one
  *   doorbell.S the one instruction sequence that the simulator looks for
  */
 #ifndef GIL_INTERNAL_H
@@ -117,6 +118,13 @@ struct gil_session {
 
 /* doorbell.S: tells the simulator where a mailbox is. */
 asmlinkage void gil_doorbell(u64 mailbox_gpa);
+
+/* device.c */
+int gil_device_init(void);
+void gil_device_exit(void);
+void gil_knock(u64 mailbox_gpa);
+bool gil_device_wakes(void);
+int gil_device_sleep(ktime_t deadline);
 
 /* session.c */
 void gil_sessions_init(void);

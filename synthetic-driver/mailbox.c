@@ -142,7 +142,7 @@ static void gil_stamp_and_ring(struct gil_mailbox *mailbox)
 	mailbox->now_counter = before + (after - before) / 2;
 	/* The host sees all of the mailbox and of the regions: "dsb sy". */
 	mb();
-	gil_doorbell(gpa);
+	gil_knock(gpa);
 	/* What the host wrote is not what the compiler remembers. */
 	barrier();
 }

@@ -103,13 +103,22 @@ static struct miscdevice gil_device = {
 
 static int __init gil_init(void)
 {
+	int err;
+
 	gil_sessions_init();
-	return misc_register(&gil_device);
+	err = gil_device_init();
+	if (err)
+		return err;
+	err = misc_register(&gil_device);
+	if (err)
+		gil_device_exit();
+	return err;
 }
 
 static void __exit gil_exit(void)
 {
 	misc_deregister(&gil_device);
+	gil_device_exit();
 }
 
 module_init(gil_init);

@@ -28,6 +28,8 @@ static bool gil_is_due(ktime_t deadline)
 /* GPU work: the thread sleeps. */
 static int gil_sleep(ktime_t deadline)
 {
+	if (gil_device_wakes())
+		return gil_device_sleep(deadline);
 	while (!gil_is_due(deadline)) {
 		if (signal_pending(current))
 			return -ERESTARTSYS;

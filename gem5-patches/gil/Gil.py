@@ -2,6 +2,8 @@
 
 from m5.objects.ArmISA import ArmISA
 from m5.objects.ArmSeWorkload import ArmEmuLinux
+from m5.objects.Device import BasicPioDevice
+from m5.objects.Gic import ArmSPI
 from m5.objects.Process import EmulatedDriver
 from m5.params import *
 from m5.proxy import *
@@ -112,3 +114,50 @@ class GilISA(ArmISA):
     counter_frequency = Param.Frequency(
         "1GHz", "Frequency of the virtual counter (CNTFRQ_EL0)"
     )
+
+
+class GilDevice(BasicPioDevice):
+    """
+    The device that the kernel module gil.ko rings in full system, with a node
+    in the device tree. Goes into the platform: see GilPlatform in
+    configs/gil_fs.py, or make it a child of a platform of your own and one of
+    its _on_chip_devices().
+    """
+
+    type = "GilDevice"
+    cxx_header = "gil/gil_device.hh"
+    cxx_class = "gem5::GilDevice"
+
+    # Where gem5's platforms leave a place for a GPU.
+    pio_addr = 0x2D000000
+    bridge = Param.GilBridge(Parent.any, "The bridge that doorbells go to")
+    interrupt = Param.ArmInterruptPin(
+        ArmSPI(num=96), "Raised at the tick at which a thread's wait ends"
+    )
+    wake_by_interrupt = Param.Bool(
+        True,
+        "Threads that wait for the GPU are woken by the interrupt, at the "
+        "exact tick; otherwise the driver sleeps by the guest's own timer",
+    )
+
+    exit_at_probe = Param.Bool(
+        False,
+        "Leave the simulation loop once, as the driver finds the device: the "
+        "guest has booted and no program used the GPU yet, which is the place "
+        "for a checkpoint",
+    )
+    exit_with_program = Param.Bool(
+        True,
+        "Leave the simulation loop with the program's exit code when gil's "
+        "init in the guest says that it ended",
+    )
+
+    # Of its registers, for the device tree.
+    _size = 0x1000
+
+    def generateDeviceTree(self, state):
+        node = self.generateBasicPioDeviceNode(
+            state, "gil", self.pio_addr, self._size, [self.interrupt]
+        )
+        node.appendCompatible(["gil,bridge"])
+        yield node

@@ -190,6 +190,16 @@ GilBridge::ring(Addr mailbox)
     return answer;
 }
 
+void
+GilBridge::endWithProgram()
+{
+    int state = GIL_HOST_PROGRAM_NONE;
+    int code = 0;
+    gil_host_program(_host, &state, &code);
+    if (state == GIL_HOST_PROGRAM_ENDED)
+        exitSimLoop("gil: the program ended", code);
+}
+
 uint8_t *
 GilBridge::backing(Addr gpa, uint64_t len) const
 {

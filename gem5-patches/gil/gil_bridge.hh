@@ -49,6 +49,9 @@ class GilBridge : public SimObject
     /** NULL before init(). */
     gil_host *host() const { return _host; }
 
+    /** Ends the simulation if the program did, as the guest's init says. */
+    void endWithProgram();
+
     /** Something that ends the simulation, statistics written. */
     void stop(const std::string &reason);
 

@@ -165,6 +165,18 @@ typedef struct gil_host_counters {
 
 gil_host_result gil_host_count(gil_host *host, gil_host_counters *out);
 
+/* gil_host_program(). */
+#define GIL_HOST_PROGRAM_NONE 0  /* not started, or nobody says */
+#define GIL_HOST_PROGRAM_RUNS 1
+#define GIL_HOST_PROGRAM_ENDED 2 /* or could not be run */
+
+/*
+ * How the program does, as the guest's init tells in full system. *code is its
+ * exit code once it ended: 128 and the signal that ended it, or 125 to 127 if
+ * it could not be run. Each of the two may be NULL.
+ */
+gil_host_result gil_host_program(gil_host *host, int *state, int *code);
+
 /* The name of an entry point that this library knows, by its place in the list
  * of all, from 0; cut to cap bytes with its NUL. GIL_HOST_BAD_ARGUMENT behind
  * the last one. */

@@ -9,7 +9,7 @@ use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
 use crate::recorder::{Recorder, RecorderError};
-use crate::report::{Entry, Report};
+use crate::report::{Entry, Program, Report};
 use crate::session::{Context, Served, Session};
 use crate::stats::{Counters, Stats};
 use gil_wire::Op;
@@ -182,6 +182,11 @@ impl Host {
             sessions: state.sessions.len() as u64,
             ..state.stats.counters()
         }
+    }
+
+    /// How the program does, as the guest's init says.
+    pub fn program(&self) -> Program {
+        self.state().stats.report.program.clone()
     }
 
     /// What was counted so far for one entry point.

@@ -199,4 +199,20 @@ struct gil_mailbox {
 	__u64 attention_ns;
 };                          /* 264 bytes */
 
+/* ---- driver <-> device ----------------------------------------------- */
+
+/*
+ * A device beside the marker, where the simulator has one: compatible
+ * "gil,bridge" in the device tree. Offsets of its registers, of 64 bits each.
+ */
+#define GIL_DEV_ID 0x00u       /* r: GIL_DEV_ID_VALUE */
+#define GIL_DEV_FEATURES 0x08u /* r: GIL_DEV_FEATURE_* */
+#define GIL_DEV_DOORBELL 0x10u /* w: the mailbox's gpa; answered when the write is done */
+#define GIL_DEV_WAKE 0x18u     /* w: CLOCK_MONOTONIC, ns: interrupt then, or now if it has passed */
+#define GIL_DEV_ACK 0x20u      /* w: takes the interrupt back */
+#define GIL_DEV_SIZE 0x1000u
+
+#define GIL_DEV_ID_VALUE 0x315645444c4947ull /* "GILDEV1" */
+#define GIL_DEV_FEATURE_WAKE 1ull            /* GIL_DEV_WAKE works; waits should use it */
+
 #endif

@@ -35,6 +35,8 @@ _Static_assert(_Generic(&gil_host_entry_name, gil_host_result(*)(uint32_t, char 
 _Static_assert(_Generic(&gil_host_count_entry,
 			gil_host_result(*)(gil_host *, uint32_t, gil_host_entry *): 1,
 			default: 0), "");
+_Static_assert(_Generic(&gil_host_program, gil_host_result(*)(gil_host *, int *, int *): 1,
+			default: 0), "");
 _Static_assert(_Generic(&gil_host_idle, gil_host_result(*)(gil_host *, uint64_t): 1,
 			default: 0), "");
 _Static_assert(_Generic(&gil_host_cancel, gil_host_result(*)(gil_host *): 1, default: 0), "");
@@ -111,6 +113,29 @@ static void counters(struct sim *sim)
 	CHECK(gil_host_count(sim->host, NULL) == GIL_HOST_BAD_ARGUMENT);
 }
 
+/* A control call of the guest's init. */
+static void init_says(struct sim *sim, uint32_t op, const char *args, uint32_t len)
+{
+	struct gil_mailbox *box = prepare(sim, GIL_MBOX_SUBMIT);
+
+	box->request_len = put_envelope(sim, op, 1, sim->now_ns, 0, args, len);
+	CHECK(ring(sim) == GIL_STATUS_OK);
+}
+
+static void program(struct sim *sim)
+{
+	int state = -1, code = -1;
+
+	CHECK(gil_host_program(sim->host, &state, &code) == GIL_HOST_OK);
+	CHECK(state == GIL_HOST_PROGRAM_NONE && code == 0);
+	init_says(sim, 2, "\x64", 1); /* started as process 100 */
+	CHECK(gil_host_program(sim->host, &state, NULL) == GIL_HOST_OK);
+	CHECK(state == GIL_HOST_PROGRAM_RUNS);
+	init_says(sim, 3, "\0\1\x12", 3); /* ended by signal 9 */
+	CHECK(gil_host_program(sim->host, &state, &code) == GIL_HOST_OK);
+	CHECK(state == GIL_HOST_PROGRAM_ENDED && code == 128 + 9);
+}
+
 int main(int argc, char **argv)
 {
 	gil_host_setup setup = { .size = sizeof(setup), .simulator = "a tiny simulator in C" };
@@ -142,6 +167,7 @@ int main(int argc, char **argv)
 	CHECK(mailbox(&sim)->wait_kind == GIL_WAIT_OCCUPY);
 	CHECK(mailbox(&sim)->deadline_ns == sim.now_ns + 5000);
 	counters(&sim);
+	program(&sim);
 	CHECK(gil_host_idle(sim.host, 1) == GIL_HOST_OK);
 	prepare(&sim, GIL_MBOX_CLOSE);
 	CHECK(ring(&sim) == GIL_STATUS_OK);

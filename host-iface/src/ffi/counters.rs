@@ -2,10 +2,11 @@
 
 use super::{R, copy_text, gil_host, gil_host_result, guarded, with};
 use crate::host::Rung;
+use crate::report::Program;
 use crate::stats::Counters;
 use gil_wire::Op;
 use gil_wire::generated::calls;
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 
 /// `gil_host_answer`.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +150,54 @@ impl From<Counters> for gil_host_counters {
             doorbell_wall_ns: counters.doorbell_wall_ns,
             sessions: counters.sessions,
         }
+    }
+}
+
+/// See `gil_host.h`.
+///
+/// # Safety
+/// `host` is a live handle; `state` and `code` are each NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_host_program(
+    host: *mut gil_host,
+    state: *mut c_int,
+    code: *mut c_int,
+) -> gil_host_result {
+    let tell = |host: &gil_host| {
+        let (is, exit) = program_state(&host.host.program());
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(state) = state.as_mut() {
+                *state = is;
+            }
+            if let Some(code) = code.as_mut() {
+                *code = exit;
+            }
+        }
+        R::Ok
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(host, tell) }
+}
+
+/// `GIL_HOST_PROGRAM_*`, and the exit code as a shell has it.
+fn program_state(program: &Program) -> (c_int, c_int) {
+    match program {
+        Program {
+            failure: Some(failure),
+            ..
+        } => (2, failure.code.into()),
+        Program {
+            ended: true,
+            exit_code,
+            signal,
+            ..
+        } => {
+            let signal = signal.map(|number| 128 + number);
+            (2, exit_code.or(signal).unwrap_or_default())
+        }
+        Program { started: true, .. } => (1, 0),
+        _ => (0, 0),
     }
 }
 

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""
+Boots Linux with gil's driver in full system, and runs a program whose GPU work
+is done by a real GPU.
+
+    gem5.opt gem5-patches/configs/gil_fs.py --board unix:/tmp/board.sock \\
+        --kernel kernel.elf --initrd initrd.cpio --bootloader boot.arm64
+
+kernel.elf is what `gil kernel` makes of a stock arm64 kernel; initrd.cpio is
+the guest's image of `gil run --keep`; boot.arm64 is gem5's own boot loader
+(make -C system/arm/bootloader/arm64). No disk is needed.
+
+Boot once, study often:
+
+    gem5.opt … gil_fs.py --cpu atomic --checkpoint booted …
+    gem5.opt … gil_fs.py --cpu timing --restore booted …
+"""
+
+import argparse
+import os
+import sys
+
+import m5
+from m5.objects import *
+from m5.util import fatal
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+import gil_common
+
+# What the kernel is told besides what the user adds. Addresses are the same in
+# every run, and nothing waits for devices that are not there.
+COMMAND_LINE = (
+    "console=ttyAMA0",
+    "earlycon=pl011,0x1c090000",
+    "keep_bootcon",
+    "nokaslr",
+    "norandmaps",
+    "fw_devlink=off",
+)
+
+
+class QuietTimerMem(GenericTimerMem):
+    """
+    Not in the device tree: the stock kernel finds no frame in it that it can
+    use, and starts no architected timer at all then.
+    """
+
+    def generateDeviceTree(self, state):
+        return iter(())
+
+
+class GilPlatform(VExpress_GEM5_V1):
+    """gem5's own platform with gil's device where it keeps room for a GPU."""
+
+    generic_timer_mem = QuietTimerMem(
+        cnt_control_base=0x2A430000,
+        cnt_read_base=0x2A800000,
+        cnt_ctl_base=0x2A810000,
+        frames=[],
+    )
+    gil_device = GilDevice()
+
+    def _on_chip_devices(self):
+        return super()._on_chip_devices() + [self.gil_device]
+
+
+class MemoryBus(SystemXBar):
+    badaddr_responder = BadAddr(warn_access="warn")
+    default = Self.badaddr_responder.pio
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    gil_common.add_machine_options(parser)
+    gil_common.add_bridge_options(parser)
+    guest = parser.add_argument_group("the guest")
+    guest.add_argument("--kernel", required=True, metavar="ELF")
+    guest.add_argument("--initrd", required=True, metavar="FILE")
+    guest.add_argument("--bootloader", required=True, metavar="ELF")
+    guest.add_argument(
+        "--append", default="", help="add this to the kernel's command line"
+    )
+    guest.add_argument(
+        "--sleep",
+        choices=("interrupt", "timer"),
+        default="interrupt",
+        help="what ends a wait for the GPU: the device's interrupt, at the "
+        "exact tick, or the driver's own timer",
+    )
+    points = parser.add_mutually_exclusive_group()
+    points.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="save the guest there as its driver starts, and end",
+    )
+    points.add_argument(
+        "--restore", metavar="FOLDER", help="go on from such a checkpoint"
+    )
+    return parser.parse_args()
+
+
+def check_files(args) -> None:
+    for path in (args.kernel, args.initrd, args.bootloader):
+        if not os.path.isfile(path):
+            fatal(f"there is no file {path}")
+    if args.restore and not os.path.isdir(args.restore):
+        fatal(f"there is no checkpoint {args.restore}")
+
+
+def add_platform(args, system) -> None:
+    system.realview = GilPlatform()
+    memory = system.realview._mem_regions[0]
+    system.mem_ranges = [AddrRange(start=memory.start, size=args.mem_size)]
+    system.gic_cpu_addr = system.realview.gic.cpu_addr
+    system.terminal = Terminal()
+    system.vncserver = VncServer()
+    device = system.realview.gil_device
+    if args.no_bridge:
+        fatal("--no-bridge: in full system leave the bridge idle instead")
+    system.gil = gil_common.bridge_for(args)
+    device.bridge = system.gil
+    device.wake_by_interrupt = args.sleep == "interrupt"
+    device.exit_at_probe = args.checkpoint is not None
+
+
+def connect_platform(args, system) -> None:
+    system.membus = MemoryBus()
+    system.iobus = IOXBar()
+    system.iobridge = Bridge(delay="50ns")
+    system.iobridge.mem_side_port = system.iobus.cpu_side_ports
+    system.iobridge.cpu_side_port = system.membus.mem_side_ports
+    system.dmabridge = Bridge(delay="50ns", ranges=system.mem_ranges)
+    system.dmabridge.mem_side_port = system.membus.cpu_side_ports
+    system.dmabridge.cpu_side_port = system.iobus.mem_side_ports
+    system.realview.attachOnChipIO(system.membus, system.iobridge)
+    system.realview.attachIO(system.iobus)
+    system.system_port = system.membus.cpu_side_ports
+
+
+def add_workload(args, system) -> None:
+    system.workload = ArmFsLinux(
+        object_file=args.kernel,
+        initrd_filename=args.initrd,
+        command_line=" ".join((*COMMAND_LINE, args.append)).strip(),
+    )
+    system.realview.setupBootLoader(
+        system, lambda name: name, [args.bootloader]
+    )
+    system.workload.dtb_filename = os.path.join(
+        m5.options.outdir, "system.dtb"
+    )
+
+
+def make_system(args) -> ArmSystem:
+    system = ArmSystem(
+        mem_mode=gil_common.memory_mode(args), cache_line_size=64
+    )
+    gil_common.add_clocks(args, system)
+    add_platform(args, system)
+    connect_platform(args, system)
+    cpu_class = gil_common.CPUS[args.cpu][0]
+    system.cpu = [
+        cpu_class(cpu_id=i, clk_domain=system.cpu_clk_domain)
+        for i in range(args.cpus)
+    ]
+    for cpu in system.cpu:
+        cpu.createThreads()
+        cpu.createInterruptController()
+    gil_common.connect_cpus(args, system)
+    gil_common.add_memory(args, system)
+    add_workload(args, system)
+    return system
+
+
+def main() -> None:
+    args = parse()
+    check_files(args)
+    system = make_system(args)
+    root = Root(full_system=True, system=system)
+    system.generateDtb(system.workload.dtb_filename)
+    m5.instantiate(args.restore)
+    if args.checkpoint:
+        event = m5.simulate()
+        if event.getCause() != "gil: the guest's driver starts":
+            fatal(f"the guest ended before its driver: {event.getCause()}")
+        m5.checkpoint(args.checkpoint)
+        print(f"gil: the checkpoint is in {args.checkpoint}", file=sys.stderr)
+        sys.exit(0)
+    gil_common.simulate_to_the_end()
+
+
+main()
