@@ -179,4 +179,7 @@ def simulate_to_the_end() -> None:
     )
     if event.getCause() == "user interrupt received":
         sys.exit(130)
+    # Nothing is left to happen, and no program ended: all its threads wait.
+    if event.getCause() == "simulate() limit reached":
+        sys.exit(BRIDGE_FAILED)
     sys.exit(event.getCode())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "gil/gil_driver.hh"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/logging.hh"
@@ -52,6 +53,16 @@ GilEmulDriver::GilEmulDriver(const Params &p) :
 {
 }
 
+/** Who still sleeps in one keeps it. */
+void
+GilEmulDriver::forgetClosed()
+{
+    auto is_closed = [](const auto &session) { return session->isClosed(); };
+    sessions.erase(
+        std::remove_if(sessions.begin(), sessions.end(), is_closed),
+        sessions.end());
+}
+
 gil::Session *
 GilEmulDriver::find(const Process &process) const
 {
@@ -73,8 +84,9 @@ GilEmulDriver::open(ThreadContext *tc, int mode, int flags)
     // gem5 does not say which descriptor an ioctl is for.
     if (find(process))
         return -EBUSY;
+    forgetClosed();
     auto session = std::make_shared<gil::Session>(
-        bridge, process, sessions.size() + 1, params().max_region_bytes);
+        bridge, pages, process, ++lastNumber, params().max_region_bytes);
     if (int error = session->open(tc))
         return error;
     sessions.push_back(session);

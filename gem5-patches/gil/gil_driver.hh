@@ -25,12 +25,16 @@ class GilEmulDriver : public EmulatedDriver
     int ioctl(ThreadContext *tc, unsigned req, Addr buf) override;
 
   private:
+    void forgetClosed();
     gil::Session *find(const Process &process) const;
     int info(ThreadContext *tc, const gil::Session &session, Addr buf) const;
 
     GilBridge &bridge;
-    /** Sessions that ended stay: a thread may sleep in one still. */
+    gil::Pages pages;
+    /** Sessions that are open. */
     std::vector<std::shared_ptr<gil::Session>> sessions;
+    /** The last session's number. */
+    uint64_t lastNumber = 0;
 };
 
 } // namespace gem5

@@ -26,24 +26,25 @@ namespace gil
 
 static_assert(sizeof(gil_mailbox) == 264 && sizeof(gil_extent_page) == 4096);
 
-Session::Session(GilBridge &bridge, Process &owner, uint64_t number,
-                 uint64_t most_bytes) :
-    bridge(bridge), table(owner.pTable), _number(number),
-    mostBytes(most_bytes),
+Session::Session(GilBridge &bridge, Pages &pages, Process &owner,
+                 uint64_t number, uint64_t most_bytes) :
+    bridge(bridge), pages(pages), workload(*owner.seWorkload),
+    table(owner.pTable), _number(number), mostBytes(most_bytes),
+    block(pages.take(workload, table->pageSize(), blockSize)),
     attention([this] { attend(); }, bridge.name() + ".attention")
 {
     static_assert(regionsAt >= sizeof(gil_mailbox));
     static_assert(requestAt - regionsAt >=
                   GIL_REGIONS_MAX * sizeof(gil_mbox_region));
-    const Addr page_size = table->pageSize();
-    const Addr pages = (blockSize + page_size - 1) / page_size;
-    block = owner.seWorkload->allocPhysPages(pages);
 }
 
 Session::~Session()
 {
     if (attention.scheduled())
         bridge.deschedule(attention);
+    pages.giveBack(block, blockSize);
+    for (Addr page : extentPages)
+        pages.giveBack(page, sizeof(gil_extent_page));
 }
 
 bool
@@ -181,13 +182,9 @@ Session::copyRequest(ThreadContext *tc, const gil_submit &arg)
 Addr
 Session::extentPage()
 {
-    if (extentPagesUsed == extentPages.size()) {
-        System *system = bridge.system();
-        auto *workload = dynamic_cast<SEWorkload *>(system->workload);
-        const Addr pages = sizeof(gil_extent_page) / table->pageSize();
-        extentPages.push_back(
-            workload->allocPhysPages(std::max<Addr>(pages, 1)));
-    }
+    if (extentPagesUsed == extentPages.size())
+        extentPages.push_back(pages.take(workload, table->pageSize(),
+                                         sizeof(gil_extent_page)));
     return extentPages[extentPagesUsed++];
 }
 
@@ -363,7 +360,10 @@ Session::wait(ThreadContext *tc, Addr user)
       case GIL_WAIT_SLEEP:
       case GIL_WAIT_OCCUPY:
         parkUntil(tc, tickOf(arg.deadline_ns),
-                  [this, collects] { if (collects) collect(); });
+                  [self = shared_from_this(), collects] {
+                      if (collects)
+                          self->collect();
+                  });
         return 0;
       case GIL_WAIT_PROGRESS:
         return collects ? -EINVAL : awaitProgress(tc, arg.progress);

@@ -8,6 +8,7 @@
 
 #include "base/types.hh"
 #include "gil.h"
+#include "gil/gil_pages.hh"
 #include "gil/gil_parking.hh"
 #include "gil/gil_user_memory.hh"
 #include "sim/eventq.hh"
@@ -18,6 +19,7 @@ namespace gem5
 class EmulationPageTable;
 class GilBridge;
 class Process;
+class SEWorkload;
 class ThreadContext;
 
 namespace gil
@@ -31,14 +33,15 @@ namespace gil
  * Nothing is pinned: gem5 never moves a program's pages nor gives them to
  * somebody else.
  */
-class Session
+class Session : public std::enable_shared_from_this<Session>
 {
   public:
     /**
+     * @param pages where its guest memory comes from, and goes to at the end
      * @param owner a process of the address space
      * @param most_bytes most bytes that the regions of one call may have
      */
-    Session(GilBridge &bridge, Process &owner, uint64_t number,
+    Session(GilBridge &bridge, Pages &pages, Process &owner, uint64_t number,
             uint64_t most_bytes);
     ~Session();
 
@@ -85,11 +88,13 @@ class Session
     int awaitProgress(ThreadContext *tc, uint64_t seen);
 
     GilBridge &bridge;
+    Pages &pages;
+    SEWorkload &workload;
     EmulationPageTable *const table;
     const uint64_t _number;
     const uint64_t mostBytes;
 
-    Addr block = 0;
+    Addr block;
     /** Pages for extents, used again by each submission. */
     std::vector<Addr> extentPages;
     size_t extentPagesUsed = 0;
