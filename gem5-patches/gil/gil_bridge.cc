@@ -10,6 +10,7 @@
 #include "base/output.hh"
 #include "base/trace.hh"
 #include "debug/Gil.hh"
+#include "gil.h"
 #include "mem/physical.hh"
 #include "mem/port_proxy.hh"
 #include "sim/async.hh"
@@ -154,6 +155,20 @@ GilBridge::serialize(CheckpointOut &cp) const
     SimObject::serialize(cp);
 }
 
+/**
+ * The connection to the board is the parent's, and so is the thread that
+ * watches: a forked simulator has neither.
+ */
+void
+GilBridge::notifyFork()
+{
+    warn("%s: a forked simulator has no GPU: programs find a lost device.",
+         name());
+    if (interruptWatcher.joinable())
+        interruptWatcher.detach();
+    _host = nullptr;
+}
+
 void
 GilBridge::watchForInterrupt()
 {
@@ -185,8 +200,10 @@ GilBridge::ring(Addr mailbox)
 {
     gil_host_answer answer{};
     answer.size = sizeof(answer);
-    gil_host_ring(_host, mailbox, GIL_HOST_NOT_COUNTED, &answer);
-    stats.answered(answer);
+    answer.status = GIL_STATUS_UNSEEN;
+    if (gil_host_ring(_host, mailbox, GIL_HOST_NOT_COUNTED, &answer) ==
+        GIL_HOST_OK)
+        stats.answered(answer);
     return answer;
 }
 

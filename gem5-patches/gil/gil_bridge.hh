@@ -33,6 +33,7 @@ class GilBridge : public SimObject
     void init() override;
     void startup() override;
     void serialize(CheckpointOut &cp) const override;
+    void notifyFork() override;
 
     /**
      * The guest rings: its mailbox lies at that guest physical address. The
@@ -46,7 +47,7 @@ class GilBridge : public SimObject
 
     System *system() const { return _system; }
 
-    /** NULL before init(). */
+    /** NULL before init(), and in a forked simulator. */
     gil_host *host() const { return _host; }
 
     /** Ends the simulation if the program did, as the guest's init says. */
