@@ -59,7 +59,7 @@ Session::open(ThreadContext *tc)
     gil_mailbox mailbox{};
     fill(mailbox, GIL_MBOX_OPEN, tc);
     header = mailbox;
-    if (int error = ring(mailbox))
+    if (const int error = ring(mailbox))
         return error;
     return mailbox.status == GIL_STATUS_OK ? 0 : -EPROTO;
 }
@@ -107,7 +107,9 @@ Session::ring(gil_mailbox &mailbox)
     const uint64_t hz = mailbox.counter_hz;
     mailbox.now_ns = nowNs();
     mailbox.now_counter = now / second * hz + now % second * hz / second;
-    mailbox.seq = ++seq;
+    // The timer's doorbells have no number, as gil.ko's.
+    if (mailbox.kind != GIL_MBOX_ATTEND)
+        mailbox.seq = ++seq;
     mailbox.status = GIL_STATUS_UNSEEN;
     bridge.write(block, &mailbox, sizeof(mailbox));
     bridge.ring(block);
