@@ -54,7 +54,7 @@ static uint64_t counter(void)
 
 static struct gpu gpu;
 static cl_kernel kernel;
-static cl_mem buffer;
+static cl_mem buffer, other_buffer;
 static cl_event user_event;
 static int session;
 
@@ -73,6 +73,7 @@ static void row(const char *kind, const char *name, int calls,
 	uint64_t ticks[GROUPS], begin;
 
 	call(0);
+	call(1);
 	for (int group = 0; group < GROUPS; group++) {
 		NEED(clFinish(gpu.queue));
 		begin = counter();
@@ -193,6 +194,13 @@ static void set_buffer(int n)
 	NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
 }
 
+static void swap_buffers(int n)
+{
+	cl_mem *wanted = n % 2 ? &other_buffer : &buffer;
+
+	NEED(clSetKernelArg(kernel, 0, sizeof(*wanted), wanted));
+}
+
 static void launch_items(size_t items, cl_event *event)
 {
 	NEED(clEnqueueNDRangeKernel(gpu.queue, kernel, 1, NULL, &items, NULL, 0,
@@ -211,6 +219,15 @@ static void launch_new(int n)
 	launch_items(128 + 64 * (n % 16), NULL);
 }
 
+static void launch_volume(int n)
+{
+	static const size_t items[] = { 192, 16, 2 }, group[] = { 16, 8, 1 };
+
+	(void)n;
+	NEED(clEnqueueNDRangeKernel(gpu.queue, kernel, 3, NULL, items, group, 0,
+				    NULL, NULL));
+}
+
 static void set_and_launch(int n)
 {
 	if (n % 2)
@@ -221,12 +238,12 @@ static void set_and_launch(int n)
 
 static void launch_with_event(int n)
 {
-	cl_event event;
+	static cl_event event;
 
 	if (n % 2)
-		return;
-	launch_items(64, &event);
-	clReleaseEvent(event);
+		NEED(clReleaseEvent(event));
+	else
+		launch_items(64, &event);
 }
 
 static void flush(int n)
@@ -244,6 +261,7 @@ static void set_up(void)
 
 	gpu = first_gpu();
 	buffer = buffer_of(&gpu, 4096);
+	other_buffer = buffer_of(&gpu, 4096);
 	kernel = kernel_of(build(&gpu, source), "k");
 	user_event = clCreateUserEvent(gpu.context, &error);
 	NEED(error);
@@ -273,10 +291,13 @@ int main(void)
 	    read_blocking);
 	row("post", "clSetKernelArg, a number", POSTS, set_number);
 	row("post", "clSetKernelArg, a buffer", POSTS, set_buffer);
+	row("post", "clSetKernelArg, two buffers in turn", POSTS, swap_buffers);
 	row("post", "clEnqueueNDRangeKernel", POSTS, launch);
+	row("post", "clEnqueueNDRangeKernel, in three dimensions, with groups", POSTS,
+	    launch_volume);
 	row("post", "clSetKernelArg, clEnqueueNDRangeKernel in turn", POSTS,
 	    set_and_launch);
-	row("post", "clEnqueueNDRangeKernel with an event, clReleaseEvent", POSTS,
+	row("post", "clEnqueueNDRangeKernel with an event, clReleaseEvent in turn", POSTS,
 	    launch_with_event);
 	return failures != 0;
 }

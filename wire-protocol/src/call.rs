@@ -6,6 +6,7 @@
 //! interface moves.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
 
 /// A guest object's number, the same on both sides. 0 is NULL.
 ///
@@ -21,7 +22,7 @@ pub struct Handle(pub u64);
 impl Serialize for Handle {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(self.0.rotate_left(1))
+        serializer.serialize_u64(self.on_wire())
     }
 }
 
@@ -37,6 +38,12 @@ impl Handle {
     pub const NULL: Self = Self(0);
     /// Set in numbers that the board gave.
     pub const BOARD: u64 = 1 << 63;
+
+    /// The number that travels for it.
+    #[inline]
+    pub(crate) const fn on_wire(self) -> u64 {
+        self.0.rotate_left(1)
+    }
 
     /// Whether it is null.
     pub const fn is_null(self) -> bool {
@@ -150,8 +157,9 @@ pub enum InfoValue<'a> {
     None,
     /// For [`InfoType::Bytes`]; none if the room was too small.
     Bytes(#[serde(borrow)] OutData<'a>),
-    /// For [`InfoType::Sizes`] and [`InfoType::Limits`]: all of them.
-    Sizes(Vec<u64>),
+    /// For [`InfoType::Sizes`] and [`InfoType::Limits`]: all of them. The
+    /// usual one takes no memory.
+    Sizes(SmallVec<[u64; 1]>),
     /// For [`InfoType::Handles`]: all of them.
     Handles(Vec<Handle>),
 }

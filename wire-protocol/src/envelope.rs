@@ -130,8 +130,11 @@ pub struct Observation {
     pub end_ns: u64,
 }
 
+/// Observations of some events. The usual one takes no memory.
+pub type Observations = smallvec::SmallVec<[Observation; 1]>;
+
 /// The host's answer to a submission.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer<'a> {
     /// The generated reply type, encoded; empty for `Wait`, `Poll` and `Look`.
     #[serde(borrow)]
@@ -139,7 +142,7 @@ pub struct Answer<'a> {
     /// For `Wait`, `Poll` and `Look`: one for each event in `waits`. For calls
     /// that wait for their queue or for an operation on it also that of an
     /// operation which the board refused when it was too late to say so; once.
-    pub observed: Vec<Observation>,
+    pub observed: Observations,
     /// Text that kernels printed, due by the deadline, in the order of their
     /// operations' ends; at most [`PRINTED_MAX`].
     #[serde(borrow)]
@@ -155,6 +158,32 @@ pub const MORE_TEXT: u8 = 1;
 /// refused an operation behind the program's back. Said once; the guest's
 /// library asks the board what.
 pub const MORE_NOTICES: u8 = 2;
+
+impl<'a> Answer<'a> {
+    /// As postcard reads it. The usual answer, a short result and nothing else,
+    /// is read by hand: the guest counts these instructions.
+    ///
+    /// # Errors
+    /// Postcard's.
+    #[inline]
+    pub fn read(bytes: &'a [u8]) -> postcard::Result<Self> {
+        match Self::result_alone(bytes) {
+            Some(result) => Ok(Self {
+                result,
+                ..Self::default()
+            }),
+            None => postcard::from_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    fn result_alone(bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (len, rest) = bytes.split_first().filter(|(len, _)| **len < 0x80)?;
+        let (result, end) = rest.split_at_checked(usize::from(*len))?;
+        // No observations, no text, and no more of it.
+        (end == [0; 3]).then_some(result)
+    }
+}
 
 /// Most bytes of text in one answer.
 pub const PRINTED_MAX: usize = 4096;
@@ -281,6 +310,42 @@ mod tests {
         assert_eq!(parse(&[]), Err(EnvelopeError::Empty));
         bytes.pop();
         assert!(matches!(parse(&bytes), Err(EnvelopeError::Length { .. })));
+    }
+
+    /// As both ways of reading an answer have it.
+    fn both(bytes: &[u8]) -> postcard::Result<Answer<'_>> {
+        let answer = Answer::read(bytes);
+        assert_eq!(answer, postcard::from_bytes(bytes));
+        answer
+    }
+
+    proptest! {
+        #[test]
+        fn answers_are_read_as_postcard_does(
+            result in prop::collection::vec(any::<u8>(), 0..200),
+            events in prop::collection::vec(any::<u64>(), 0..3),
+            printed in prop_oneof![Just(Vec::new()), any::<Vec<u8>>()],
+            more: u8,
+            cut: prop::sample::Index,
+            odd: Vec<u8>,
+        ) {
+            let observe = |event: &u64| Observation {
+                event: *event,
+                state: State::Running,
+                status: 0,
+                queued_ns: 1,
+                submitted_ns: 2,
+                start_ns: 3,
+                end_ns: 4,
+            };
+            let observed = events.iter().map(observe).collect();
+            let answer = Answer { result: &result, observed, printed: &printed, more };
+            let bytes = postcard::to_stdvec(&answer).unwrap();
+            prop_assert_eq!(both(&bytes), Ok(answer));
+            let _ = both(&bytes[..cut.index(bytes.len())]);
+            let _ = both(&odd);
+            prop_assert_eq!(both(&[2, 7, 8, 0, 0, 0]).unwrap().result, [7, 8]);
+        }
     }
 
     fn region_rows((region, sizes): (u32, [u64; 5])) -> RegionRows {

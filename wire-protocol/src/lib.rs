@@ -9,6 +9,7 @@
 //! | [`window`] | host ↔ board | memory both map, on one machine |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
+//! | [`compact`] | guest | some of them written by hand |
 //! | [`length`], [`helpers`] | guest, board | sizes computed from arguments, the same on both sides |
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
@@ -20,6 +21,7 @@
 
 pub mod address;
 pub mod call;
+pub mod compact;
 pub mod control;
 pub mod envelope;
 pub mod frame;

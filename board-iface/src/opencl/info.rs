@@ -50,7 +50,7 @@ impl InfoReply {
             Value::Bytes(output, false) => {
                 InfoValue::Bytes(OutData::Inline(output.inline(self.size as usize)))
             }
-            Value::Sizes(sizes) => InfoValue::Sizes(sizes.clone()),
+            Value::Sizes(sizes) => InfoValue::Sizes(sizes.as_slice().into()),
             Value::Handles(handles) => InfoValue::Handles(handles.clone()),
         }
     }

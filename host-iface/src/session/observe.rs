@@ -138,7 +138,7 @@ impl Session {
     ) -> Result<Vec<u8>, Refusal> {
         let mut answer = envelope::Answer {
             result,
-            observed,
+            observed: observed.into(),
             printed: &[],
             more: match std::mem::take(&mut self.notices) {
                 true => envelope::MORE_NOTICES,

@@ -1,9 +1,9 @@
 //! A process's posts that wait for the next submission.
 
 use crate::client::Call;
-use crate::{encode, uapi};
+use crate::encode::{self, Arguments};
+use crate::uapi;
 use gil_wire::envelope::Class;
-use serde::Serialize;
 
 /// Most posts that wait.
 pub(crate) const POSTS_MAX: usize = 64;
@@ -38,16 +38,19 @@ impl Batch {
     pub(crate) fn write(
         &mut self,
         call: &Call<'_>,
-        args: &impl Serialize,
+        args: &impl Arguments,
     ) -> postcard::Result<usize> {
         encode::envelope(call, args, &mut self.bytes[self.len..])
     }
 
-    /// The same with arguments that are encoded already; `None` if there is no
-    /// room.
-    #[inline]
-    pub(crate) fn write_encoded(&mut self, call: &Call<'_>, args: &[u8]) -> Option<usize> {
-        encode::envelope_of(call, args, &mut self.bytes[self.len..])
+    /// The same, put into its caller.
+    #[inline(always)]
+    pub(crate) fn write_here(
+        &mut self,
+        call: &Call<'_>,
+        args: &impl Arguments,
+    ) -> postcard::Result<usize> {
+        encode::envelope_here(call, args, &mut self.bytes[self.len..])
     }
 
     /// Makes the envelope of `len` bytes behind the posts one of them.

@@ -9,16 +9,16 @@
 use crate::Error;
 use crate::batch::Batch;
 use crate::device::{Device, Outcome, again};
+use crate::encode::{self, Arguments};
 use crate::notices;
+use crate::scratch;
 use crate::stdout;
 use crate::uapi::{self, Region};
-use crate::{encode, scratch};
 use gil_wire::Op;
 use gil_wire::call::Handle;
-use gil_wire::envelope::{Answer, Class, Engine, MORE_NOTICES, MORE_TEXT, Observation, Queue};
+use gil_wire::envelope::{Class, Engine, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use gil_wire::rows::RegionRows;
 use nix::errno::Errno;
-use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -81,21 +81,9 @@ impl Call<'_> {
     }
 }
 
-/// The answer to a forwarded call.
-#[derive(Debug)]
-pub struct Answered<'a> {
-    /// The generated reply type, encoded.
-    pub result: &'a [u8],
-    /// How the observed events ended. For a blocking enqueue that could not be
-    /// resolved at once: how its own event ended. Beside these, of a wait for a
-    /// queue and of a blocking enqueue: an operation there that was refused too
-    /// late to say so.
-    pub observed: Vec<Observation>,
-    /// Text that kernels printed, due when the call returns.
-    pub printed: &'a [u8],
-    /// What else is due: bits of [`gil_wire::envelope`].
-    pub more: u8,
-}
+/// The answer to a forwarded call. Of a blocking enqueue that could not be
+/// resolved at once it says how its own event ended.
+pub use gil_wire::envelope::Answer as Answered;
 
 const ALIVE: u8 = 0;
 const FORKED: u8 = 1;
@@ -132,7 +120,7 @@ impl Client {
     pub fn forward<R>(
         &self,
         call: &Call<'_>,
-        args: &impl Serialize,
+        args: &impl Arguments,
         read: impl FnOnce(Answered<'_>) -> R,
     ) -> Result<R, Error> {
         encode::check_regions(call)?;
@@ -180,7 +168,7 @@ impl Client {
     /// # Errors
     /// [`Error`] if it does not fit, or the batch had to be handed over and
     /// could not be.
-    pub fn post(&self, call: &Call<'_>, args: &impl Serialize) -> Result<(), Error> {
+    pub fn post(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
         if !call.regions.is_empty() {
             // A region is captured when it is handed over, not later.
             return self.forward(call, args, |_| ());
@@ -189,29 +177,29 @@ impl Client {
         self.keep(call, batch, len)
     }
 
-    /// As [`post`](Self::post), for a call without regions whose arguments are
-    /// encoded already: a few dozen bytes.
+    /// As [`post`](Self::post), for a call without regions, put into its caller
+    /// with what that knows of the call: for those that programs make most.
     ///
     /// # Errors
     /// As [`post`](Self::post).
-    pub fn post_encoded(&self, call: &Call<'_>, args: &[u8]) -> Result<(), Error> {
+    #[inline(always)]
+    pub fn post_here(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
         debug_assert!(call.regions.is_empty(), "regions are captured at once");
         let mut batch = self.lock(call.op)?;
-        let written = batch.write_encoded(call, args);
-        if let Some(len) = written {
-            return self.keep(call, batch, len);
+        match batch.write_here(call, args) {
+            Ok(len) => self.keep(call, batch, len),
+            Err(_) => {
+                drop(batch);
+                self.post_behind(call, args)
+            }
         }
-        drop(batch);
-        self.flush(call.op)?;
-        let mut batch = self.lock(call.op)?;
-        let written = batch.write_encoded(call, args);
-        let len = written.ok_or(Error::Bounds {
-            op: call.op,
-            what: "a request in bytes",
-            len: args.len(),
-            max: uapi::REQUEST_MAX,
-        })?;
-        self.keep(call, batch, len)
+    }
+
+    /// There is no room behind the posts so far.
+    #[cold]
+    #[inline(never)]
+    fn post_behind(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
+        self.post(call, args)
     }
 
     /// Makes what was written one of the posts.
@@ -235,7 +223,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`] if the session ended.
-    pub fn observe(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
+    pub fn observe(&self, op: Op, entry: u64, events: &[u64]) -> Result<Observations, Error> {
         self.ask(Call::new(op, Class::Wait, entry), events)
     }
 
@@ -244,12 +232,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`] if the session ended.
-    pub fn observe_queue(
-        &self,
-        op: Op,
-        entry: u64,
-        queue: Queue,
-    ) -> Result<Vec<Observation>, Error> {
+    pub fn observe_queue(&self, op: Op, entry: u64, queue: Queue) -> Result<Observations, Error> {
         let call = Call {
             queue: Some(queue),
             blocking: true,
@@ -262,7 +245,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`] if the session ended.
-    pub fn poll(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
+    pub fn poll(&self, op: Op, entry: u64, events: &[u64]) -> Result<Observations, Error> {
         self.ask(Call::new(op, Class::Poll, entry), events)
     }
 
@@ -271,7 +254,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`] if the session ended.
-    pub fn look(&self, op: Op, entry: u64, events: &[u64]) -> Result<Vec<Observation>, Error> {
+    pub fn look(&self, op: Op, entry: u64, events: &[u64]) -> Result<Observations, Error> {
         self.ask(Call::new(op, Class::Look, entry), events)
     }
 
@@ -310,13 +293,13 @@ impl Client {
         self.forward(&call, &(), |_| ())
     }
 
-    fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Vec<Observation>, Error> {
+    fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Observations, Error> {
         let part = |waits| {
             let call = Call { waits, ..call };
             self.forward(&call, &(), |answer| answer.observed)
         };
         let mut parts = events.chunks(OBSERVED_MAX);
-        let mut observed = parts.next().map_or(Ok(Vec::new()), part)?;
+        let mut observed = parts.next().map_or(Ok(Observations::new()), part)?;
         for waits in parts {
             observed.append(&mut part(waits)?);
         }
@@ -369,6 +352,7 @@ impl Client {
         self.device.forked();
     }
 
+    #[inline]
     fn usable(&self, op: Op) -> Result<(), Error> {
         match self.state.load(Ordering::Relaxed) {
             ALIVE => Ok(()),
@@ -380,6 +364,7 @@ impl Client {
     /// The batch, for whoever may still use the session. The state is looked at
     /// first: in a forked child the lock may be held by a thread that is not
     /// there.
+    #[inline]
     fn lock(&self, op: Op) -> Result<MutexGuard<'_, Batch>, Error> {
         self.usable(op)?;
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -389,7 +374,7 @@ impl Client {
     fn run(
         &self,
         call: &Call<'_>,
-        args: &impl Serialize,
+        args: &impl Arguments,
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
         let mut may_drain = !call.regions.is_empty();
@@ -440,7 +425,7 @@ impl Client {
     fn hand_over(
         &self,
         call: &Call<'_>,
-        args: &impl Serialize,
+        args: &impl Arguments,
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
         let (mut batch, len) = self.write(call, args)?;
@@ -453,7 +438,7 @@ impl Client {
     fn write(
         &self,
         call: &Call<'_>,
-        args: &impl Serialize,
+        args: &impl Arguments,
     ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
         loop {
             let mut batch = self.lock(call.op)?;
@@ -560,21 +545,9 @@ impl Client {
 /// The host leaves out an answer that would say nothing: a control call's.
 fn decode(op: Op, reply: &[u8]) -> Result<Answered<'_>, Error> {
     if reply.is_empty() {
-        return Ok(Answered {
-            result: &[],
-            observed: Vec::new(),
-            printed: &[],
-            more: 0,
-        });
+        return Ok(Answered::default());
     }
-    let answer: Answer<'_> =
-        postcard::from_bytes(reply).map_err(|error| Error::Answer { op, error })?;
-    Ok(Answered {
-        result: answer.result,
-        observed: answer.observed,
-        printed: answer.printed,
-        more: answer.more,
-    })
+    Answered::read(reply).map_err(|error| Error::Answer { op, error })
 }
 
 /// Numbers for what the guest creates: from 1, never used again.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::double::{Double, Played};
-use gil_wire::envelope::State;
+use gil_wire::envelope::{Observation, State};
 use gil_wire::message::Direction;
 use std::collections::VecDeque;
 
@@ -197,7 +197,10 @@ fn a_blocking_call_that_is_pending_observes_its_own_event() {
             (postcard::from_bytes::<u32>(a.result).unwrap(), a.observed)
         })
         .unwrap();
-    assert_eq!((result, observed), (42, vec![observation(77)]));
+    assert_eq!(
+        (result, observed),
+        (42, Observations::from([observation(77)]))
+    );
     assert_eq!(double.seen()[1].envelopes()[0].waits, [77]);
 }
 

@@ -70,7 +70,7 @@ impl Played {
     fn encode(&self) -> Vec<u8> {
         let answer = Answer {
             result: &self.result,
-            observed: self.observed.clone(),
+            observed: self.observed.as_slice().into(),
             printed: &self.printed,
             more: self.more,
         };

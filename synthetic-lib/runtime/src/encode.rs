@@ -3,9 +3,55 @@
 
 use crate::client::Call;
 use crate::{Error, uapi};
+use gil_wire::compact::Writer;
 use gil_wire::envelope::bytes::{self, Head, LENGTH};
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
+
+/// What a call's arguments are written from.
+pub trait Arguments {
+    /// Writes them to `out` from `at` on; where they end.
+    ///
+    /// # Errors
+    /// Those of encoding: in memory only that there is no room.
+    fn encode(&self, out: &mut [u8], at: usize) -> postcard::Result<usize>;
+
+    /// How many bytes they take.
+    ///
+    /// # Errors
+    /// Those of encoding.
+    fn encoded_len(&self) -> postcard::Result<usize>;
+}
+
+impl<T: Serialize> Arguments for T {
+    #[inline]
+    fn encode(&self, out: &mut [u8], at: usize) -> postcard::Result<usize> {
+        postcard::serialize_with_flavor(self, Room { out, at })
+    }
+
+    fn encoded_len(&self) -> postcard::Result<usize> {
+        postcard::to_stdvec(self).map(|bytes| bytes.len())
+    }
+}
+
+/// Arguments that a function writes by hand.
+#[derive(Clone, Copy, Debug)]
+pub struct ByHand<F>(pub F);
+
+impl<F: Fn(&mut Writer<'_>)> Arguments for ByHand<F> {
+    #[inline(always)]
+    fn encode(&self, out: &mut [u8], at: usize) -> postcard::Result<usize> {
+        let mut writer = Writer::new(out, at);
+        (self.0)(&mut writer);
+        writer.end().ok_or(postcard::Error::SerializeBufferFull)
+    }
+
+    fn encoded_len(&self) -> postcard::Result<usize> {
+        let mut writer = Writer::new(&mut [], 0);
+        (self.0)(&mut writer);
+        Ok(writer.reach())
+    }
+}
 
 /// Writes the envelope of `call` with `args` to the beginning of `out`; its
 /// length.
@@ -15,27 +61,36 @@ use serde::Serialize;
 #[inline]
 pub(crate) fn envelope(
     call: &Call<'_>,
-    args: &impl Serialize,
+    args: &impl Arguments,
+    out: &mut [u8],
+) -> postcard::Result<usize> {
+    let at = write_head(call, out)?;
+    let end = args.encode(out, at)?;
+    bytes::close(&mut out[..end]);
+    Ok(end)
+}
+
+/// The same, put into its caller with what that knows of the call.
+#[inline(always)]
+pub(crate) fn envelope_here(
+    call: &Call<'_>,
+    args: &impl Arguments,
     out: &mut [u8],
 ) -> postcard::Result<usize> {
     let full = postcard::Error::SerializeBufferFull;
     let at = head(call).write(out).ok_or(full)?;
-    let at = postcard::serialize_with_flavor(args, Room { out, at })?;
-    bytes::close(&mut out[..at]);
-    Ok(at)
-}
-
-/// The same with arguments that are encoded already; `None` if there is no room.
-#[inline]
-pub(crate) fn envelope_of(call: &Call<'_>, args: &[u8], out: &mut [u8]) -> Option<usize> {
-    let at = head(call).write(out)?;
-    let end = at + args.len();
-    copy(args, out.get_mut(at..end)?);
+    let end = args.encode(out, at)?;
     bytes::close(&mut out[..end]);
-    Some(end)
+    Ok(end)
 }
 
-#[inline]
+#[inline(never)]
+fn write_head(call: &Call<'_>, out: &mut [u8]) -> postcard::Result<usize> {
+    let full = postcard::Error::SerializeBufferFull;
+    head(call).write(out).ok_or(full)
+}
+
+#[inline(always)]
 fn head<'a>(call: &'a Call<'_>) -> Head<'a> {
     Head {
         op: call.op,
@@ -127,12 +182,12 @@ pub(crate) fn check_regions(call: &Call<'_>) -> Result<(), Error> {
 
 /// Why `call` does not encode: in memory that can only be its length.
 #[cold]
-pub(crate) fn too_long(call: &Call<'_>, args: &impl Serialize, error: postcard::Error) -> Error {
-    match postcard::to_stdvec(args) {
-        Ok(args) => Error::Bounds {
+pub(crate) fn too_long(call: &Call<'_>, args: &impl Arguments, error: postcard::Error) -> Error {
+    match args.encoded_len() {
+        Ok(len) => Error::Bounds {
             op: call.op,
             what: "a request in bytes",
-            len: head(call).len_max() - LENGTH + args.len(),
+            len: head(call).len_max() - LENGTH + len,
             max: uapi::REQUEST_MAX - LENGTH,
         },
         Err(_) => Error::Answer { op: call.op, error },

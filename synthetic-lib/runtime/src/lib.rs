@@ -47,6 +47,7 @@ pub mod uapi;
 pub use called::note;
 pub use client::{Answered, Call, Client};
 pub use counter::entry;
+pub use encode::{Arguments, ByHand};
 pub use error::Error;
 pub use process::client;
 pub use uapi::Region;

@@ -16,7 +16,16 @@ static CHILD: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// [`Error::NotHere`] or [`Error::Version`] if the device cannot be used,
 /// [`Error::Forked`] in a child of the process that opened it.
+#[inline]
 pub fn client() -> Result<&'static Client, Error> {
+    match CLIENT.get() {
+        Some(Ok(client)) if !is_forked() => Ok(client),
+        _ => first_client(),
+    }
+}
+
+#[cold]
+fn first_client() -> Result<&'static Client, Error> {
     if is_forked() {
         return Err(Error::Forked);
     }

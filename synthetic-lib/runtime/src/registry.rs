@@ -7,7 +7,9 @@
 //! and then the board is told.
 
 use gil_wire::call::Handle;
+use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::c_void;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +35,7 @@ pub struct Object<T> {
     permanent: bool,
     number: Handle,
     counts: AtomicU64,
-    parents: Vec<Arc<Object<T>>>,
+    parents: Parents<T>,
     /// What its API keeps of it.
     pub data: T,
 }
@@ -102,6 +104,9 @@ impl<T> Object<T> {
     }
 }
 
+/// What an object is made from. The usual one takes no memory of its own.
+pub type Parents<T> = SmallVec<[Arc<Object<T>>; 1]>;
+
 /// What a new object is.
 #[derive(Debug)]
 pub struct New<T> {
@@ -112,20 +117,20 @@ pub struct New<T> {
     /// Its number on the wire.
     pub number: Handle,
     /// What it is made from.
-    pub parents: Vec<Arc<Object<T>>>,
+    pub parents: Parents<T>,
     /// What its API keeps of it.
     pub data: T,
 }
 
 /// What releasing a reference did.
-#[derive(Debug)]
-pub enum Released<T> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Released {
     /// The program held none.
     Invalid,
     /// It lives on.
     Kept,
-    /// These died, each before what it was made from.
-    Died(Vec<Arc<Object<T>>>),
+    /// It died, and perhaps what it was made from.
+    Died,
 }
 
 type Shard<T> = RwLock<HashMap<usize, Arc<Object<T>>, BuildHasherDefault<Spread>>>;
@@ -155,18 +160,24 @@ impl<T> Registry<T> {
 
     /// A new object, with one reference that is the program's. `None` if a
     /// parent died meanwhile.
+    #[inline(always)]
     pub fn insert(&self, new: New<T>) -> Option<Arc<Object<T>>> {
-        let kept = new.parents.iter().take_while(|p| p.adopt()).count();
-        if kept < new.parents.len() {
-            let undone = new.parents[..kept].iter();
-            // They are alive, as the program holds them: nothing dies here but
-            // by the program's own releases meanwhile.
-            undone.for_each(|parent| {
-                self.disown(parent, &mut Vec::new());
-            });
-            return None;
+        for (n, parent) in new.parents.iter().enumerate() {
+            if !parent.adopt() {
+                self.abandon(&new.parents[..n]);
+                return None;
+            }
         }
         Some(self.enter(new, false))
+    }
+
+    /// Undoes the adoption by what is not made after all. The program holds
+    /// these: none dies here but by its own releases meanwhile.
+    #[cold]
+    fn abandon(&self, parents: &[Arc<Object<T>>]) {
+        for parent in parents.iter().filter(|parent| parent.disown()) {
+            self.take_out(parent);
+        }
     }
 
     /// The object for a number that the board gave, made at first sight. It
@@ -180,6 +191,7 @@ impl<T> Registry<T> {
         found.entry(number.0).or_insert_with(make).clone()
     }
 
+    #[inline(always)]
     fn enter(&self, new: New<T>, permanent: bool) -> Arc<Object<T>> {
         let object = Arc::new(Object {
             dispatch: new.dispatch as usize,
@@ -222,14 +234,35 @@ impl<T> Registry<T> {
         self.shards.iter().find_map(in_shard)
     }
 
-    /// Gives back one of the program's references.
-    pub fn release(&self, object: &Arc<Object<T>>) -> Released<T> {
+    /// Gives back one of the program's references to the object of type `tag` at
+    /// `handle`. `died` is given what died of that, each before what it was made
+    /// from; no lock is held meanwhile.
+    pub fn release(
+        &self,
+        tag: Tag,
+        handle: *const c_void,
+        died: impl FnMut(&Arc<Object<T>>),
+    ) -> Released {
+        let at = handle as usize;
+        let mut shard = write(self.shard(at));
+        let Entry::Occupied(found) = shard.entry(at) else {
+            return Released::Invalid;
+        };
+        let object = found.get();
+        if object.tag != tag {
+            return Released::Invalid;
+        }
         if object.permanent {
             return Released::Kept;
         }
         match object.count(|counts| (counts & OWN != 0).then(|| counts - 1)) {
             None => Released::Invalid,
-            Some(0) => Released::Died(self.bury(object)),
+            Some(0) => {
+                let dead = found.remove();
+                drop(shard);
+                self.bury(dead, died);
+                Released::Died
+            }
             Some(_) => Released::Kept,
         }
     }
@@ -240,12 +273,13 @@ impl<T> Registry<T> {
         object.adopt()
     }
 
-    /// Ends a [`hold`](Self::hold); gives what died of that, each before what
-    /// it was made from.
-    pub fn let_go(&self, object: &Arc<Object<T>>) -> Vec<Arc<Object<T>>> {
-        match object.disown() {
-            true => self.bury(object),
-            false => Vec::new(),
+    /// Ends a [`hold`](Self::hold); `died` as in [`release`](Self::release).
+    pub fn let_go(&self, object: &Arc<Object<T>>, died: impl FnMut(&Arc<Object<T>>)) {
+        if !object.disown() {
+            return;
+        }
+        if let Some(dead) = self.take_out(object) {
+            self.bury(dead, died);
         }
     }
 
@@ -260,29 +294,31 @@ impl<T> Registry<T> {
         found
     }
 
-    /// Takes a dead object out, and what dies with it.
-    fn bury(&self, object: &Arc<Object<T>>) -> Vec<Arc<Object<T>>> {
-        let mut dead = Vec::new();
-        self.take_out(object, &mut dead);
-        let mut next = 0;
-        while let Some(object) = dead.get(next).cloned() {
-            for parent in &object.parents {
-                self.disown(parent, &mut dead);
-            }
-            next += 1;
-        }
-        dead
-    }
-
-    fn disown(&self, parent: &Arc<Object<T>>, dead: &mut Vec<Arc<Object<T>>>) {
-        if parent.disown() {
-            self.take_out(parent, dead);
+    /// Takes out what dies with a dead object. Most often that is nothing else.
+    #[inline]
+    fn bury(&self, dead: Arc<Object<T>>, mut died: impl FnMut(&Arc<Object<T>>)) {
+        let mut others = Vec::new();
+        self.disown_parents(&dead, &mut others);
+        died(&dead);
+        drop(dead);
+        while let Some(object) = others.pop() {
+            self.disown_parents(&object, &mut others);
+            died(&object);
         }
     }
 
-    fn take_out(&self, object: &Arc<Object<T>>, dead: &mut Vec<Arc<Object<T>>>) {
+    /// Takes out those of its parents that it alone kept alive.
+    #[inline]
+    fn disown_parents(&self, object: &Object<T>, dead: &mut Vec<Arc<Object<T>>>) {
+        for parent in object.parents.iter().filter(|parent| parent.disown()) {
+            dead.extend(self.take_out(parent));
+        }
+    }
+
+    #[inline(never)]
+    fn take_out(&self, object: &Arc<Object<T>>) -> Option<Arc<Object<T>>> {
         let at = object.address() as usize;
-        dead.extend(write(self.shard(at)).remove(&at));
+        write(self.shard(at)).remove(&at)
     }
 
     fn shard(&self, at: usize) -> &Shard<T> {
@@ -332,20 +368,31 @@ mod tests {
     const PARENT: Tag = 1;
     const LEAF: Tag = 2;
 
-    fn new(tag: Tag, number: u64, parents: Vec<Arc<Object<()>>>) -> New<()> {
+    fn new(tag: Tag, number: u64, parents: &[&Arc<Object<()>>]) -> New<()> {
         New {
             dispatch: ptr::without_provenance(0x1234),
             tag,
             number: Handle(number),
-            parents,
+            parents: parents.iter().map(|parent| Arc::clone(parent)).collect(),
             data: (),
         }
     }
 
+    /// What a release did, and the numbers of what died.
+    fn release(registry: &Registry<()>, object: &Arc<Object<()>>) -> (Released, Vec<u64>) {
+        let mut dead = Vec::new();
+        let bury = |object: &Arc<Object<()>>| dead.push(object.number().0);
+        let released = registry.release(object.tag(), object.address(), bury);
+        (released, dead)
+    }
+
+    const KEPT: (Released, Vec<u64>) = (Released::Kept, Vec::new());
+    const INVALID: (Released, Vec<u64>) = (Released::Invalid, Vec::new());
+
     #[test]
     fn a_handles_first_word_is_the_dispatch_table() {
         let registry = Registry::new();
-        let object = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        let object = registry.insert(new(PARENT, 1, &[])).unwrap();
         // SAFETY: the object is alive, and its first field is this word.
         let word = unsafe { *object.address().cast::<usize>() };
         assert_eq!(word, 0x1234);
@@ -354,7 +401,7 @@ mod tests {
     #[test]
     fn what_is_not_a_live_handle_of_that_type_is_not_found() {
         let registry = Registry::new();
-        let object = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        let object = registry.insert(new(PARENT, 1, &[])).unwrap();
         let handle = object.address();
         assert!(registry.get(PARENT, handle).is_some());
         assert!(registry.get(LEAF, handle).is_none());
@@ -365,53 +412,49 @@ mod tests {
         ] {
             assert!(registry.get(PARENT, odd).is_none());
         }
-        assert!(matches!(registry.release(&object), Released::Died(d) if d.len() == 1));
+        assert_eq!(release(&registry, &object), (Released::Died, vec![1]));
         assert!(registry.get(PARENT, handle).is_none());
-        assert!(matches!(registry.release(&object), Released::Invalid));
+        assert_eq!(release(&registry, &object), INVALID);
         assert!(!object.retain());
     }
 
     #[test]
     fn a_parent_outlives_its_children() {
         let registry = Registry::new();
-        let parent = registry.insert(new(PARENT, 1, vec![])).unwrap();
-        let child = registry.insert(new(LEAF, 2, vec![parent.clone()])).unwrap();
-        assert!(matches!(registry.release(&parent), Released::Kept));
+        let parent = registry.insert(new(PARENT, 1, &[])).unwrap();
+        let child = registry.insert(new(LEAF, 2, &[&parent])).unwrap();
+        assert_eq!(release(&registry, &parent), KEPT);
         assert!(registry.get(PARENT, parent.address()).is_some());
-        assert!(matches!(registry.release(&parent), Released::Invalid));
-        let Released::Died(dead) = registry.release(&child) else {
-            panic!("the child held one reference");
-        };
-        let numbers: Vec<_> = dead.iter().map(|o| o.number().0).collect();
-        assert_eq!(numbers, [2, 1]);
-        assert!(registry.insert(new(LEAF, 3, vec![parent])).is_none());
+        assert_eq!(release(&registry, &parent), INVALID);
+        assert_eq!(release(&registry, &child), (Released::Died, vec![2, 1]));
+        assert!(registry.insert(new(LEAF, 3, &[&parent])).is_none());
     }
 
     #[test]
     fn the_boards_numbers_have_one_object_each_for_ever() {
         let registry = Registry::new();
         let number = Handle(Handle::BOARD | 1);
-        let first = registry.intern(number, || new(PARENT, 0, vec![]));
-        let again = registry.intern(number, || new(PARENT, 0, vec![]));
+        let first = registry.intern(number, || new(PARENT, 0, &[]));
+        let again = registry.intern(number, || new(PARENT, 0, &[]));
         assert_eq!(first.address(), again.address());
         assert_eq!(first.number(), number);
         let numbered = |tag| registry.numbered(tag, number).map(|o| o.address());
         assert_eq!(numbered(PARENT), Some(first.address()));
         assert_eq!(numbered(LEAF), None);
-        let own = registry.insert(new(LEAF, 5, vec![])).unwrap();
+        let own = registry.insert(new(LEAF, 5, &[])).unwrap();
         let found = registry.numbered(LEAF, Handle(5)).unwrap();
         assert_eq!(found.address(), own.address());
-        assert!(matches!(registry.release(&first), Released::Kept));
+        assert_eq!(release(&registry, &first), KEPT);
         assert!(registry.get(PARENT, first.address()).is_some());
     }
 
     #[test]
     fn threads_release_each_reference_once() {
         let registry = Registry::new();
-        let object = registry.insert(new(PARENT, 1, vec![])).unwrap();
+        let object = registry.insert(new(PARENT, 1, &[])).unwrap();
         (0..999).for_each(|_| assert!(object.retain()));
         let work = || {
-            let died = |_| matches!(registry.release(&object), Released::Died(_));
+            let died = |_| release(&registry, &object).0 == Released::Died;
             (0..250).filter(|n| died(*n)).count()
         };
         let deaths: usize = std::thread::scope(|scope| {
@@ -419,7 +462,7 @@ mod tests {
             all.into_iter().map(|t| t.join().unwrap()).sum()
         });
         assert_eq!(deaths, 1);
-        assert!(matches!(registry.release(&object), Released::Invalid));
+        assert_eq!(release(&registry, &object), INVALID);
     }
 
     #[derive(Clone, Debug)]
@@ -460,8 +503,8 @@ mod tests {
                 match step {
                     Step::Make(parent) => {
                         let parent = parent.filter(|_| !all.is_empty()).map(|i| i.index(all.len()));
-                        let parents = parent.map(|p| all[p].clone()).into_iter().collect();
-                        let made = registry.insert(new(LEAF, all.len() as u64, parents));
+                        let parents: Vec<_> = parent.map(|p| &all[p]).into_iter().collect();
+                        let made = registry.insert(new(LEAF, all.len() as u64, &parents));
                         prop_assert_eq!(made.is_some(), parent.is_none_or(|p| model.lives(p)));
                         if let Some(object) = made {
                             all.push(object);
@@ -475,7 +518,7 @@ mod tests {
                     }
                     Step::Release(i) if !all.is_empty() => {
                         let n = i.index(all.len());
-                        let released = !matches!(registry.release(&all[n]), Released::Invalid);
+                        let released = release(&registry, &all[n]) != INVALID;
                         prop_assert_eq!(released, model.0[n].0 > 0);
                         model.0[n].0 -= u32::from(released);
                     }

@@ -83,12 +83,12 @@ pub struct Head<'a> {
 
 impl Head<'_> {
     /// Bytes that it takes at most, the length in front included.
-    #[inline]
+    #[inline(always)]
     pub fn len_max(&self) -> usize {
         FIXED + 4 * size_of::<u64>() + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
     }
 
-    #[inline]
+    #[inline(always)]
     fn flags(&self) -> u8 {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         flag(self.blocking, BLOCKING)
@@ -101,7 +101,9 @@ impl Head<'_> {
 
     /// Writes it to the beginning of `out`; where the arguments begin. The
     /// length in front is 0 until [`close`] sets it. `None` if it does not fit.
-    #[inline]
+    ///
+    /// Callers that know most of it spare the guest the rest.
+    #[inline(always)]
     pub fn write(&self, out: &mut [u8]) -> Option<usize> {
         let waits = u16::try_from(self.waits.len()).ok()?;
         let rows = u8::try_from(self.rows.len()).ok()?;

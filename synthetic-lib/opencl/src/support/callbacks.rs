@@ -10,7 +10,7 @@ use gil_guest::later::{self, Moment, NoThread};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A program's event callback.
 pub type EventNotify = unsafe extern "C" fn(cl_event, cl_int, *mut c_void);
@@ -150,9 +150,10 @@ pub(super) fn set_user_event(entry: u64, event: cl_event, execution_status: cl_i
 /// What is called when an object is gone.
 type Notice = Box<dyn FnOnce(*mut c_void) + Send>;
 
-/// What is called when an object is gone: last given, first called.
+/// What is called when an object is gone: last given, first called. Few objects
+/// have any.
 #[derive(Default)]
-pub(super) struct Notices(Mutex<Vec<Notice>>);
+pub(super) struct Notices(OnceLock<Mutex<Vec<Notice>>>);
 
 impl std::fmt::Debug for Notices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -161,8 +162,17 @@ impl std::fmt::Debug for Notices {
 }
 
 impl Notices {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Notice>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn add(&self, notice: Notice) {
+        let all = self.0.get_or_init(Mutex::default);
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(notice);
+    }
+
+    fn take(&self) -> Vec<Notice> {
+        let Some(all) = self.0.get() else {
+            return Vec::new();
+        };
+        std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -183,7 +193,7 @@ pub(super) unsafe fn set_destructor<T: 'static>(
         let call = move |object: *mut c_void| unsafe { notify(object.cast(), user_data) };
         let sent = Sent(call);
         let notice = Box::new(move |object| sent.of(object));
-        object.notices().lock().push(notice);
+        object.notices().add(notice);
         Ok(())
     })
 }
@@ -196,17 +206,18 @@ impl<F: FnOnce(*mut c_void)> Sent<F> {
 
 /// An object died: what was registered is called once no operation can use it
 /// any more.
-pub(super) fn died(object: &Object) {
-    let mut notices = std::mem::take(&mut *object.notices().lock());
+pub(super) fn died(kind: Kind, notices: &Notices, object: impl FnOnce() -> Object) {
+    let mut notices = notices.take();
     if notices.is_empty() {
         return;
     }
     notices.reverse();
-    let queues = queues_of(object);
+    let object = object();
+    let queues = queues_of(&object);
     let queues: Vec<u64> = queues.iter().map(|queue| queue.number().0).collect();
-    let (gone, call) = (object.clone(), notices);
+    let (gone, call) = (object, notices);
     let job = job(move || call.into_iter().for_each(|notice| notice(gone.address())));
-    let op = match object.kind() {
+    let op = match kind {
         Kind::Mem => wire::CL_SET_MEM_OBJECT_DESTRUCTOR_CALLBACK,
         Kind::Program => wire::CL_SET_PROGRAM_RELEASE_CALLBACK,
         _ => wire::CL_SET_CONTEXT_DESTRUCTOR_CALLBACK,

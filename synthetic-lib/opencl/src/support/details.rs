@@ -23,8 +23,8 @@ pub enum Details {
     Context(ContextDetails),
     /// A command queue.
     Queue(QueueDetails),
-    /// A memory object.
-    Memory(Memory),
+    /// A memory object; apart, as other objects are smaller.
+    Memory(Box<Memory>),
     /// A kernel: the arguments that the board accepted.
     Kernel(Arguments),
     /// An event: how it ended, once that is known. It never changes again.
@@ -32,11 +32,16 @@ pub enum Details {
 }
 
 impl Details {
+    /// An event of which nothing is known.
+    pub(super) const fn event() -> Self {
+        Self::Event(OnceLock::new())
+    }
+
     /// What every object of a kind has at least.
     pub(super) fn or_default(self, kind: Kind) -> Self {
         match (self, kind) {
             (Self::None, Kind::Kernel) => Self::Kernel(Arguments::default()),
-            (Self::None, Kind::Event) => Self::Event(OnceLock::new()),
+            (Self::None, Kind::Event) => Self::event(),
             (details, _) => details,
         }
     }
@@ -230,13 +235,17 @@ pub unsafe fn queue_list(device: &Object, properties: *const cl_queue_properties
 
 /// Details of a buffer.
 pub fn buffer(flags: cl_mem_flags, size: usize, host_ptr: *mut c_void) -> Details {
-    Details::Memory(Memory::new(flags, size, host_ptr as usize))
+    Details::Memory(Box::new(Memory::new(flags, size, host_ptr as usize)))
 }
 
 /// Details of a pipe, whose memory no host sees.
 pub fn pipe(flags: cl_mem_flags, packet_size: cl_uint, max_packets: cl_uint) -> Details {
     let size = (packet_size as usize).saturating_mul(max_packets as usize);
-    Details::Memory(Memory::new(flags | CL_MEM_HOST_NO_ACCESS, size, 0))
+    Details::Memory(Box::new(Memory::new(
+        flags | CL_MEM_HOST_NO_ACCESS,
+        size,
+        0,
+    )))
 }
 
 /// Details of a part of `buffer`.
@@ -252,7 +261,7 @@ pub unsafe fn sub_buffer(
     let region = unsafe { buffer_create_info.cast::<cl_buffer_region>().as_ref() };
     match (buffer.details(), region) {
         (Details::Memory(whole), Some(region)) => {
-            Details::Memory(whole.part(flags, region.origin, region.size))
+            Details::Memory(Box::new(whole.part(flags, region.origin, region.size)))
         }
         _ => Details::None,
     }
@@ -289,5 +298,5 @@ pub fn kernel() -> Details {
 
 /// Details of an event that the program sets itself.
 pub fn user_event() -> Details {
-    Details::Event(OnceLock::new())
+    Details::event()
 }

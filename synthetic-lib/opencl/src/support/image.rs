@@ -215,7 +215,12 @@ impl NewImage {
             _ => Memory::image(self.flags, image, self.host_ptr as usize),
         };
         let parent = self.within.as_ref().unwrap_or(&self.context);
-        create(Kind::Mem, self.new, &[parent], Details::Memory(memory))
+        create(
+            Kind::Mem,
+            self.new,
+            &[parent],
+            Details::Memory(Box::new(memory)),
+        )
     }
 }
 

@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn sizes_have_the_guests_width() {
-        let value = InfoValue::Sizes(vec![1, 2, 3]);
+        let value = InfoValue::Sizes([1, 2, 3].as_slice().into());
         let (result, told, memory) = ask(Some(64), InfoType::Sizes, 0, &value);
         assert_eq!((result, told), (Ok(()), 3 * size_of::<usize>()));
         let second = &memory[size_of::<usize>()..2 * size_of::<usize>()];
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn limits_cross_like_sizes() {
-        let value = InfoValue::Sizes(vec![7]);
+        let value = InfoValue::Sizes([7].into());
         let (result, told, memory) = ask(Some(64), InfoType::Limits, 0, &value);
         assert_eq!((result, told), (Ok(()), size_of::<usize>()));
         assert_eq!(memory[..size_of::<usize>()], 7usize.to_ne_bytes());
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_is_an_error() {
-        let value = InfoValue::Sizes(vec![1]);
+        let value = InfoValue::Sizes([1].into());
         let odd = (Err(CL_OUT_OF_RESOURCES), 999, vec![0xee; 8]);
         assert_eq!(ask(Some(8), InfoType::Bytes, 8, &value), odd);
         let short = InfoValue::Bytes(OutData::Inline(b"four"));

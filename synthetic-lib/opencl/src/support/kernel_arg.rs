@@ -5,8 +5,9 @@ use super::details::{Accepted, Argument, Arguments, Details};
 use super::objects::{Object, find_any, number};
 use super::request::Request;
 use crate::generated::types::*;
-use gil_guest::Call;
+use gil_guest::{ByHand, Call};
 use gil_wire::call::{Handle, InData};
+use gil_wire::compact::Writer;
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -127,17 +128,18 @@ impl KernelArgument {
     }
 
     /// Posts what was accepted before. Programs set arguments before every
-    /// launch, and the guest counts the instructions: small ones are encoded by
+    /// launch, and the guest counts the instructions: small ones are written by
     /// hand.
     fn post(&self, entry: u64, kernel: &Object, index: cl_uint) -> CallResult<()> {
         let object = self.object.as_ref().map(Object::number);
         let Some(value) = self.small(object) else {
             return self.send(Class::Post, entry, kernel, index);
         };
-        let args = Encoded::of(kernel.number(), index, self.size, value);
         let call = Call::new(wire::CL_SET_KERNEL_ARG, Class::Post, entry);
+        let (kernel, size) = (kernel.number(), self.size);
+        let args = ByHand(|to: &mut Writer<'_>| value.write(to, kernel, index, size));
         gil_guest::client()
-            .and_then(|client| client.post_encoded(&call, args.all()))
+            .and_then(|client| client.post_here(&call, &args))
             .map_err(|error| code(call.op, &error))
     }
 
@@ -147,7 +149,7 @@ impl KernelArgument {
             Some(number) => Some(Small::Object(number)),
             None if self.value.is_null() => Some(Small::Local),
             // SAFETY: as in `new`.
-            None if self.size <= Encoded::VALUE_MAX => Some(Small::Value(unsafe {
+            None if self.size <= Small::VALUE_MAX => Some(Small::Value(unsafe {
                 std::slice::from_raw_parts(self.value.cast(), self.size)
             })),
             None => None,
@@ -193,63 +195,29 @@ enum Small<'a> {
     Local,
 }
 
-/// [`wire::ClSetKernelArgArgs`] as postcard writes it: numbers of variable
-/// length, their least significant seven bits first.
-struct Encoded {
-    bytes: [u8; Self::ROOM],
-    len: usize,
-}
-
-impl Encoded {
+impl Small<'_> {
     /// Most bytes of a value.
     const VALUE_MAX: usize = 32;
-    /// Room for six numbers and a value.
-    const ROOM: usize = 6 * 10 + Self::VALUE_MAX;
 
-    #[inline]
-    fn of(kernel: Handle, index: cl_uint, size: usize, value: Small<'_>) -> Self {
-        let mut args = Self {
-            bytes: [0; Self::ROOM],
-            len: 0,
-        };
-        args.number(kernel.0.rotate_left(1));
-        args.number(index.into());
-        args.number(size as u64);
-        match value {
-            Small::Value(bytes) => {
+    /// Writes [`wire::ClSetKernelArgArgs`].
+    #[inline(always)]
+    fn write(self, to: &mut Writer<'_>, kernel: Handle, index: cl_uint, size: usize) {
+        to.handle(kernel);
+        to.number(index.into());
+        to.number(size as u64);
+        match self {
+            Self::Value(bytes) => {
                 // Of `KernelArgument`, and of `InData`.
-                args.byte(0);
-                args.byte(1);
-                args.number(bytes.len() as u64);
-                bytes.iter().for_each(|byte| args.byte(*byte));
+                to.byte(0);
+                to.byte(1);
+                to.bytes(bytes);
             }
-            Small::Object(number) => {
-                args.byte(1);
-                args.number(number.0.rotate_left(1));
+            Self::Object(number) => {
+                to.byte(1);
+                to.handle(number);
             }
-            Small::Local => args.byte(2),
+            Self::Local => to.byte(2),
         }
-        args
-    }
-
-    #[inline]
-    fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.byte(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.byte(number as u8);
-    }
-
-    #[inline]
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.len] = byte;
-        self.len += 1;
-    }
-
-    #[inline]
-    fn all(&self) -> &[u8] {
-        &self.bytes[..self.len]
     }
 }
 
@@ -275,17 +243,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn small_arguments_are_encoded_as_postcard_does(
+        fn small_arguments_are_written_as_postcard_does(
             kernel: u64,
             index: u32,
             size: usize,
             number: u64,
-            bytes in prop::collection::vec(any::<u8>(), 0..=Encoded::VALUE_MAX),
+            bytes in prop::collection::vec(any::<u8>(), 0..=Small::VALUE_MAX),
         ) {
             let kernel = Handle(kernel);
             for value in [Small::Value(&bytes), Small::Object(Handle(number)), Small::Local] {
-                let encoded = Encoded::of(kernel, index, size, value);
-                prop_assert_eq!(encoded.all(), as_postcard(kernel, index, size, value));
+                let mut bytes = [0; 100];
+                let mut writer = Writer::new(&mut bytes, 0);
+                value.write(&mut writer, kernel, index, size);
+                let len = writer.end().unwrap();
+                prop_assert_eq!(&bytes[..len], as_postcard(kernel, index, size, value));
             }
         }
     }

@@ -704,7 +704,7 @@ fn binary_sizes(entry: u64, program: &Object) -> CallResult<Vec<u64>> {
         let reply: wire::ClGetProgramInfoReply<'_> = decode(reply)?;
         check(reply.result)?;
         match reply.value {
-            InfoValue::Sizes(sizes) => Ok(sizes),
+            InfoValue::Sizes(sizes) => Ok(sizes.into_vec()),
             _ => Err(CL_OUT_OF_RESOURCES),
         }
     })

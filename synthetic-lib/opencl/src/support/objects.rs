@@ -1,13 +1,15 @@
 //! Handles: what the program holds, what the board gave, and what dies when.
 
+use super::border::code;
 use super::callbacks::{self, Notices};
 use super::details::Details;
-use super::request::Request;
 use super::{CallResult, write};
 use crate::generated::dispatch::DISPATCH;
 use crate::generated::types::*;
-use gil_guest::registry::{self, New, Registry, Released, Tag};
+use gil_guest::registry::{self, New, Parents, Registry, Released, Tag};
+use gil_guest::{ByHand, Call};
 use gil_wire::call::{Handle, NewEvent};
+use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Queue};
 use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;
@@ -179,10 +181,19 @@ fn of_one_context(objects: &[Object]) -> bool {
 ///
 /// # Safety
 /// `list` is null or names `count` handles.
+#[inline]
 pub unsafe fn wait_list(count: cl_uint, list: *const cl_event) -> CallResult<Vec<Handle>> {
-    if (count == 0) != list.is_null() {
-        return Err(CL_INVALID_EVENT_WAIT_LIST);
+    match (count, list.is_null()) {
+        (0, true) => Ok(Vec::new()),
+        (0, false) | (_, true) => Err(CL_INVALID_EVENT_WAIT_LIST),
+        // SAFETY: the caller's.
+        _ => unsafe { waited(count, list) },
     }
+}
+
+/// # Safety
+/// `list` names `count` handles.
+unsafe fn waited(count: cl_uint, list: *const cl_event) -> CallResult<Vec<Handle>> {
     // SAFETY: the caller's.
     let events = unsafe { checked(Kind::Event, count, list) };
     match events {
@@ -216,24 +227,20 @@ pub fn retain<T>(kind: Kind, object: *mut T) -> CallResult<()> {
 /// The kind's code for an invalid handle, or what went wrong on the way to the
 /// board.
 pub fn release<T>(kind: Kind, object: *mut T, entry: u64) -> CallResult<()> {
-    let object = find(kind, object)?;
-    match REGISTRY.release(&object.0) {
+    refuse_forked()?;
+    let mut told = Ok(());
+    // Every one is told, whatever became of the first.
+    let died = |object: &Arc<_>| told = told.and(bury(object, entry));
+    match REGISTRY.release(tag(kind), object.cast_const().cast(), died) {
         Released::Invalid => Err(kind.invalid()),
-        Released::Kept => Ok(()),
-        Released::Died(dead) => bury(dead, entry),
+        Released::Kept | Released::Died => told,
     }
 }
 
-fn bury(dead: Vec<Arc<registry::Object<Kept>>>, entry: u64) -> CallResult<()> {
-    // Every one is told, whatever became of the first.
-    let tell = |object| {
-        let object = Object(object);
-        let told = tell_board(&object, entry);
-        callbacks::died(&object);
-        told
-    };
-    let told: Vec<_> = dead.into_iter().map(tell).collect();
-    told.into_iter().collect()
+fn bury(dead: &Arc<registry::Object<Kept>>, entry: u64) -> CallResult<()> {
+    let told = tell_board(dead, entry);
+    callbacks::died(dead.data.kind, &dead.data.notices, || Object(dead.clone()));
+    told
 }
 
 /// An object kept alive although the program may have released it.
@@ -249,7 +256,10 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         // The board hears of it as of any release; nobody hears of an error.
-        let _ = bury(REGISTRY.let_go(&self.0.0), gil_guest::entry());
+        let entry = gil_guest::entry();
+        REGISTRY.let_go(&self.0.0, |dead| {
+            let _ = bury(dead, entry);
+        });
     }
 }
 
@@ -273,15 +283,19 @@ pub(super) fn queues_of(object: &Object) -> Vec<Object> {
     queues.filter(of_it).collect()
 }
 
-fn tell_board(dead: &Object, entry: u64) -> CallResult<()> {
-    let Some(op) = dead.kind().release() else {
+fn tell_board(dead: &registry::Object<Kept>, entry: u64) -> CallResult<()> {
+    let (kind, number) = (dead.data.kind, dead.number());
+    let Some(op) = kind.release() else {
         return Ok(());
     };
-    let mut request = Request::new(op, Class::Post, entry);
-    if dead.kind() == Kind::Event {
-        request.retires(dead.number());
-    }
-    request.post(&dead.number())
+    let call = Call {
+        retires: (kind == Kind::Event).then_some(number.0),
+        ..Call::new(op, Class::Post, entry)
+    };
+    let args = ByHand(|to: &mut Writer<'_>| to.handle(number));
+    gil_guest::client()
+        .and_then(|client| client.post_here(&call, &args))
+        .map_err(|error| code(op, &error))
 }
 
 /// A new object with one reference, the program's. Null if a parent died
@@ -294,12 +308,7 @@ pub fn create<T>(kind: Kind, number: Handle, parents: &[&Object], details: Detai
     }
 }
 
-fn new(
-    kind: Kind,
-    number: Handle,
-    parents: Vec<Arc<registry::Object<Kept>>>,
-    details: Details,
-) -> New<Kept> {
+fn new(kind: Kind, number: Handle, parents: Parents<Kept>, details: Details) -> New<Kept> {
     New {
         dispatch: (&raw const DISPATCH).cast(),
         tag: tag(kind),
@@ -322,7 +331,7 @@ pub fn found<T>(kind: Kind, number: Handle) -> *mut T {
     if !number.is_boards() || !matches!(kind, Kind::Platform | Kind::Device) {
         return std::ptr::null_mut();
     }
-    let object = REGISTRY.intern(number, || new(kind, number, Vec::new(), Details::None));
+    let object = REGISTRY.intern(number, || new(kind, number, Parents::new(), Details::None));
     object.address().cast()
 }
 
@@ -356,10 +365,26 @@ pub fn new_event(event: *mut cl_event) -> NewEvent {
 /// `event` is null or names room for one handle.
 pub unsafe fn give_event(event: *mut cl_event, number: NewEvent, queue: &Object) {
     if number.kept {
-        let made = create(Kind::Event, number.number, &[queue], Details::None);
         // SAFETY: the caller's.
-        unsafe { write(event, made) };
+        unsafe { write(event, enqueued(number.number, queue)) };
     }
+}
+
+/// The event of an enqueue. As [`create`], but programs make many.
+#[inline(never)]
+fn enqueued(number: Handle, queue: &Object) -> cl_event {
+    let made = REGISTRY.insert(New {
+        dispatch: (&raw const DISPATCH).cast(),
+        tag: tag(Kind::Event),
+        number,
+        parents: Parents::from_buf([queue.0.clone()]),
+        data: Kept {
+            kind: Kind::Event,
+            details: Details::event(),
+            notices: Notices::default(),
+        },
+    });
+    made.map_or(std::ptr::null_mut(), |made| made.address().cast())
 }
 
 /// Writes the objects of these numbers, as far as there is room: what the board

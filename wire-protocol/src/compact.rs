@@ -1,0 +1,125 @@
+//! Arguments written by hand, in the bytes that postcard makes of them: for the
+//! calls that programs make most, whose instructions the guest counts.
+
+use crate::call::Handle;
+
+/// Writes to a slice from some place on. What does not fit is not written, and
+/// told at the [end](Self::end).
+#[derive(Debug)]
+pub struct Writer<'a> {
+    out: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// One that writes to `out` from `at` on.
+    #[inline(always)]
+    pub fn new(out: &'a mut [u8], at: usize) -> Self {
+        Self { out, at }
+    }
+
+    /// Where it stands; `None` if something did not fit.
+    #[inline(always)]
+    pub fn end(&self) -> Option<usize> {
+        (self.at <= self.out.len()).then_some(self.at)
+    }
+
+    /// Where it would stand if everything fitted.
+    pub fn reach(&self) -> usize {
+        self.at
+    }
+
+    /// A byte as it is: also a boolean, the tag of an optional value, and the
+    /// number of a variant if there are fewer than 128.
+    #[inline(always)]
+    pub fn byte(&mut self, byte: u8) {
+        if let Some(place) = self.out.get_mut(self.at) {
+            *place = byte;
+        }
+        self.at += 1;
+    }
+
+    /// An unsigned number of 16 to 64 bits: its least significant seven bits
+    /// first, the highest bit of each byte but the last set.
+    #[inline(always)]
+    pub fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.byte(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.byte(number as u8);
+    }
+
+    /// The first `len` of these bytes, written before.
+    #[inline(always)]
+    pub fn piece<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
+        let room = self.out.get_mut(self.at..self.at + N);
+        match room.and_then(|room| room.first_chunk_mut()) {
+            Some(room) => {
+                *room = *bytes;
+                self.at += len;
+            }
+            None => bytes.iter().take(len).for_each(|byte| self.byte(*byte)),
+        }
+    }
+
+    /// An object's number.
+    #[inline(always)]
+    pub fn handle(&mut self, handle: Handle) {
+        self.number(handle.on_wire());
+    }
+
+    /// A sequence of bytes, its length in front.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        bytes.iter().for_each(|byte| self.byte(*byte));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn its_bytes_are_postcards(byte: u8, number: u64, small: u32, handle: u64, bytes: Vec<u8>) {
+            let values = (byte, number, small, Handle(handle), &bytes);
+            let wanted = postcard::to_stdvec(&values).unwrap();
+            let mut out = vec![0; wanted.len() + 3];
+            let mut writer = Writer::new(&mut out, 3);
+            writer.byte(byte);
+            writer.number(number);
+            writer.number(small.into());
+            writer.handle(Handle(handle));
+            writer.bytes(&bytes);
+            prop_assert_eq!(writer.end(), Some(wanted.len() + 3));
+            prop_assert_eq!(&out[3..], wanted);
+        }
+    }
+
+    #[test]
+    fn pieces_need_no_more_room_than_their_bytes() {
+        let mut out = [9; 7];
+        let mut writer = Writer::new(&mut out, 0);
+        writer.piece(&[1, 2, 3, 4], 2);
+        assert_eq!(writer.end(), Some(2));
+        writer.piece(&[3, 4, 5, 6, 7, 8], 5);
+        assert_eq!(writer.end(), Some(7));
+        writer.piece(&[1], 1);
+        assert_eq!(writer.end(), None);
+        assert_eq!(out, [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let mut out = [0; 2];
+        let mut writer = Writer::new(&mut out, 1);
+        writer.byte(7);
+        assert_eq!(writer.end(), Some(2));
+        writer.number(300);
+        assert_eq!(writer.end(), None);
+        assert_eq!(out, [0, 7]);
+    }
+}
