@@ -1,13 +1,13 @@
 //! What a simulator is told about gil: a list of `key=value`.
 
+use crate::detect::watch::{Spec, SpecError};
 use gil_wire::address::{Address, AddressError};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str =
-    "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time";
+pub const KEYS: &str = "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,17 @@ pub struct Config {
     pub count: bool,
     /// `time=strict|async`.
     pub time: Time,
+    /// `kernel=PATH`: the guest's kernel, an arm64 Image, for `watch`.
+    pub kernel: Option<PathBuf>,
+    /// `watch=FUNCTION`, `watch=MODULE:FUNCTION`, or with the ELF file of a
+    /// program or library `watch=OBJECT:FUNCTION@FILE`; may be repeated.
+    pub watch: Vec<Spec>,
+    /// `watch-limit=NUMBER`: calls shown of each watched function.
+    pub watch_limit: u64,
 }
+
+/// Calls shown of a watched function, unless said otherwise.
+pub const WATCH_LIMIT: u64 = 1000;
 
 /// When the durations of operations are learnt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +82,9 @@ impl Default for Config {
             board_timeout: None,
             count: false,
             time: Time::Async,
+            kernel: None,
+            watch: Vec::new(),
+            watch_limit: WATCH_LIMIT,
         }
     }
 }
@@ -88,6 +101,9 @@ pub enum ConfigError {
     /// The board's address.
     #[error("board={0}")]
     Board(#[from] AddressError),
+    /// A function to watch.
+    #[error("watch={0}")]
+    Watch(#[from] SpecError),
     /// A value of another kind.
     #[error("{key}={value} is not {wanted}")]
     Value {
@@ -144,6 +160,9 @@ impl Config {
             "board-timeout" => self.board_timeout = Some(seconds(value)?),
             "count" => self.count = switch("count", value)?,
             "time" => self.time = time(value)?,
+            "kernel" => self.kernel = Some(path("kernel", value)?),
+            "watch" => self.watch.push(value.parse()?),
+            "watch-limit" => self.watch_limit = number("watch-limit", value)?,
             _ => return Err(ConfigError::Key(key.into())),
         }
         Ok(())
@@ -171,6 +190,10 @@ fn address(key: &'static str, value: &str) -> Result<u64, ConfigError> {
         None => value.parse(),
     };
     parsed.map_err(|_| wrong(key, value, "an address such as 0x40000000"))
+}
+
+fn number(key: &'static str, value: &str) -> Result<u64, ConfigError> {
+    value.parse().map_err(|_| wrong(key, value, "a number"))
 }
 
 fn detect(value: &str) -> Result<Detect, ConfigError> {
@@ -214,7 +237,8 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
-                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict";
+                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict,\
+                    kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
             monitor: Some("/m".into()),
@@ -227,6 +251,11 @@ mod tests {
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,
             time: Time::Strict,
+            kernel: Some("/k".into()),
+            watch: ["do_exit", "gil:f", "p:g@/p"]
+                .map(|spec| spec.parse().unwrap())
+                .to_vec(),
+            watch_limit: 7,
         };
         assert_eq!(text.parse(), Ok(expected));
         assert_eq!("".parse(), Ok(Config::default()));
@@ -246,6 +275,8 @@ mod tests {
             "detect=x",
             "time=x",
             "ram=",
+            "watch=a b",
+            "watch-limit=x",
         ] {
             let message = error(text).to_string();
             assert!(message.starts_with(text), "{message}");

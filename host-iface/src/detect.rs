@@ -5,12 +5,16 @@
 //! - [`symbol`], [`module_code`]: the entry of a function, by its name in an
 //!   ELF file; a kernel module's load address by its own bytes, without the
 //!   guest's help.
+//! - [`watch`]: any function, for a line a call with its arguments.
+//! - [`btf`], [`dwarf`]: structures and prototypes.
 //!
 //! A doorbell register, where the simulator lets a device be added, needs
 //! nothing from here: it calls [`Host::doorbell`](crate::Host::doorbell).
 
 pub mod btf;
+pub mod dwarf;
 pub mod kernel_image;
 pub mod marker;
 pub mod module_code;
 pub mod symbol;
+pub mod watch;

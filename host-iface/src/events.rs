@@ -82,6 +82,7 @@ impl Sink for Standard {
             } => raw(io::stderr().as_fd(), &bytes),
             Event::Warning { text } | Event::Fatal { text } => line(&text),
             Event::Failed { reason, .. } => line(&reason),
+            Event::Watch { text } => line(&format!("watch: {text}")),
             _ => Ok(()),
         };
     }

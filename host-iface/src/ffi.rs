@@ -7,6 +7,7 @@
 #![allow(non_camel_case_types)] // the header's names
 
 mod counters;
+mod watch;
 
 use crate::client::Cancel;
 use crate::config::Config;

@@ -209,6 +209,11 @@ impl Host {
         self.state().events.warn(text);
     }
 
+    /// A watched function was called, or what became of a watch.
+    pub fn watched(&self, text: String) {
+        self.state().events.tell(Event::Watch { text });
+    }
+
     /// Something that ends the run.
     pub fn fatal(&self, text: String) {
         self.state().events.tell(Event::Fatal { text });

@@ -93,6 +93,22 @@ fn simulators_in_c_and_in_cpp() {
     );
 }
 
+#[test]
+fn watches_in_cpp() {
+    if !has("g++") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("watch");
+    let flags = ["-std=c++17", "-pedantic"];
+    compile("g++", &flags, "gil_watch.cc", &program);
+    let output = run(&program, &[program.as_os_str()]);
+    assert!(
+        output.stdout.is_empty() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+}
+
 /// What the C compiler makes of `gil.h`, in the order of [`mirror_of_uapi`].
 const EXPRESSIONS: &[&str] = &[
     "GIL_ABI_VERSION",

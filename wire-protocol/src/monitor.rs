@@ -72,4 +72,9 @@ pub enum Event {
         /// `gil_host::report::Report` as JSON.
         json: String,
     },
+    /// A watched function was called, or what became of a watch.
+    Watch {
+        /// One line.
+        text: String,
+    },
 }

@@ -1,9 +1,13 @@
 //! Functions in the symbol tables of ELF files: kernel images, modules, shared
 //! libraries, programs; 32 and 64 bit, either byte order.
 
+use super::dwarf::Dwarf;
 use object::read::File;
-use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{
+    Architecture, Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind,
+};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A function in an ELF file.
@@ -35,6 +39,9 @@ pub enum SymbolError {
     /// No such function.
     #[error("the ELF file has no function {0}: is it the right file, and not stripped?")]
     Unknown(String),
+    /// It is not in what a program has in memory.
+    #[error("the function {0} is in no loadable part of the ELF file")]
+    NotLoaded(String),
     /// Several of the same name at different addresses.
     #[error("the ELF file has {count} functions {name}: the name does not say which")]
     Ambiguous {
@@ -130,6 +137,40 @@ impl<'data> Symbols<'data> {
     /// Whether addresses are offsets in sections: an object or a module.
     pub fn is_relocatable(&self) -> bool {
         self.file.kind() == ObjectKind::Relocatable
+    }
+
+    /// Whether a program can only be loaded at the addresses that it was
+    /// linked for.
+    pub fn is_fixed(&self) -> bool {
+        self.file.kind() == ObjectKind::Executable
+    }
+
+    /// What of the file is loaded in this range of addresses, by the part that
+    /// holds `address`: the first address, and the bytes.
+    pub fn loaded(&self, range: Range<u64>, address: u64) -> Option<(u64, &'data [u8])> {
+        self.file.segments().find_map(|segment| {
+            let data = segment.data().ok()?;
+            let start = segment.address();
+            let end = start.checked_add(data.len() as u64)?;
+            (start..end).contains(&address).then_some(())?;
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            let place = |at: u64| usize::try_from(at - start).ok();
+            Some((from, data.get(place(from)?..place(to)?)?))
+        })
+    }
+
+    /// What the file says for debuggers.
+    pub fn debug_information(&self) -> Dwarf<'data> {
+        Dwarf::parse(&self.file)
+    }
+
+    /// Where in the file the byte at that address stands.
+    pub fn file_offset(&self, address: u64) -> Option<u64> {
+        self.file.segments().find_map(|segment| {
+            let (offset, size) = segment.file_range();
+            let within = address.checked_sub(segment.address())?;
+            (within < size).then(|| offset.checked_add(within))?
+        })
     }
 
     /// What the file is for.

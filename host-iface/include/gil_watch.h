@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Watches for simulators written in C or C++: a line for every call of a
+ * function of the guest's kernel, of a kernel module, of a program or of a
+ * library, with its arguments.
+ *
+ *   1. gil_watch_new() with a configuration such as
+ *      "kernel=/boot/vmlinuz,watch=do_exit,watch=gil:gil_doorbell".
+ *   2. gil_watch_point_at() for every index from 0 until it says that there is
+ *      none: have the simulator stop at these addresses.
+ *   3. gil_watch_reach() whenever the CPU is about to execute one of them, on
+ *      whichever address space. Print the line, if there is one, and look for
+ *      points that are new: modules and programs are found as they are loaded.
+ *   4. gil_watch_summary() at the end, then gil_watch_free().
+ *
+ * Without a kernel (system-call emulation) only functions of programs and
+ * libraries can be watched; gil_watch_mapped() tells where files are mapped.
+ *
+ * Safety: as gil_host.h says. A handle is one that gil_watch_new() returned.
+ */
+#ifndef GIL_WATCH_H
+#define GIL_WATCH_H
+
+#include "gil_host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gil_watch gil_watch;
+
+/* gil_watch_guest.reg: the stack pointer. */
+#define GIL_WATCH_SP 31u
+
+/* gil_watch_reach(): the simulated time is not known. */
+#define GIL_WATCH_NO_TIME UINT64_MAX
+
+/* The CPU at the entry of a function. Set it to all zero, then size. */
+typedef struct gil_watch_guest {
+	uint64_t size; /* sizeof(gil_watch_guest) */
+	void *user;    /* passed to the functions */
+	/* Register x0 to x30 (r0 to r12 if is_32bit) or GIL_WATCH_SP; 0 if it
+	 * cannot be read. */
+	int (*reg)(void *user, unsigned number, int is_32bit, uint64_t *value);
+	/* Copies len bytes at a virtual address of the running process or the
+	 * kernel; 0 if not all of them are there. */
+	int (*read)(void *user, uint64_t address, void *to, uint64_t len);
+	/* The running process's number; 0 if it is not known. May be NULL. */
+	int (*process)(void *user, uint32_t *number);
+} gil_watch_guest;
+
+/* An address to stop at. Set it to all zero, then size. */
+typedef struct gil_watch_point {
+	uint64_t size; /* sizeof(gil_watch_point) */
+	uint64_t address;
+	uint64_t id; /* for gil_watch_reach() */
+} gil_watch_point;
+
+/*
+ * config has the keys kernel=PATH (an arm64 Image, raw or packed with gzip),
+ * watch=FUNCTION, watch=MODULE:FUNCTION or watch=OBJECT:FUNCTION@FILE with the
+ * ELF file of a program or library, and watch-limit=LINES. What is not there is
+ * GIL_HOST_BAD_CONFIG; error holds one sentence, as with gil_host_new().
+ */
+gil_host_result gil_watch_new(const char *config, gil_watch **out, char *error, size_t error_cap);
+
+/* The point with that number; points never change, but become more.
+ * GIL_HOST_BAD_ARGUMENT behind the last one. */
+gil_host_result gil_watch_point_at(const gil_watch *watch, uint64_t index, gil_watch_point *out);
+
+/*
+ * A point is reached, at so many nanoseconds of simulated time. line receives
+ * one line without its end, cut to cap bytes with its NUL; it is empty if there
+ * is nothing to say.
+ */
+gil_host_result gil_watch_reach(gil_watch *watch, const gil_watch_point *point,
+				const gil_watch_guest *guest, uint64_t now_ns, char *line,
+				size_t cap);
+
+/* The simulator itself mapped a file to be executed, from its byte offset on, at
+ * addresses start to end (not part of it). */
+gil_host_result gil_watch_mapped(gil_watch *watch, uint64_t start, uint64_t end, uint64_t offset);
+
+/* A line about what was never called or not shown, from index 0 on.
+ * GIL_HOST_BAD_ARGUMENT behind the last one. */
+gil_host_result gil_watch_summary(const gil_watch *watch, uint64_t index, char *line, size_t cap);
+
+/* NULL does nothing. */
+void gil_watch_free(gil_watch *watch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

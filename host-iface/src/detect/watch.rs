@@ -1,0 +1,464 @@
+//! Watches: a line for every call of a function of the kernel, of a kernel
+//! module, of a program or of a shared library, with its arguments.
+//!
+//! - A *kernel function* lies where the Image says ([`kernel_image`]); several
+//!   static functions of one name are all watched.
+//! - A *module's function* is found as the kernel loads the module: the entry
+//!   of `do_init_module` is watched, whose argument leads to the module's name
+//!   and symbols by offsets from the kernel's BTF. This is before any of the
+//!   module's code runs, and asks nothing of the guest.
+//! - A *process's function* is known by its page: the code has the same place
+//!   in a page as in its ELF file, and the same bytes around it, whatever
+//!   address the program or library is loaded at, in every process that runs
+//!   it. Two files with the same page are told apart by nothing, and are the
+//!   same code.
+//!
+//! A simulator that translates code asks [`Watches::points`] about it. One that
+//! compares addresses calls [`Watches::follow_mappings`], or [`Watches::mapped`]
+//! where it maps files itself, and asks for [`Watches::known`] addresses, which
+//! become more. Both call [`Watches::reach`] when a point is reached; all other
+//! code costs nothing.
+//!
+//! [`kernel_image`]: super::kernel_image
+
+pub mod arguments;
+mod mapping;
+mod module;
+mod process;
+mod spec;
+
+pub use mapping::Mapping;
+pub use spec::{Spec, SpecError};
+
+use super::btf::{Btf, Parameter};
+use super::kernel_image::{ImageError, KernelImage};
+use super::marker::is_kernel_address;
+use super::symbol::{self, SymbolError};
+use arguments::{Convention, describe};
+use mapping::Mappings;
+use module::Loader;
+use process::ProcessCode;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock};
+
+/// The kernel's function that every module passes, loaded and linked, before
+/// its own code runs. Its argument is the module.
+const LOADER: &str = "do_init_module";
+
+/// Addresses that may become known.
+const MOST_PLACES: usize = 4096;
+
+/// The guest, at the entry of a function.
+pub trait Guest {
+    /// A general register: `x0` to `x30`, or `r0` to `r12`.
+    fn register(&self, number: u8, convention: Convention) -> Option<u64>;
+    /// The stack pointer.
+    fn stack(&self, convention: Convention) -> Option<u64>;
+    /// The number of the process that runs, as the kernel counts them.
+    fn process(&self) -> Option<u32>;
+    /// Fills `out` from memory at a virtual address; whether it could.
+    fn read(&self, address: u64, out: &mut [u8]) -> bool;
+
+    /// A word of memory.
+    fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        let is_there = self.read(address, &mut bytes);
+        is_there.then(|| u64::from_le_bytes(bytes))
+    }
+}
+
+/// When something happened in the simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Simulated nanoseconds.
+    Nanoseconds(u64),
+    /// Instructions executed, where the simulator shows no clock.
+    Instructions(u64),
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nanoseconds(time) => {
+                write!(f, "{}.{:09} s", time / 1_000_000_000, time % 1_000_000_000)
+            }
+            Self::Instructions(count) => write!(f, "{count} instructions"),
+        }
+    }
+}
+
+/// A place in the guest's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    /// The kernel has loaded a module.
+    Loaded,
+    /// The kernel has mapped a file for a process.
+    Mapped,
+    /// The entry of a watched function, by its number.
+    Watched(usize),
+}
+
+/// Why something cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The kernel.
+    #[error("--watch {spec}: {error}")]
+    Kernel {
+        /// What was asked for.
+        spec: String,
+        /// What is wrong.
+        error: ImageError,
+    },
+    /// No kernel is known.
+    #[error("--watch {0}: gil needs the guest's kernel Image for it (kernel=PATH)")]
+    NoKernel(String),
+    /// The kernel does not describe its structures.
+    #[error(
+        "--watch {0}: to find what the guest loads, gil needs a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_KALLSYMS"
+    )]
+    NoTypes(String),
+    /// The program's or library's file.
+    #[error("--watch {spec}: {}: {error}", file.display())]
+    File {
+        /// What was asked for.
+        spec: String,
+        /// The ELF file.
+        file: PathBuf,
+        /// What is wrong.
+        error: SymbolError,
+    },
+}
+
+/// What is watched, and what became of it.
+#[derive(Debug)]
+struct Watch {
+    spec: Spec,
+    target: Target,
+    parameters: Option<Vec<Parameter>>,
+    /// Calls seen.
+    calls: AtomicU64,
+    /// Places where the function was found.
+    places: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Target {
+    Kernel,
+    Module,
+    Process(ProcessCode),
+}
+
+/// All watches of a simulation.
+#[derive(Debug)]
+pub struct Watches {
+    watches: Vec<Watch>,
+    loader: Option<Loader>,
+    mappings: Option<Mappings>,
+    /// Places in the kernel and its modules, and of processes where mappings
+    /// are followed.
+    places: RwLock<Vec<(u64, Point)>>,
+    /// Calls shown of each.
+    limit: u64,
+}
+
+impl Watches {
+    /// What `specs` ask for, of which at most `limit` calls each are shown.
+    ///
+    /// # Errors
+    /// [`WatchError`] says what is not there.
+    pub fn new(specs: &[Spec], kernel: Option<&Path>, limit: u64) -> Result<Self, WatchError> {
+        let mut this = Self {
+            watches: Vec::new(),
+            loader: None,
+            mappings: None,
+            places: RwLock::default(),
+            limit,
+        };
+        let needs_kernel = |spec: &&Spec| spec.file.is_none();
+        let image = match (specs.iter().find(needs_kernel), kernel) {
+            (None, _) => None,
+            (Some(spec), None) => return Err(WatchError::NoKernel(spec.to_string())),
+            (Some(spec), Some(path)) => Some(open(spec, path)?),
+        };
+        let types = image.as_ref().and_then(|image| Btf::find(image.bytes()));
+        for spec in specs {
+            this.add(spec, image.as_ref(), types.as_ref())?;
+        }
+        Ok(this)
+    }
+
+    fn add(
+        &mut self,
+        spec: &Spec,
+        image: Option<&KernelImage>,
+        types: Option<&Btf>,
+    ) -> Result<(), WatchError> {
+        let mut parameters = None;
+        let target = match (&spec.object, &spec.file, image) {
+            (_, Some(file), _) => Target::Process(open_process(spec, file)?),
+            (None, None, Some(image)) => {
+                parameters = types.and_then(|types| types.parameters(&spec.function));
+                let point = Point::Watched(self.watches.len());
+                self.place(spec, image, &spec.function, point)?;
+                Target::Kernel
+            }
+            (Some(_), None, Some(image)) => {
+                let loader = types.and_then(Loader::new);
+                self.loader = Some(loader.ok_or_else(|| WatchError::NoTypes(spec.to_string()))?);
+                self.place(spec, image, LOADER, Point::Loaded)?;
+                Target::Module
+            }
+            (_, None, None) => return Err(WatchError::NoKernel(spec.to_string())),
+        };
+        let places = match &target {
+            Target::Kernel => 1,
+            _ => 0,
+        };
+        self.watches.push(Watch {
+            spec: spec.clone(),
+            target,
+            parameters,
+            calls: AtomicU64::new(0),
+            places: AtomicU64::new(places),
+        });
+        Ok(())
+    }
+
+    /// A function of the kernel is a point.
+    fn place(
+        &mut self,
+        spec: &Spec,
+        image: &KernelImage,
+        function: &str,
+        point: Point,
+    ) -> Result<(), WatchError> {
+        let entries = image.function(function).map_err(|error| {
+            let spec = spec.to_string();
+            WatchError::Kernel { spec, error }
+        })?;
+        entries.into_iter().for_each(|at| self.found(at, point));
+        Ok(())
+    }
+
+    fn found(&self, address: u64, point: Point) {
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        if !places.contains(&(address, point)) {
+            places.push((address, point));
+        }
+    }
+
+    /// Whether nothing is watched.
+    pub fn is_empty(&self) -> bool {
+        self.watches.is_empty()
+    }
+
+    /// Watches how the kernel maps files, so that functions of programs and
+    /// libraries become known by their addresses.
+    ///
+    /// # Errors
+    /// [`WatchError`] says what the kernel lacks.
+    pub fn follow_mappings(&mut self, kernel: &Path) -> Result<(), WatchError> {
+        let is_process = |watch: &&Watch| matches!(watch.target, Target::Process(_));
+        let Some(first) = self.watches.iter().find(is_process) else {
+            return Ok(());
+        };
+        let spec = first.spec.clone();
+        let image = open(&spec, kernel)?;
+        let mappings = Btf::find(image.bytes()).and_then(|types| Mappings::new(&types));
+        let mappings = mappings.ok_or_else(|| WatchError::NoTypes(spec.to_string()))?;
+        self.mappings = Some(mappings);
+        self.place(&spec, &image, mapping::TOLD_BY, Point::Mapped)
+    }
+
+    /// A file, whichever, was mapped to be executed: functions that may lie in
+    /// it become known. Whether they do is looked at when one is reached.
+    pub fn mapped(&self, mapping: &Mapping) {
+        for (number, watch) in self.watches.iter().enumerate() {
+            if let Target::Process(process) = &watch.target
+                && let Some(address) = mapping.address(process.offset)
+                && self.known().len() < MOST_PLACES
+            {
+                self.found(address, Point::Watched(number));
+            }
+        }
+    }
+
+    /// Points that are known so far, with their addresses.
+    pub fn known(&self) -> Vec<(u64, Point)> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        places.clone()
+    }
+
+    /// Points among the guest's code at these addresses, which lie in one page
+    /// or in two that follow each other. `read` reads guest code.
+    pub fn points(
+        &self,
+        code: RangeInclusive<u64>,
+        read: impl Fn(u64, &mut [u8]) -> bool,
+    ) -> Vec<(u64, Point)> {
+        if is_kernel_address(*code.start()) {
+            let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+            let inside = places.iter().filter(|(at, _)| code.contains(at));
+            return inside.copied().collect();
+        }
+        let watches = self.watches.iter().enumerate();
+        let found = watches.filter_map(|(number, watch)| {
+            let Target::Process(process) = &watch.target else {
+                return None;
+            };
+            let address = process.find(&code, &read)?;
+            watch.places.fetch_add(1, Relaxed);
+            Some((address, Point::Watched(number)))
+        });
+        found.collect()
+    }
+
+    /// The point at `address` is reached. What the user should read, if
+    /// anything.
+    pub fn reach(
+        &self,
+        (address, point): (u64, Point),
+        guest: &dyn Guest,
+        when: Option<When>,
+    ) -> Option<String> {
+        match point {
+            Point::Loaded => self.loaded(guest),
+            Point::Mapped => {
+                let mapping = self.mappings.as_ref()?.mapping(guest);
+                mapping.iter().for_each(|mapping| self.mapped(mapping));
+                None
+            }
+            Point::Watched(number) => {
+                let watch = self.watches.get(number)?;
+                self.is_it(watch, address, guest).then_some(())?;
+                self.called(watch, guest, when)
+            }
+        }
+    }
+
+    /// An address that became known by a mapping may be another process's.
+    fn is_it(&self, watch: &Watch, address: u64, guest: &dyn Guest) -> bool {
+        let Target::Process(process) = &watch.target else {
+            return true;
+        };
+        let is_known = self.known().iter().any(|(known, _)| *known == address);
+        let is_it = !is_known || process.is_entry(address, |at, out| guest.read(at, out));
+        if is_it && is_known {
+            watch.places.fetch_max(1, Relaxed);
+        }
+        is_it
+    }
+
+    fn called(&self, watch: &Watch, guest: &dyn Guest, when: Option<When>) -> Option<String> {
+        if watch.calls.fetch_add(1, Relaxed) >= self.limit {
+            return None;
+        }
+        let when = when.map_or_else(|| "at an unknown time".into(), |when| when.to_string());
+        let process = guest.process().map(|number| format!(", pid {number}"));
+        let process = process.unwrap_or_default();
+        let arguments = describe(watch.parameters(), watch.convention(), guest);
+        Some(format!(
+            "{when}{process}: {}({arguments})",
+            watch.spec.label()
+        ))
+    }
+
+    /// A module is loaded: whether it is one that is waited for.
+    fn loaded(&self, guest: &dyn Guest) -> Option<String> {
+        let loader = self.loader.as_ref()?;
+        let module = loader.module(guest)?;
+        let mut text = None;
+        for (number, watch) in self.watches.iter().enumerate() {
+            let is_it = watch.spec.object.as_deref().map(module::name) == Some(module.name.clone());
+            if !is_it || !matches!(watch.target, Target::Module) {
+                continue;
+            }
+            let entries = loader.function(guest, &module, &watch.spec.function);
+            watch.places.fetch_add(entries.len() as u64, Relaxed);
+            if entries.is_empty() {
+                let (name, function) = (&module.name, &watch.spec.function);
+                text = Some(format!(
+                    "the module {name} was loaded and has no function {function}"
+                ));
+            }
+            let point = Point::Watched(number);
+            entries.into_iter().for_each(|at| self.found(at, point));
+        }
+        text
+    }
+
+    /// At the end: what was not shown, and what was never called.
+    pub fn summary(&self) -> Vec<String> {
+        let line = |watch: &Watch| {
+            let (label, calls) = (watch.spec.label(), watch.calls.load(Relaxed));
+            let left_out = calls.saturating_sub(self.limit);
+            match (calls, left_out) {
+                // The same library may be there for both architectures.
+                (0, _) if self.is_called(&label) => None,
+                (0, _) => Some(format!("{label} was not called{}", watch.why())),
+                (_, 0) => None,
+                _ => Some(format!(
+                    "{label} was called {calls} times, the last {left_out} are not shown"
+                )),
+            }
+        };
+        self.watches.iter().filter_map(line).collect()
+    }
+
+    /// Whether a function of that label was called in any file.
+    fn is_called(&self, label: &str) -> bool {
+        let is_it = |watch: &Watch| watch.spec.label() == label && watch.calls.load(Relaxed) > 0;
+        self.watches.iter().any(is_it)
+    }
+
+    /// Calls of each watch, by its label.
+    pub fn calls(&self) -> Vec<(String, u64)> {
+        let calls = |watch: &Watch| (watch.spec.label(), watch.calls.load(Relaxed));
+        self.watches.iter().map(calls).collect()
+    }
+}
+
+impl Watch {
+    fn parameters(&self) -> Option<&[Parameter]> {
+        match &self.target {
+            Target::Process(process) => process.parameters.as_deref(),
+            _ => self.parameters.as_deref(),
+        }
+    }
+
+    fn convention(&self) -> Convention {
+        match &self.target {
+            Target::Process(process) if process.is_32bit => Convention::Aarch32,
+            _ => Convention::Aarch64,
+        }
+    }
+
+    /// Why it was never called, where more is known.
+    fn why(&self) -> &'static str {
+        match (&self.target, self.places.load(Relaxed)) {
+            (Target::Module, 0) => ": no module of that name with that function was loaded",
+            (Target::Process(_), 0) => ": no process executed it",
+            _ => "",
+        }
+    }
+}
+
+fn open(spec: &Spec, path: &Path) -> Result<KernelImage, WatchError> {
+    KernelImage::open(path).map_err(|error| {
+        let spec = spec.to_string();
+        WatchError::Kernel { spec, error }
+    })
+}
+
+fn open_process(spec: &Spec, file: &Path) -> Result<ProcessCode, WatchError> {
+    let failed = |error| WatchError::File {
+        spec: spec.to_string(),
+        file: file.into(),
+        error,
+    };
+    let bytes = symbol::read(file).map_err(failed)?;
+    ProcessCode::parse(&bytes, &spec.function).map_err(failed)
+}

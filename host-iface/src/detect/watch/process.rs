@@ -1,0 +1,77 @@
+//! A function of a program or shared library, known by the page it lies in.
+
+use crate::detect::btf::Parameter;
+use crate::detect::symbol::{Function, SymbolError, Symbols};
+use object::Architecture;
+use std::ops::RangeInclusive;
+
+/// The smallest page: what a file is mapped by.
+const PAGE: u64 = 4096;
+
+/// A function's page, as the file has it. Code is mapped from the file and not
+/// changed, since AArch64 and AArch32 programs keep what a loader changes in
+/// their data.
+#[derive(Debug)]
+pub struct ProcessCode {
+    /// Its virtual address as linked.
+    entry: u64,
+    /// Where it stands in the file.
+    pub offset: u64,
+    /// It cannot be loaded elsewhere.
+    is_fixed: bool,
+    /// Its code is AArch32.
+    pub is_32bit: bool,
+    /// Its parameters, where the file has debug information.
+    pub parameters: Option<Vec<Parameter>>,
+    /// Bytes of the page, from `skip` on.
+    page: Vec<u8>,
+    skip: u64,
+}
+
+impl ProcessCode {
+    /// The function of that name in an ELF file.
+    ///
+    /// # Errors
+    /// [`SymbolError`] if there is none, or if it is no code.
+    pub fn parse(bytes: &[u8], function: &str) -> Result<Self, SymbolError> {
+        let symbols = Symbols::parse(bytes)?;
+        let Function { address, .. } = symbols.function(function)?;
+        let start = address & !(PAGE - 1);
+        let code = symbols.loaded(start..start.saturating_add(PAGE), address);
+        let place = code.zip(symbols.file_offset(address));
+        let ((from, page), offset) =
+            place.ok_or_else(|| SymbolError::NotLoaded(function.into()))?;
+        Ok(Self {
+            entry: address,
+            offset,
+            is_fixed: symbols.is_fixed(),
+            is_32bit: symbols.architecture() == Architecture::Arm,
+            parameters: symbols.debug_information().parameters(address),
+            page: page.to_vec(),
+            skip: from - start,
+        })
+    }
+
+    /// Where the function's entry is among the code at these addresses.
+    pub fn find(
+        &self,
+        code: &RangeInclusive<u64>,
+        read: impl Fn(u64, &mut [u8]) -> bool,
+    ) -> Option<u64> {
+        let page = |address: &u64| address & !(PAGE - 1);
+        let mut pages = vec![page(code.start()), page(code.end())];
+        pages.dedup();
+        let entries = pages.into_iter().map(|page| page | (self.entry % PAGE));
+        entries
+            .filter(|entry| code.contains(entry))
+            .filter(|&entry| !self.is_fixed || entry == self.entry)
+            .find(|&entry| self.is_entry(entry, &read))
+    }
+
+    /// Whether the code at `address` is the function's entry.
+    pub fn is_entry(&self, address: u64, read: impl Fn(u64, &mut [u8]) -> bool) -> bool {
+        let at = address & !(PAGE - 1);
+        let mut found = vec![0; self.page.len()];
+        read(at + self.skip, &mut found) && found == self.page
+    }
+}

@@ -1,0 +1,73 @@
+//! What a user writes: `function`, or `object:function`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A function to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The module, program or library; none for the kernel itself.
+    pub object: Option<String>,
+    /// The function.
+    pub function: String,
+    /// The ELF file of a program or library.
+    pub file: Option<PathBuf>,
+}
+
+/// Text that names no function.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" names no function: write FUNCTION of the kernel, MODULE:FUNCTION, PROGRAM:FUNCTION or LIBRARY:FUNCTION"
+)]
+pub struct SpecError(String);
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    /// `FUNCTION`, `OBJECT:FUNCTION`, each with `@FILE` behind it where the ELF
+    /// file of the object is known.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (name, file) = match text.split_once('@') {
+            Some((name, file)) => (name, Some(file)),
+            None => (text, None),
+        };
+        let (object, function) = match name.split_once(':') {
+            Some((object, function)) => (Some(object), function),
+            None => (None, name),
+        };
+        let parts = [object, Some(function), file];
+        let is_word = |part: &str| {
+            let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
+            !part.is_empty() && part.chars().all(is_plain)
+        };
+        match parts.into_iter().flatten().all(is_word) {
+            true => Ok(Self {
+                object: object.map(Into::into),
+                function: function.into(),
+                file: file.map(Into::into),
+            }),
+            false => Err(SpecError(text.into())),
+        }
+    }
+}
+
+impl Spec {
+    /// As lines name it: without folders.
+    pub fn label(&self) -> String {
+        let object = self.object.as_deref().map(|object| {
+            let name = object.rsplit('/').next().unwrap_or(object);
+            format!("{name}:")
+        });
+        object.unwrap_or_default() + &self.function
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.object {
+            Some(object) => write!(f, "{object}:{}", self.function),
+            None => f.write_str(&self.function),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! `include/gil_watch.h`.
+
+use super::{R, copy_text, gil_host_result, guarded, text};
+use crate::config::Config;
+use crate::detect::watch::arguments::Convention;
+use crate::detect::watch::{Guest, Mapping, Point, Watches, When};
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// `GIL_WATCH_SP`.
+pub const SP: c_uint = 31;
+/// `GIL_WATCH_NO_TIME`.
+pub const NO_TIME: u64 = u64::MAX;
+
+/// `gil_watch`.
+pub struct gil_watch {
+    watches: Watches,
+}
+
+/// `gil_watch_guest`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct gil_watch_guest {
+    /// Its size.
+    pub size: u64,
+    /// Passed to the functions.
+    pub user: *mut c_void,
+    /// Reads a register.
+    pub reg: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            number: c_uint,
+            is_32bit: c_int,
+            value: *mut u64,
+        ) -> c_int,
+    >,
+    /// Reads memory at a virtual address.
+    pub read: Option<
+        unsafe extern "C" fn(user: *mut c_void, address: u64, to: *mut c_void, len: u64) -> c_int,
+    >,
+    /// The running process's number.
+    pub process: Option<unsafe extern "C" fn(user: *mut c_void, number: *mut u32) -> c_int>,
+}
+
+/// `gil_watch_point`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct gil_watch_point {
+    /// Its size.
+    pub size: u64,
+    /// Where.
+    pub address: u64,
+    /// Which.
+    pub id: u64,
+}
+
+impl gil_watch_guest {
+    fn value(&self, number: c_uint, convention: Convention) -> Option<u64> {
+        let reg = self.reg?;
+        let mut value = 0;
+        let is_32bit = c_int::from(convention == Convention::Aarch32);
+        // SAFETY: the simulator's own function, with a place for the value.
+        let is_there = unsafe { reg(self.user, number, is_32bit, &mut value) };
+        (is_there != 0).then_some(value)
+    }
+}
+
+impl Guest for gil_watch_guest {
+    fn register(&self, number: u8, convention: Convention) -> Option<u64> {
+        self.value(number.into(), convention)
+    }
+
+    fn stack(&self, convention: Convention) -> Option<u64> {
+        self.value(SP, convention)
+    }
+
+    fn process(&self) -> Option<u32> {
+        let mut number = 0;
+        // SAFETY: the simulator's own function, with a place for the number.
+        let is_there = unsafe { self.process?(self.user, &mut number) };
+        (is_there != 0).then_some(number)
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        let (to, len) = (out.as_mut_ptr().cast(), out.len() as u64);
+        // SAFETY: the simulator's own function, with a buffer of that size.
+        self.read
+            .is_some_and(|read| unsafe { read(self.user, address, to, len) != 0 })
+    }
+}
+
+fn id(point: Point) -> u64 {
+    match point {
+        Point::Loaded => 0,
+        Point::Mapped => 1,
+        Point::Watched(number) => 2 + number as u64,
+    }
+}
+
+fn point(id: u64) -> Point {
+    match id {
+        0 => Point::Loaded,
+        1 => Point::Mapped,
+        id => Point::Watched(usize::try_from(id - 2).unwrap_or(usize::MAX)),
+    }
+}
+
+fn set_up(config: &str) -> Result<gil_watch, String> {
+    let config: Config = config
+        .parse()
+        .map_err(|error: crate::config::ConfigError| error.to_string())?;
+    let (specs, kernel) = (&config.watch, config.kernel.as_deref());
+    let watches = Watches::new(specs, kernel, config.watch_limit);
+    let mut watches = watches.map_err(|error| error.to_string())?;
+    if let Some(kernel) = kernel {
+        let followed = watches.follow_mappings(kernel);
+        followed.map_err(|error| error.to_string())?;
+    }
+    Ok(gil_watch { watches })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `config` ends with NUL, `out` is writable, `error` has `error_cap` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_new(
+    config: *const c_char,
+    out: *mut *mut gil_watch,
+    error: *mut c_char,
+    error_cap: usize,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let Some(config) = (unsafe { text(config) }) else {
+            return R::BadArgument;
+        };
+        if out.is_null() {
+            return R::BadArgument;
+        }
+        let (handle, result) = match set_up(config) {
+            Ok(watch) => (Box::into_raw(Box::new(watch)), R::Ok),
+            Err(reason) => {
+                // SAFETY: as the caller promises.
+                unsafe { copy_text(&reason, error, error_cap) };
+                (std::ptr::null_mut(), R::BadConfig)
+            }
+        };
+        // SAFETY: not NULL, and writable as the caller promises.
+        unsafe { *out = handle };
+        result
+    })
+}
+
+/// Whether a structure of the caller's is the one that is known here.
+///
+/// # Safety
+/// `structure` is NULL or begins with its size.
+unsafe fn is_whole<T>(structure: *const T) -> bool {
+    // SAFETY: as the caller promises.
+    let size = unsafe { structure.cast::<u64>().as_ref() };
+    size == Some(&(size_of::<T>() as u64))
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle, `out` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_point_at(
+    watch: *const gil_watch,
+    index: u64,
+    out: *mut gil_watch_point,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let (watch, is_whole) = unsafe { (watch.as_ref(), is_whole(out)) };
+        let known = watch.map(|watch| watch.watches.known());
+        let found = known.and_then(|known| known.get(usize::try_from(index).ok()?).copied());
+        match (found, is_whole) {
+            (Some((address, found)), true) => {
+                // SAFETY: not NULL, and as large as it says.
+                unsafe {
+                    (*out).address = address;
+                    (*out).id = id(found);
+                }
+                R::Ok
+            }
+            _ => R::BadArgument,
+        }
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle; `point` and `guest` are NULL or have the
+/// size they say; `line` has `cap` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_reach(
+    watch: *mut gil_watch,
+    at: *const gil_watch_point,
+    guest: *const gil_watch_guest,
+    now_ns: u64,
+    line: *mut c_char,
+    cap: usize,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let (watch, are_whole) = unsafe { (watch.as_ref(), is_whole(at) && is_whole(guest)) };
+        let (Some(watch), true) = (watch, are_whole) else {
+            return R::BadArgument;
+        };
+        // SAFETY: not NULL, and of their sizes.
+        let (at, guest) = unsafe { (*at, *guest) };
+        let when = (now_ns != NO_TIME).then_some(When::Nanoseconds(now_ns));
+        let told = watch
+            .watches
+            .reach((at.address, point(at.id)), &guest, when);
+        // SAFETY: as the caller promises.
+        unsafe { copy_text(&told.unwrap_or_default(), line, cap) };
+        R::Ok
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_mapped(
+    watch: *mut gil_watch,
+    start: u64,
+    end: u64,
+    offset: u64,
+) -> gil_host_result {
+    // SAFETY: as the caller promises.
+    let Some(watch) = (unsafe { watch.as_ref() }) else {
+        return R::BadArgument;
+    };
+    guarded(|| {
+        watch.watches.mapped(&Mapping { start, end, offset });
+        R::Ok
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle; `line` has `cap` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_summary(
+    watch: *const gil_watch,
+    index: u64,
+    line: *mut c_char,
+    cap: usize,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let watch = unsafe { watch.as_ref() };
+        let lines = watch
+            .map(|watch| watch.watches.summary())
+            .unwrap_or_default();
+        let found = usize::try_from(index)
+            .ok()
+            .and_then(|index| lines.get(index));
+        match found {
+            Some(found) => {
+                // SAFETY: as the caller promises.
+                unsafe { copy_text(found, line, cap) };
+                R::Ok
+            }
+            None => R::BadArgument,
+        }
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle that is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_free(watch: *mut gil_watch) {
+    if !watch.is_null() {
+        // SAFETY: made by `gil_watch_new`, given up by the caller.
+        drop(unsafe { Box::from_raw(watch) });
+    }
+}

@@ -1,0 +1,432 @@
+//! Watches in a made kernel: arguments, modules, programs.
+
+#[path = "support/kernel.rs"]
+mod kernel;
+
+use gil_host::detect::btf::{Btf, Kind, Parameter};
+use gil_host::detect::watch::arguments::{Convention, describe};
+use gil_host::detect::watch::{Guest, Point, Spec, Watches, When};
+use kernel::{BASE, Image, USUAL, symbols, types};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Registers that count up, and some memory.
+#[derive(Default)]
+struct Machine {
+    registers: BTreeMap<u8, u64>,
+    memory: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Guest for Machine {
+    fn register(&self, number: u8, _: Convention) -> Option<u64> {
+        let usual = 0x10 + u64::from(number);
+        Some(self.registers.get(&number).copied().unwrap_or(usual))
+    }
+
+    fn stack(&self, _: Convention) -> Option<u64> {
+        Some(0x8000)
+    }
+
+    fn process(&self) -> Option<u32> {
+        Some(42)
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        let Some((start, bytes)) = self.memory.range(..=address).next_back() else {
+            return false;
+        };
+        let from = (address - start) as usize;
+        let found = bytes.get(from..from.saturating_add(out.len()));
+        found.is_some_and(|found| {
+            out.copy_from_slice(found);
+            true
+        })
+    }
+}
+
+fn with(kinds: &[Kind], convention: Convention, machine: &Machine) -> String {
+    let parameter = |&kind: &Kind| Parameter {
+        name: String::new(),
+        kind,
+    };
+    let parameters: Vec<_> = kinds.iter().map(parameter).collect();
+    describe(Some(&parameters), convention, machine)
+}
+
+const INT: Kind = Kind::Integer {
+    size: 4,
+    signed: true,
+};
+const U64: Kind = Kind::Integer {
+    size: 8,
+    signed: false,
+};
+const WIDE: Kind = Kind::Integer {
+    size: 16,
+    signed: false,
+};
+
+#[test]
+fn arguments_are_where_the_conventions_put_them() {
+    let mut machine = Machine::default();
+    machine.registers.insert(0, 0xffff_ffff_ffff_fffe);
+    machine.memory.insert(0x8000, (1..=64).collect());
+    let a64 = |kinds: &[Kind]| with(kinds, Convention::Aarch64, &machine);
+    let a32 = |kinds: &[Kind]| with(kinds, Convention::Aarch32, &machine);
+    assert_eq!(a64(&[INT, U64, Kind::Pointer]), "-2, 0x11, 0x12");
+    // Two registers begin at an even one.
+    assert_eq!(a64(&[INT, WIDE]), "-2, 0x130000000000000012");
+    // The ninth is on the stack.
+    let nine = a64(&[Kind::Pointer; 9]);
+    assert!(nine.ends_with("0x17, 0x807060504030201"), "{nine}");
+    let composite = |size| Kind::Composite { size };
+    assert_eq!(a64(&[INT, composite(16)]), "-2, {0x11, 0x12}");
+    assert_eq!(a64(&[INT, composite(24)]), "-2, at 0x11");
+    assert_eq!(a32(&[INT, U64, INT]), "-2, 0x1300000012, 67305985");
+    assert_eq!(a64(&[]), "");
+    assert_eq!(
+        describe(None, Convention::Aarch32, &machine),
+        "r0=0xfffffffffffffffe, r1=0x11, r2=0x12, r3=0x13"
+    );
+}
+
+#[test]
+fn texts_are_read_as_far_as_they_are_there() {
+    let mut machine = Machine::default();
+    machine
+        .memory
+        .insert(0x1000, [&b"/etc\x07\0"[..], &[b'x'; 5000]].concat());
+    let mut text = |address| {
+        machine.registers.insert(0, address);
+        with(&[Kind::Text], Convention::Aarch64, &machine)
+    };
+    assert_eq!(text(0x1000), "0x1000 \"/etc\\u{7}\"");
+    assert_eq!(text(0), "0x0");
+    assert_eq!(text(0x10), "0x10");
+    assert!(text(0x1100).ends_with("xxx…\""));
+    // The next page may not be there.
+    assert_eq!(text(0x1ffd), "0x1ffd \"xxx…\"");
+}
+
+/// A kernel with a loader and a function, in a file.
+fn kernel() -> tempfile::NamedTempFile {
+    let mut symbols = symbols();
+    symbols[3].0 = "Twatched".into();
+    symbols[4].0 = "tdo_init_module".into();
+    symbols[5].0 = "Tperf_event_mmap".into();
+    let mut bytes = Image::build(&symbols, USUAL);
+    bytes.extend(types());
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&bytes).unwrap();
+    file
+}
+
+fn address(symbol: u64) -> u64 {
+    BASE + 0x1_0000 + symbol * 16
+}
+
+fn watches(specs: &[&str], limit: u64) -> Result<Watches, String> {
+    let kernel = kernel();
+    let specs: Vec<Spec> = specs.iter().map(|spec| spec.parse().unwrap()).collect();
+    Watches::new(&specs, Some(kernel.path()), limit).map_err(|error| error.to_string())
+}
+
+/// Points in a block of ten instructions.
+fn points(watches: &Watches, at: u64) -> Vec<(u64, Point)> {
+    watches.points(at..=at + 36, |_, _| panic!("nothing to read"))
+}
+
+#[test]
+fn a_kernels_function_is_shown_with_its_prototype() {
+    let watches = watches(&["watched"], 2).unwrap();
+    assert_eq!(points(&watches, address(3) - 40), []);
+    assert_eq!(points(&watches, address(4)), []);
+    let found = points(&watches, address(3) - 36);
+    assert_eq!(found, [(address(3), Point::Watched(0))]);
+    assert_eq!(watches.known(), found);
+    let mut machine = Machine::default();
+    machine.memory.insert(0x11, b"words\0".repeat(20));
+    let reach = |when| watches.reach((address(3), Point::Watched(0)), &machine, when);
+    assert_eq!(
+        reach(Some(When::Instructions(7))).unwrap(),
+        "7 instructions, pid 42: watched(count=16, text=0x11 \"words\")"
+    );
+    let second = reach(Some(When::Nanoseconds(1_000_000_007))).unwrap();
+    assert!(second.starts_with("1.000000007 s, pid 42: "), "{second}");
+    assert_eq!(reach(None), None);
+    assert_eq!(
+        watches.summary(),
+        ["watched was called 3 times, the last 1 are not shown"]
+    );
+    assert_eq!(watches.calls(), [("watched".to_owned(), 3)]);
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let error = |spec| watches(&[spec], 1).unwrap_err();
+    assert_eq!(
+        error("watchd"),
+        "--watch watchd: the kernel has no function watchd: did you mean watched?"
+    );
+    let lost = error("prog:main@/no/such/file");
+    assert!(lost.contains("cannot read /no/such/file"), "{lost}");
+    let exe = std::fs::read_link("/proc/self/exe").unwrap();
+    let unknown = error(&format!("prog:no_such@{}", exe.display()));
+    assert!(unknown.contains("no function no_such"), "{unknown}");
+    let specs = ["f".parse().unwrap()];
+    let unknown = Watches::new(&specs, None, 1).unwrap_err().to_string();
+    assert!(unknown.contains("kernel=PATH"), "{unknown}");
+    for wrong in ["", ":", "a:", ":f", "a b", "f@", "a,b"] {
+        assert!(wrong.parse::<Spec>().is_err(), "{wrong:?}");
+    }
+}
+
+/// A module in the kernel's memory, with functions `first` and `second`.
+fn loaded(machine: &mut Machine) {
+    let (module, table) = (0x1_0000_u64, 0x2_0000_u64);
+    machine.registers.insert(0, module);
+    let mut bytes = vec![0; 0x100];
+    bytes[24..31].copy_from_slice(b"my_mod\0");
+    bytes[96..104].copy_from_slice(&table.to_le_bytes());
+    machine.memory.insert(module, bytes);
+    let mut bytes = Vec::new();
+    for word in [table + 0x100, 3, table + 0x200] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.resize(0x100 + 24, 0);
+    for (name, kind, address) in [
+        (1_u32, 2_u8, 0xffff_8000_0100_0040_u64),
+        (7, 2, 0xffff_8000_0100_0080),
+    ] {
+        bytes.extend(name.to_le_bytes());
+        bytes.extend([kind, 0, 1, 0]);
+        bytes.extend(address.to_le_bytes());
+        bytes.extend(0_u64.to_le_bytes());
+    }
+    bytes.resize(0x200, 0);
+    bytes.extend(b"\0first\0second\0");
+    bytes.resize(0x300, 0);
+    machine.memory.insert(table, bytes);
+}
+
+#[test]
+fn a_modules_function_is_found_when_it_is_loaded() {
+    let watches = watches(&["my-mod:second", "my_mod:third", "other:first"], 9).unwrap();
+    let at = address(4);
+    assert_eq!(points(&watches, at), [(at, Point::Loaded)]);
+    let mut machine = Machine::default();
+    assert_eq!(
+        watches.reach((address(4), Point::Loaded), &machine, None),
+        None
+    );
+    loaded(&mut machine);
+    assert_eq!(
+        watches
+            .reach((address(4), Point::Loaded), &machine, None)
+            .unwrap(),
+        "the module my_mod was loaded and has no function third"
+    );
+    let at = 0xffff_8000_0100_0080;
+    assert_eq!(points(&watches, at), [(at, Point::Watched(0))]);
+    let line = watches.reach(
+        (at, Point::Watched(0)),
+        &machine,
+        Some(When::Instructions(1)),
+    );
+    let expected = "1 instructions, pid 42: my-mod:second(x0=0x10000, x1=0x11, x2=0x12, x3=0x13)";
+    assert_eq!(line.unwrap(), expected);
+    let why = "no module of that name with that function was loaded";
+    assert_eq!(
+        watches.summary(),
+        [
+            format!("my_mod:third was not called: {why}"),
+            format!("other:first was not called: {why}")
+        ]
+    );
+}
+
+#[test]
+fn a_programs_function_is_found_by_its_page() {
+    use object::{Object, ObjectSymbol};
+    let path = std::fs::read_link("/proc/self/exe").unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    let entry = elf.symbol_by_name("main").unwrap().address();
+    let spec = format!("program:main@{}", path.display()).parse().unwrap();
+    let watches = Watches::new(&[spec], None, 9).unwrap();
+
+    let base = 0x5555_0000_0000;
+    let page = (base + entry) & !0xfff;
+    let image = |at: u64, out: &mut [u8]| {
+        use object::ObjectSegment;
+        let at = at - base;
+        elf.segments().any(|segment| {
+            let data = segment.data().unwrap();
+            let from = at.wrapping_sub(segment.address()) as usize;
+            let found = data.get(from..from.saturating_add(out.len()));
+            found.map(|found| out.copy_from_slice(found)).is_some()
+        })
+    };
+    let code = base + entry..=base + entry + 4;
+    assert_eq!(
+        watches.points(code.clone(), image),
+        [(base + entry, Point::Watched(0))]
+    );
+    let other = |at: u64, out: &mut [u8]| {
+        let is_there = image(at, out);
+        out[0] ^= 1;
+        is_there
+    };
+    assert_eq!(watches.points(code.clone(), other), []);
+    assert_eq!(watches.points(code, |_, _| false), []);
+    assert_eq!(watches.points(page + 0x1000..=page + 0x1004, image), []);
+    assert_eq!(watches.summary(), ["program:main was not called"]);
+}
+
+/// A simulator that stops at addresses is told them by the kernel's mappings.
+#[test]
+fn the_kernels_mappings_lead_to_a_programs_function() {
+    use object::{Object, ObjectSegment, ObjectSymbol};
+    let path = std::fs::read_link("/proc/self/exe").unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    let entry = elf.symbol_by_name("main").unwrap().address();
+    let code = elf
+        .segments()
+        .find(|one| (one.address()..one.address() + one.size()).contains(&entry));
+    let code = code.unwrap();
+    let kernel = kernel();
+    let spec = format!("program:main@{}", path.display()).parse().unwrap();
+    let mut watches = Watches::new(&[spec], Some(kernel.path()), 9).unwrap();
+    watches.follow_mappings(kernel.path()).unwrap();
+    assert_eq!(watches.known(), [(address(5), Point::Mapped)]);
+
+    // struct vm_area_struct, of a file's part that is mapped page by page.
+    let start = 0x7000_0000_u64;
+    let offset = code.file_range().0 & !0xfff;
+    let area = |flags: u64| {
+        let words = [start, start + 0x100_0000, flags, offset / 4096, 0xf11e];
+        words.into_iter().flat_map(u64::to_le_bytes).collect()
+    };
+    let mut machine = Machine::default();
+    machine.registers.insert(0, 0x9000);
+    let told = |machine: &Machine| watches.reach((address(5), Point::Mapped), machine, None);
+    machine.memory.insert(0x9000, area(1));
+    assert_eq!(told(&machine), None);
+    assert_eq!(watches.known().len(), 1);
+    machine.memory.insert(0x9000, area(5));
+    assert_eq!(told(&machine), None);
+    let within = entry - code.address() + code.file_range().0 - offset;
+    assert_eq!(watches.known()[1], (start + within, Point::Watched(0)));
+
+    // Memory where the file is, and where it is not.
+    machine
+        .memory
+        .insert(start, bytes[offset as usize..].to_vec());
+    let reach = |machine: &Machine| watches.reach(watches.known()[1], machine, None);
+    assert!(
+        reach(&machine)
+            .unwrap()
+            .ends_with("program:main(x0=0x9000, x1=0x11, x2=0x12, x3=0x13)")
+    );
+    machine.memory.insert(start, vec![0; bytes.len()]);
+    assert_eq!(reach(&machine), None);
+    assert_eq!(watches.calls()[0].1, 1);
+}
+
+/// A library with debug information.
+const SOURCE: &str = "
+    enum mode { SLOW, FAST };
+    struct inner { char pad[24]; short member; };
+    struct outer { long first; union { struct inner in; int other; }; struct inner last; };
+    typedef unsigned char byte;
+    long watched(const char *text, enum mode mode, byte small, double real, struct outer *out,
+                 struct inner in) { return (long)text + mode + small + (long)real + out->first + in.member; }
+";
+
+#[test]
+fn debug_information_gives_prototypes_and_layouts() {
+    use gil_host::detect::symbol::Symbols;
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (folder.path().join("w.c"), folder.path().join("w.so"));
+    std::fs::write(&source, SOURCE).unwrap();
+    let mut cc = std::process::Command::new("gcc");
+    cc.args(["-g", "-O2", "-shared", "-fPIC", "-o"])
+        .args([&library, &source]);
+    let Ok(status) = cc.status() else {
+        eprintln!("skipped: gcc is not installed");
+        return;
+    };
+    assert!(status.success());
+    let mut bytes = std::fs::read(&library).unwrap();
+    let symbols = Symbols::parse(&bytes).unwrap();
+    let address = symbols.function("watched").unwrap().address;
+    let types = symbols.debug_information();
+    let parameters = types.parameters(address).unwrap();
+    let expected = [
+        ("text", Kind::Text),
+        (
+            "mode",
+            Kind::Integer {
+                size: 4,
+                signed: false,
+            },
+        ),
+        (
+            "small",
+            Kind::Integer {
+                size: 1,
+                signed: false,
+            },
+        ),
+        ("real", Kind::Float),
+        ("out", Kind::Pointer),
+        ("in", Kind::Composite { size: 26 }),
+    ];
+    let found: Vec<_> = parameters
+        .iter()
+        .map(|one| (&*one.name, one.kind))
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(types.offset("outer", "in.member"), Some(32));
+    assert_eq!(types.offset("outer", "last.member"), Some(60));
+    assert_eq!(types.offset("outer", "no"), None);
+    assert_eq!(types.parameters(address + 1), None);
+
+    // Damaged: whatever is read, nothing panics.
+    for at in (64..bytes.len()).step_by(37) {
+        bytes[at] ^= 0x5a;
+        if let Ok(symbols) = Symbols::parse(&bytes) {
+            symbols.debug_information().parameters(address);
+            symbols.debug_information().offset("outer", "in.member");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn damaged_types_never_panic(hits in proptest::collection::vec((0_usize..400, any::<u8>()), 1..20)) {
+        let mut bytes = types();
+        for (at, byte) in hits {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        if let Some(types) = Btf::parse(&bytes) {
+            types.offset("module", "kallsyms");
+            types.parameters("watched");
+        }
+    }
+
+    #[test]
+    fn rubbish_in_a_modules_memory_never_panics(words in proptest::collection::vec(any::<u64>(), 40)) {
+        let watches = watches(&["my_mod:first"], 1).unwrap();
+        let mut machine = Machine::default();
+        loaded(&mut machine);
+        let rubbish: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+        machine.memory.insert(0x2_0000, rubbish);
+        watches.reach((address(4), Point::Loaded), &machine, None);
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// A simulator in C++ that stops at addresses, as gem5 does, around a program
+// of its own: watches a function of this very file, loaded where it is.
+//
+//   gil_watch_cc ITSELF
+#include "gil_sim.h"
+#include "gil_watch.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+extern "C" int
+watchedFunction(int value)
+{
+    return value + 1;
+}
+
+namespace
+{
+
+struct Cpu
+{
+    unsigned registers = 0;
+    bool isDamaged = false;
+};
+
+int
+readRegister(void *user, unsigned number, int is32bit, uint64_t *value)
+{
+    CHECK(!is32bit);
+    ++static_cast<Cpu *>(user)->registers;
+    *value = 0x100 + number;
+    return number < 31;
+}
+
+int
+readMemory(void *user, uint64_t address, void *to, uint64_t len)
+{
+    std::memcpy(to, reinterpret_cast<const void *>(address), len);
+    if (static_cast<Cpu *>(user)->isDamaged)
+        static_cast<char *>(to)[0] ^= 1;
+    return 1;
+}
+
+int
+readProcess(void *, uint32_t *number)
+{
+    *number = 7;
+    return 1;
+}
+
+// What /proc/self/maps says of the mapping that holds an address.
+void
+tellMapping(gil_watch *watch, uint64_t address)
+{
+    std::FILE *maps = std::fopen("/proc/self/maps", "r");
+    char line[512];
+    bool told = false;
+    while (std::fgets(line, sizeof line, maps)) {
+        unsigned long start, end, offset;
+        CHECK(std::sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3);
+        if (start <= address && address < end) {
+            CHECK(gil_watch_mapped(watch, start, end, offset) == GIL_HOST_OK);
+            told = true;
+        }
+    }
+    std::fclose(maps);
+    CHECK(told);
+}
+
+} // namespace
+
+int
+main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    char text[512];
+    gil_watch *watch = nullptr;
+    std::string config = std::string("watch-limit=1,watch=prog:watchedFunction@") + argv[1];
+    CHECK(gil_watch_new("watch=do_exit", &watch, text, sizeof text) == GIL_HOST_BAD_CONFIG);
+    CHECK(!watch && std::strstr(text, "kernel=PATH"));
+    CHECK(gil_watch_new(nullptr, &watch, text, sizeof text) == GIL_HOST_BAD_ARGUMENT);
+    CHECK(gil_watch_new(config.c_str(), &watch, text, sizeof text) == GIL_HOST_OK);
+
+    gil_watch_point point{};
+    point.size = sizeof point;
+    CHECK(gil_watch_point_at(watch, 0, &point) == GIL_HOST_BAD_ARGUMENT);
+    auto address = reinterpret_cast<uint64_t>(&watchedFunction);
+    tellMapping(watch, address);
+    CHECK(gil_watch_point_at(watch, 0, &point) == GIL_HOST_OK);
+    CHECK(point.address == address);
+    CHECK(gil_watch_point_at(watch, 1, &point) == GIL_HOST_BAD_ARGUMENT);
+
+    Cpu cpu;
+    gil_watch_guest guest{};
+    guest.size = sizeof guest;
+    guest.user = &cpu;
+    guest.reg = readRegister;
+    guest.read = readMemory;
+    guest.process = readProcess;
+    // Other code at the same address, in another process.
+    cpu.isDamaged = true;
+    CHECK(gil_watch_reach(watch, &point, &guest, 1, text, sizeof text) == GIL_HOST_OK);
+    CHECK(!text[0]);
+    cpu.isDamaged = false;
+    CHECK(gil_watch_reach(watch, &point, &guest, 2000000001, text, sizeof text) == GIL_HOST_OK);
+    // Compiled with debug information.
+    CHECK(!std::strcmp(text, "2.000000001 s, pid 7: prog:watchedFunction(value=256)"));
+    CHECK(cpu.registers == 1);
+    CHECK(gil_watch_reach(watch, &point, &guest, 3, text, sizeof text) == GIL_HOST_OK);
+    CHECK(!text[0]);
+    guest.size = 1;
+    CHECK(gil_watch_reach(watch, &point, &guest, 3, text, 9) == GIL_HOST_BAD_ARGUMENT);
+
+    CHECK(gil_watch_summary(watch, 0, text, sizeof text) == GIL_HOST_OK);
+    CHECK(!std::strcmp(text, "prog:watchedFunction was called 2 times, "
+                             "the last 1 are not shown"));
+    CHECK(gil_watch_summary(watch, 1, text, sizeof text) == GIL_HOST_BAD_ARGUMENT);
+    gil_watch_free(watch);
+    gil_watch_free(nullptr);
+    return watchedFunction(-1);
+}
