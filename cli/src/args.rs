@@ -5,6 +5,8 @@ use crate::image::Copied;
 use crate::module::Detect;
 use crate::qemu::Time;
 use clap::{Args, Parser, Subcommand};
+use gil_host::config::WATCH_LIMIT;
+use gil_host::detect::watch::Spec;
 use gil_wire::address::Address;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,6 +93,14 @@ pub struct RunArgs {
     /// simulated time. Takes about twice the wall time.
     #[arg(long)]
     pub count: bool,
+    /// Print a line for every call of a function, with its arguments: FUNCTION
+    /// of the kernel, MODULE:FUNCTION, PROGRAM:FUNCTION or LIBRARY:FUNCTION;
+    /// may be repeated.
+    #[arg(long, value_name = "SYMBOL")]
+    pub watch: Vec<Spec>,
+    /// Lines at most for each watched function; calls beyond are counted.
+    #[arg(long, value_name = "LINES", default_value_t = WATCH_LIMIT)]
+    pub watch_limit: u64,
     /// When the durations of GPU operations are learnt: as simulated time
     /// reaches them, while the board works on; or each before its call
     /// returns.

@@ -9,6 +9,7 @@ mod args;
 mod assets;
 mod cache;
 mod doctor;
+mod guest_files;
 mod image;
 mod kernel;
 mod kernel_command;
@@ -28,6 +29,7 @@ mod supervise;
 mod sysroot;
 mod tool;
 mod tree;
+mod watch;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -2,6 +2,7 @@
 
 use crate::module::Detect;
 use crate::tool::{self, ToolError};
+use gil_host::detect::watch::Spec;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -107,6 +108,10 @@ pub struct Machine {
     pub count: bool,
     /// When the durations of operations are learnt.
     pub time: Time,
+    /// Functions to watch.
+    pub watch: Vec<Spec>,
+    /// Calls shown of each.
+    pub watch_limit: u64,
 }
 
 /// When the durations of operations are learnt.
@@ -131,6 +136,8 @@ pub mod file {
     pub const PLUGIN: &str = "libgil_qemu.so";
     /// The driver, for its symbols.
     pub const MODULE: &str = "gil.ko";
+    /// A program or library that is watched, with a number behind it.
+    pub const WATCH: &str = "watched-";
     /// The recording.
     pub const TRACE: &str = "trace";
     /// Where `gil run` listens.
@@ -185,6 +192,9 @@ fn plugin_option(machine: &Machine, folder: &Path, board: &str, record: bool) ->
     if machine.detect == Detect::Symbol {
         option += &format!(",module={}", at(file::MODULE));
     }
+    if machine.detect == Detect::Symbol || !machine.watch.is_empty() {
+        option += &format!(",kernel={}", at(file::KERNEL));
+    }
     if record {
         option += &format!(",trace={}", at(file::TRACE));
     }
@@ -196,6 +206,13 @@ fn plugin_option(machine: &Machine, folder: &Path, board: &str, record: bool) ->
     }
     if let Some(seconds) = machine.board_timeout {
         option += &format!(",board-timeout={seconds}");
+    }
+    if !machine.watch.is_empty() {
+        option += &format!(",watch-limit={}", machine.watch_limit);
+    }
+    for spec in &machine.watch {
+        let file = spec.file.iter().map(|file| format!("@{}", file.display()));
+        option += &format!(",watch={spec}{}", file.collect::<String>());
     }
     option.into()
 }

@@ -20,6 +20,8 @@ use crate::report;
 use crate::signals::Signalled;
 use crate::supervise::{self, Ended, Simulation};
 use crate::tree::Tree;
+use crate::watch;
+use gil_host::detect::watch::Spec;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
@@ -62,6 +64,9 @@ pub enum RunError {
         /// Mebibytes that would do.
         least: u64,
     },
+    /// A function to watch.
+    #[error(transparent)]
+    Watch(#[from] watch::Error),
     /// QEMU does not start.
     #[error("QEMU cannot be started: {0}")]
     Start(io::Error),
@@ -94,9 +99,11 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     let at = folder.path();
     progress.say("writing the guest's image");
     prepared.lay_out(args, at)?;
+    let watch = watch::resolve(&args.watch, at)?;
     progress.say("asking the board");
     let agent = agent::ready(args.board.as_ref().unwrap_or(&Board::Own), at)?;
-    let ended = simulate(args, at, &agent, &signalled, progress)?;
+    let machine = machine(args, watch);
+    let ended = simulate(args, &machine, at, &agent, &signalled, progress)?;
     keep(args, at, &ended)?;
     Ok(ended)
 }
@@ -268,8 +275,22 @@ fn check_memory(initrd: &Path, memory: u64) -> Result<(), RunError> {
 /// memory when the output is not read.
 const EVENTS_WAITING: usize = 256;
 
+fn machine(args: &RunArgs, watch: Vec<Spec>) -> Machine {
+    Machine {
+        memory: args.memory,
+        cpu: args.cpu.clone(),
+        detect: args.detect,
+        board_timeout: args.board_timeout,
+        count: args.count,
+        time: args.time,
+        watch,
+        watch_limit: args.watch_limit,
+    }
+}
+
 fn simulate(
     args: &RunArgs,
+    machine: &Machine,
     at: &Path,
     agent: &Agent,
     signalled: &Signalled,
@@ -282,7 +303,7 @@ fn simulate(
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say("starting QEMU");
-    let qemu = start_qemu(args, at, &agent.address)?;
+    let qemu = start_qemu(args, machine, at, &agent.address)?;
     let (console, log) = (at.join(file::CONSOLE), at.join(file::LOG));
     let ended = supervise::watch(Simulation {
         qemu,
@@ -297,16 +318,13 @@ fn simulate(
     Ok(ended)
 }
 
-fn start_qemu(args: &RunArgs, at: &Path, board: &str) -> Result<Owned, RunError> {
-    let machine = Machine {
-        memory: args.memory,
-        cpu: args.cpu.clone(),
-        detect: args.detect,
-        board_timeout: args.board_timeout,
-        count: args.count,
-        time: args.time,
-    };
-    let mut command = qemu::command(&machine, at, board, args.record.is_some());
+fn start_qemu(
+    args: &RunArgs,
+    machine: &Machine,
+    at: &Path,
+    board: &str,
+) -> Result<Owned, RunError> {
+    let mut command = qemu::command(machine, at, board, args.record.is_some());
     if args.keep.is_some() {
         let path = at.join("qemu-command");
         fs::write(&path, written_out(&command)).at(&path)?;

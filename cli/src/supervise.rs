@@ -147,6 +147,7 @@ fn event_arrived(event: Event, progress: &Progress, state: &mut State) -> Option
         Event::Warning { text } => warn(&text, progress),
         Event::Fatal { text } => return Some(Exit::bridge(text)),
         Event::Report { json } => state.report = Some(json),
+        Event::Watch { text } => warn(&format!("watch: {text}"), progress),
     }
     None
 }

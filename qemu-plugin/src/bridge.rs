@@ -1,17 +1,18 @@
 //! The one host interface of this QEMU, and the callbacks that reach it.
 
 use crate::counter::Counter;
+use crate::registers::Registers;
 use crate::{refuse, translate};
 use gil_host::config::Detect;
 use gil_host::detect::module_code::{ModuleCode, ModuleError};
+use gil_host::detect::watch::{Point, Spec, WatchError, Watches, When};
 use gil_host::events::Standard;
 use gil_host::host::HostError;
 use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
 use nix::sys::signal::Signal;
 use qemu_plugin::{
-    PluginId, RegisterDescriptor, VCPUIndex, qemu_plugin_get_registers,
-    qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
+    PluginId, VCPUIndex, qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
     qemu_plugin_register_vcpu_tb_trans_cb,
 };
 use std::sync::OnceLock;
@@ -22,12 +23,46 @@ static BRIDGE: OnceLock<Bridge> = OnceLock::new();
 pub struct Bridge {
     host: Host,
     config: Config,
-    x0: OnceLock<RegisterDescriptor<'static>>,
-    /// With `count=on`.
+    registers: OnceLock<Registers>,
+    /// With `count=on`, or with watches.
     pub counter: Option<Counter>,
-    /// With `detect=symbol`.
-    pub module: Option<ModuleCode>,
+    /// How doorbells are found.
+    pub doorbells: Doorbells,
+    /// With `watch=…`.
+    pub watches: Option<Watches>,
 }
+
+/// How doorbells are found.
+pub enum Doorbells {
+    /// By the marker instruction.
+    Marker,
+    /// By the driver's symbol, as the kernel loads the driver.
+    Loaded(Watches),
+    /// By the driver's own bytes, where the kernel is not known or does not
+    /// describe its structures.
+    Code(ModuleCode),
+}
+
+impl Doorbells {
+    fn new(config: &Config) -> Result<Self, ModuleError> {
+        let (Detect::Symbol, Some(path)) = (config.detect, &config.module) else {
+            return Ok(Self::Marker);
+        };
+        let spec = Spec {
+            object: Some("gil".into()),
+            function: DOORBELL.into(),
+            file: None,
+        };
+        let kernel = config.kernel.as_deref();
+        match Watches::new(&[spec], kernel, u64::MAX) {
+            Ok(watches) => Ok(Self::Loaded(watches)),
+            Err(_) => Ok(Self::Code(ModuleCode::open(path, DOORBELL)?)),
+        }
+    }
+}
+
+/// The driver's function that rings.
+const DOORBELL: &str = "gil_doorbell";
 
 /// Why the plugin cannot work.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +73,9 @@ pub enum BridgeError {
     /// The driver's module.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// What is to be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
 }
 
 /// Keeps the bridge for the rest of QEMU's life.
@@ -56,10 +94,9 @@ impl Bridge {
     /// # Errors
     /// [`BridgeError`] says what to do.
     pub fn new(config: Config, simulator: &str) -> Result<Self, BridgeError> {
-        let module = match (config.detect, &config.module) {
-            (Detect::Symbol, Some(path)) => Some(ModuleCode::open(path, "gil_doorbell")?),
-            _ => None,
-        };
+        let doorbells = Doorbells::new(&config)?;
+        let watches = Watches::new(&config.watch, config.kernel.as_deref(), config.watch_limit)?;
+        let watches = (!watches.is_empty()).then_some(watches);
         let host = Host::new(&config, simulator, Box::new(Standard))?;
         // Without its monitor nobody would end this QEMU; its own handler does
         // it in order.
@@ -68,9 +105,14 @@ impl Bridge {
         });
         Ok(Self {
             host,
-            x0: OnceLock::new(),
-            counter: config.count.then(Counter::new),
-            module,
+            registers: OnceLock::new(),
+            counter: match (config.count, &watches) {
+                (true, _) => Some(Counter::each()),
+                (false, Some(_)) => Some(Counter::blocks()),
+                (false, None) => None,
+            },
+            doorbells,
+            watches,
             config,
         })
     }
@@ -83,6 +125,8 @@ impl Bridge {
         qemu_plugin_register_vcpu_init_cb(id, Some(vcpu_init))?;
         qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translate::translated))?;
         qemu_plugin_register_atexit_cb(id, |_| {
+            let watches = self.watches.iter().flat_map(Watches::summary);
+            watches.for_each(|text| self.host.watched(text));
             self.host.finish();
         })
     }
@@ -95,9 +139,8 @@ impl Bridge {
                 Err(error) => self.stop(&error.to_string()),
             }
         }
-        let registers = qemu_plugin_get_registers().unwrap_or_default();
-        match registers.into_iter().find(|register| register.name == "x0") {
-            Some(x0) => drop(self.x0.set(x0)),
+        match Registers::find() {
+            Some(registers) => drop(self.registers.set(registers)),
             None => self.stop("this QEMU does not show the guest's register x0"),
         }
     }
@@ -121,16 +164,37 @@ impl Bridge {
 
     /// The guest rings: x0 names the mailbox.
     pub fn doorbell(&self) {
-        let bytes = self.x0.get().and_then(|x0| x0.read().ok());
-        match bytes.as_deref().map(<[u8; 8]>::try_from) {
-            Some(Ok(gpa)) => {
+        let x0 = self.registers.get().and_then(|registers| registers.x(0));
+        match x0 {
+            Some(gpa) => {
                 // The driver reads the answer in its mailbox.
-                self.host.doorbell(u64::from_le_bytes(gpa), self.executed());
+                self.host.doorbell(gpa, self.executed());
             }
-            _ => self
+            None => self
                 .host
                 .warn("a doorbell's register x0 cannot be read".into()),
         }
+    }
+
+    /// The kernel has loaded a module, which may be the driver.
+    pub fn loaded(&self, point: (u64, Point)) {
+        if let (Doorbells::Loaded(watches), Some(registers)) =
+            (&self.doorbells, self.registers.get())
+            && let Some(text) = watches.reach(point, registers, None)
+        {
+            self.host.warn(text);
+        }
+    }
+
+    /// A point that is watched for is reached; `rest` instructions of its block,
+    /// its own among them, are still to come.
+    pub fn reach(&self, point: (u64, Point), rest: u64) {
+        let (Some(watches), Some(registers)) = (&self.watches, self.registers.get()) else {
+            return;
+        };
+        let executed = self.counter.as_ref().map(|counter| counter.before(rest));
+        let text = watches.reach(point, registers, executed.map(When::Instructions));
+        text.into_iter().for_each(|text| self.host.watched(text));
     }
 
     /// The guest's CPU idles.
@@ -140,8 +204,14 @@ impl Bridge {
         }
     }
 
+    /// Whether the report's prediction counts instructions.
+    pub fn counts(&self) -> bool {
+        self.config.count
+    }
+
     fn executed(&self) -> Option<u64> {
-        self.counter.as_ref().map(Counter::sum)
+        let counter = self.counter.as_ref().filter(|_| self.config.count);
+        counter.map(Counter::sum)
     }
 }
 

@@ -16,6 +16,7 @@
 mod bridge;
 mod counter;
 mod guest_code;
+mod registers;
 mod translate;
 
 use bridge::Bridge;

@@ -1,9 +1,10 @@
 //! Looks at code as QEMU translates it.
 
-use crate::bridge::{self, Bridge};
+use crate::bridge::{self, Bridge, Doorbells};
 use crate::guest_code;
 use gil_host::detect::marker;
 use gil_host::detect::module_code::ModuleCode;
+use gil_host::detect::watch::{Point, Watches};
 use qemu_plugin::sys::qemu_plugin_tb;
 use qemu_plugin::{CallbackFlags, Instruction, PluginId, TranslationBlock};
 
@@ -13,25 +14,67 @@ const WFI: [u8; 4] = 0xd503_207f_u32.to_le_bytes();
 /// QEMU translated a block of guest code.
 pub extern "C" fn translated(_: PluginId, block: *mut qemu_plugin_tb) {
     if let Some(bridge) = bridge::get() {
+        if let Some(counter) = &bridge.counter {
+            counter.count(TranslationBlock::from(block));
+        }
         look_at(bridge, &TranslationBlock::from(block));
     }
 }
 
 fn look_at(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
     let is_kernel = marker::is_kernel_address(block.vaddr());
-    if let Some(counter) = &bridge.counter {
-        block.instructions().for_each(|one| counter.count(one));
+    if let Some(watches) = &bridge.watches {
+        look_for_points(bridge, watches, block);
     }
     if !is_kernel {
         return;
     }
-    match &bridge.module {
-        Some(module) => look_for_entry(bridge, module, block),
-        None => look_for_marker(bridge, block),
+    match &bridge.doorbells {
+        Doorbells::Marker => look_for_marker(bridge, block),
+        Doorbells::Loaded(watches) => look_for_driver(bridge, watches, block),
+        Doorbells::Code(module) => look_for_entry(bridge, module, block),
     }
-    if bridge.counter.is_some() {
+    if bridge.counts() {
         let idles = block.instructions().filter(|one| word(one) == WFI);
         idles.for_each(|one| one.register_execute_callback(|_| bridge.idle()));
+    }
+}
+
+/// Functions that are watched.
+fn look_for_points(bridge: &'static Bridge, watches: &Watches, block: &TranslationBlock<'_>) {
+    for_points(watches, block, |point, one, rest| {
+        let reads = CallbackFlags::QEMU_PLUGIN_CB_R_REGS;
+        one.register_execute_callback_flags(move |_| bridge.reach(point, rest), reads);
+    });
+}
+
+/// The driver's doorbell, and the kernel's loader, which tells where it is.
+fn look_for_driver(bridge: &'static Bridge, watches: &Watches, block: &TranslationBlock<'_>) {
+    for_points(watches, block, |point, one, _| match point.1 {
+        Point::Watched(_) => ring_at(bridge, one),
+        Point::Loaded | Point::Mapped => {
+            let reads = CallbackFlags::QEMU_PLUGIN_CB_R_REGS;
+            one.register_execute_callback_flags(move |_| bridge.loaded(point), reads);
+        }
+    });
+}
+
+/// Every point in the block: itself, its instruction, and how many of the
+/// block's instructions are still to come there.
+fn for_points(
+    watches: &Watches,
+    block: &TranslationBlock<'_>,
+    mut with: impl FnMut((u64, Point), &Instruction<'_>, u64),
+) {
+    let Some(last) = block.instructions().last() else {
+        return;
+    };
+    let size = block.instructions().count();
+    for point in watches.points(block.vaddr()..=last.vaddr(), guest_code::read) {
+        let mut all = block.instructions().enumerate();
+        if let Some((at, one)) = all.find(|(_, one)| one.vaddr() == point.0) {
+            with(point, &one, (size - at) as u64);
+        }
     }
 }
 

@@ -1,0 +1,74 @@
+//! `gil run --watch`: which file of the guest a watched function is in, before
+//! the guest boots.
+
+use crate::cache::{At, CacheError};
+use crate::guest_files::GuestFiles;
+use crate::qemu::file;
+use gil_host::detect::watch::{Spec, WatchError, Watches};
+use std::fs;
+use std::path::Path;
+
+/// Why something cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The function.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// The program, library or module.
+    #[error(
+        "--watch {0}: the guest has no program, library or kernel module of that name: add its Debian package with --pkg, or the file with --file"
+    )]
+    NoObject(String),
+}
+
+/// What the plugin is to watch: the files of programs and libraries are taken
+/// from the initramfs into the run's folder. What is not there is an error.
+///
+/// # Errors
+/// [`Error`] says what is missing.
+pub fn resolve(asked: &[Spec], at: &Path) -> Result<Vec<Spec>, Error> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let guest = GuestFiles::open(&at.join(file::INITRD))?;
+    let mut specs = Vec::new();
+    for spec in asked {
+        match (&spec.object, &spec.file) {
+            (Some(object), None) => specs.extend(in_guest(spec, object, &guest, specs.len(), at)?),
+            _ => specs.push(spec.clone()),
+        }
+    }
+    Watches::new(&specs, Some(&at.join(file::KERNEL)), 0)?;
+    Ok(specs)
+}
+
+/// The same name may be there for both architectures: all are watched.
+fn in_guest(
+    spec: &Spec,
+    object: &str,
+    guest: &GuestFiles,
+    taken: usize,
+    at: &Path,
+) -> Result<Vec<Spec>, Error> {
+    let files = guest.elf_files(object);
+    if files.is_empty() {
+        return match guest.has_module(object) {
+            true => Ok(vec![spec.clone()]),
+            false => Err(Error::NoObject(spec.to_string())),
+        };
+    }
+    let mut specs = Vec::new();
+    for (number, bytes) in files.into_iter().enumerate() {
+        let path = at.join(format!("{}{}", file::WATCH, taken + number));
+        fs::write(&path, bytes).at(&path)?;
+        let file = Some(path);
+        specs.push(Spec {
+            file,
+            ..spec.clone()
+        });
+    }
+    Ok(specs)
+}
