@@ -1,6 +1,6 @@
 //! A process's posts that wait for the next submission.
 
-use crate::client::Call;
+use crate::call::Call;
 use crate::encode::{self, Arguments};
 use crate::uapi;
 use gil_wire::envelope::Class;

@@ -8,6 +8,7 @@
 
 use crate::Error;
 use crate::batch::Batch;
+use crate::call::Call;
 use crate::device::{Device, Outcome, again};
 use crate::encode::{self, Arguments};
 use crate::notices;
@@ -16,8 +17,7 @@ use crate::stdout;
 use crate::uapi::{self, Region};
 use gil_wire::Op;
 use gil_wire::call::Handle;
-use gil_wire::envelope::{Class, Engine, MORE_NOTICES, MORE_TEXT, Observations, Queue};
-use gil_wire::rows::RegionRows;
+use gil_wire::envelope::{Class, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use nix::errno::Errno;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -26,60 +26,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 const OBSERVED_MAX: usize = 64;
 /// Room for the answer to a submission of posts alone, which says nothing.
 const POST_REPLY: usize = 64;
-
-/// One call but for its arguments.
-#[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
-    /// Which entry point.
-    pub op: Op,
-    /// What it means for time.
-    pub class: Class,
-    /// [`entry`](crate::entry) when the program entered the library.
-    pub entry: u64,
-    /// The queue it works on or waits for.
-    pub queue: Option<Queue>,
-    /// The engine an enqueued operation occupies.
-    pub engine: Engine,
-    /// Whether an enqueue returns only when its operation is complete; of a wait
-    /// for a queue, whether the program is told of what went wrong there.
-    pub blocking: bool,
-    /// Event numbers it waits for.
-    pub waits: &'a [u64],
-    /// The event number it signals.
-    pub signals: Option<u64>,
-    /// Whether the program holds that event.
-    pub observable: bool,
-    /// An event number that nobody will ask for any more.
-    pub retires: Option<u64>,
-    /// The memory it names, in the order of the arguments' region indices.
-    pub regions: &'a [Region],
-    /// Those of them of which only rows count.
-    pub rows: &'a [RegionRows],
-    /// Whether a call whose memory belongs to an operation that cannot end yet
-    /// waits for it; if not, it ends as [`Error::Unresolved`].
-    pub patient: bool,
-}
-
-impl Call<'_> {
-    /// A call without queue, events and regions.
-    pub const fn new(op: Op, class: Class, entry: u64) -> Self {
-        Self {
-            op,
-            class,
-            entry,
-            queue: None,
-            engine: Engine::None,
-            blocking: false,
-            waits: &[],
-            signals: None,
-            observable: false,
-            retires: None,
-            regions: &[],
-            rows: &[],
-            patient: true,
-        }
-    }
-}
 
 /// The answer to a forwarded call. Of a blocking enqueue that could not be
 /// resolved at once it says how its own event ended.

@@ -1,7 +1,7 @@
 //! A call's envelope, written where it travels: behind the posts that wait. The
 //! guest counts these instructions, so nothing is written twice.
 
-use crate::client::Call;
+use crate::call::Call;
 use crate::{Error, uapi};
 use gil_wire::compact::Writer;
 use gil_wire::envelope::bytes::{self, Head, LENGTH};

@@ -28,6 +28,7 @@
 //! ```
 
 mod batch;
+mod call;
 mod called;
 pub mod client;
 pub mod counter;
@@ -44,8 +45,9 @@ mod scratch;
 mod stdout;
 pub mod uapi;
 
+pub use call::Call;
 pub use called::note;
-pub use client::{Answered, Call, Client};
+pub use client::{Answered, Client};
 pub use counter::entry;
 pub use encode::{Arguments, ByHand};
 pub use error::Error;
