@@ -5,7 +5,7 @@ use crate::mailbox::Header;
 use crate::report::Failure;
 use crate::stats::Stats;
 use gil_wire::Op;
-use gil_wire::control::{self, Called, Console, Exited, Failed, Started};
+use gil_wire::control::{self, Called, Console, Exited, Failed, Late, Started};
 use gil_wire::envelope::Envelope;
 use gil_wire::monitor::Event;
 
@@ -55,6 +55,11 @@ pub fn execute(
         control::CALLED => {
             let Called { entries } = arguments(envelope)?;
             stats.called(&entries);
+        }
+        control::LATE => {
+            let Late { callbacks } = arguments(envelope)?;
+            let late = &mut stats.report.totals.late_callbacks;
+            *late = late.saturating_add(callbacks);
         }
         op => return Err(ControlError::Unknown(op)),
     }

@@ -122,10 +122,14 @@ pub struct Totals {
     pub late_deliveries: u64,
     /// The latest of all deliveries, after its simulated end.
     pub latest_delivery_ns: u64,
+    /// Callbacks that came more than [`LATE_NS`] after their moment although
+    /// the guest's library was free to call: of processes that exited.
+    #[serde(default)]
+    pub late_callbacks: u64,
 }
 
 /// How long after its simulated end a delivery counts as late.
-pub const LATE_NS: u64 = 100_000;
+pub const LATE_NS: u64 = gil_wire::control::LATE_NS;
 
 /// One entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

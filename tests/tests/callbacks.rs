@@ -7,6 +7,7 @@ fn passes(width: Width) {
     let program = guest_program_of(width, "tests/guest/cl_callback_times.c", Link::OpenCl);
     let run = Run::new([program.display().to_string()]).finish().ok();
     assert_eq!(run.stdout.lines().count(), 7, "{run:#?}");
+    assert_eq!(run.integer("/totals/late_callbacks"), 0);
     for line in run.stdout.lines() {
         assert!(line.starts_with("ok "), "{run:#?}");
     }

@@ -14,6 +14,12 @@ pub const EXITED: Op = Op::new(0, 3);
 pub const FAILED: Op = Op::new(0, 4);
 /// `args`: [`Called`]. A process lists what it called, as it exits.
 pub const CALLED: Op = Op::new(0, 5);
+/// `args`: [`Late`]. Callbacks of a process came late; sent as it exits.
+pub const LATE: Op = Op::new(0, 6);
+
+/// How long after its simulated end output, or a callback after its moment,
+/// counts as late.
+pub const LATE_NS: u64 = 100_000;
 
 /// The name of a control operation.
 pub fn name(op: Op) -> Option<&'static str> {
@@ -23,6 +29,7 @@ pub fn name(op: Op) -> Option<&'static str> {
         EXITED => "gil_exited",
         FAILED => "gil_failed",
         CALLED => "gil_called",
+        LATE => "gil_late",
         _ => return None,
     })
 }
@@ -79,4 +86,13 @@ pub struct Failed {
 pub struct Called {
     /// Which.
     pub entries: Vec<Op>,
+}
+
+/// Callbacks that came more than [`LATE_NS`] after their moment, although the
+/// library's thread was free. A process that does not exit, but is killed, does
+/// not say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// How many.
+    pub callbacks: u64,
 }

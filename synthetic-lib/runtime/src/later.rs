@@ -8,9 +8,11 @@
 use crate::client::Client;
 use crate::{Error, counter, process};
 use gil_wire::Op;
+use gil_wire::control::LATE_NS;
 use gil_wire::envelope::{Observation, State};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,9 +38,21 @@ pub type EventJob = Box<dyn FnOnce(Option<i32>) + Send>;
 #[error("no thread for callbacks ({0}): allow the process more threads")]
 pub struct NoThread(#[from] io::Error);
 
+/// Jobs that were done late.
+static LATE: AtomicU64 = AtomicU64::new(0);
+
+/// How many jobs were done more than [`LATE_NS`] after their time, although the
+/// thread did nothing else.
+pub fn late() -> u64 {
+    LATE.load(Ordering::Relaxed)
+}
+
 /// A job that waits for its time.
 struct Timed {
     job: Job,
+    /// When it is to be done; never for one whose time had come when it was
+    /// filed, which is done when the program leaves the thread a CPU.
+    due_ns: u64,
     /// The call on whose behalf what is due by then has to be there first:
     /// output in memory, text on standard output.
     fetches: Option<Op>,
@@ -101,8 +115,13 @@ impl Locked {
 }
 
 impl Agenda {
-    fn file(&mut self, at_ns: u64, timed: Timed) {
+    fn file(&mut self, at_ns: u64, job: Job, fetches: Option<Op>) {
         self.filed += 1;
+        let timed = Timed {
+            job,
+            due_ns: if at_ns > now_ns() { at_ns } else { u64::MAX },
+            fetches,
+        };
         self.timed.insert((at_ns, self.filed), timed);
     }
 
@@ -130,8 +149,7 @@ pub fn soon(job: Job) -> Result<(), NoThread> {
     let mut locked = Locked::new();
     let agenda = locked.agenda();
     agenda.start()?;
-    let timed = Timed { job, fetches: None };
-    agenda.file(0, timed);
+    agenda.file(0, job, None);
     CHANGED.notify_all();
     Ok(())
 }
@@ -207,11 +225,8 @@ impl Agenda {
             },
             Ok(None) => return self.watched.push(Watched { job, ..watched }),
         };
-        let timed = Timed {
-            job: Box::new(move || job(status)),
-            fetches: Some(watched.op),
-        };
-        self.file(at_ns, timed);
+        let job = Box::new(move || job(status));
+        self.file(at_ns, job, Some(watched.op));
     }
 }
 
@@ -261,6 +276,7 @@ fn run() {
     // SAFETY: sets the slack of this thread's timers, in nanoseconds.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
     let mut locked = Locked::new();
+    let mut free_ns = 0;
     loop {
         let now_ns = now_ns();
         let agenda = locked.agenda();
@@ -271,7 +287,7 @@ fn run() {
         let due = agenda.take_due(now_ns);
         if !due.is_empty() {
             drop(locked);
-            perform(due);
+            free_ns = perform(due, free_ns);
             locked = Locked::new();
             continue;
         }
@@ -281,14 +297,21 @@ fn run() {
     }
 }
 
-fn perform(due: Vec<Timed>) {
+/// Does what is due, on a thread that is free since `free_ns`; when it is again.
+fn perform(due: Vec<Timed>, mut free_ns: u64) -> u64 {
     if let Some(op) = due.iter().find_map(|timed| timed.fetches)
         && let Ok(client) = process::client()
     {
         // What a lost session owes, nobody will see.
         let _ = client.fetch(op);
     }
-    due.into_iter().for_each(|timed| (timed.job)());
+    for timed in due {
+        let late_ns = now_ns().saturating_sub(timed.due_ns.max(free_ns));
+        LATE.fetch_add(u64::from(late_ns > LATE_NS), Ordering::Relaxed);
+        (timed.job)();
+        free_ns = now_ns();
+    }
+    free_ns
 }
 
 /// Looks at everything whose time is not known.
@@ -307,13 +330,7 @@ fn look_again(mut locked: Locked) -> Locked {
     }
     for (drained, end) in drained.into_iter().zip(ends) {
         match end {
-            Some(at_ns) => agenda.file(
-                at_ns,
-                Timed {
-                    job: drained.job,
-                    fetches: Some(drained.op),
-                },
-            ),
+            Some(at_ns) => agenda.file(at_ns, drained.job, Some(drained.op)),
             None => agenda.drained.push(drained),
         }
     }
@@ -408,8 +425,7 @@ mod tests {
         for (at_ns, name) in [(30, "c"), (10, "a"), (50, "never"), (10, "b")] {
             let tell = tell.clone();
             let job = Box::new(move || tell.send(name).unwrap());
-            let fetches = None;
-            agenda.file(at_ns, Timed { job, fetches });
+            agenda.file(at_ns, job, None);
         }
         agenda
             .take_due(30)
@@ -417,6 +433,25 @@ mod tests {
             .for_each(|timed| (timed.job)());
         assert_eq!(told.try_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
         assert_eq!(agenda.timed.len(), 1);
+    }
+
+    #[test]
+    fn only_what_could_have_been_done_in_time_is_late() {
+        let late_of = |due_ns, free_ns| {
+            let before = late();
+            let (job, fetches): (Job, _) = (Box::new(|| {}), None);
+            let timed = Timed {
+                job,
+                due_ns,
+                fetches,
+            };
+            perform(vec![timed], free_ns);
+            late() - before
+        };
+        let now = now_ns();
+        assert_eq!(late_of(now - 2 * LATE_NS, 0), 1);
+        assert_eq!(late_of(u64::MAX, 0), 0, "in time");
+        assert_eq!(late_of(0, u64::MAX), 0, "the thread was busy");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! flushed at exit.
 
 use crate::device::{Device, DeviceFile};
-use crate::{Call, Client, Error, called};
-use gil_wire::control::{self, Called};
+use crate::{Call, Client, Error, called, later};
+use gil_wire::control::{self, Called, Late};
 use gil_wire::envelope::Class;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,8 +78,20 @@ unsafe extern "C" fn in_child() {
 extern "C" fn at_exit() {
     if let Some(Ok(client)) = CLIENT.get() {
         client.flush_at_exit();
+        tell_late(client);
         list_calls(client);
     }
+}
+
+/// Says how many callbacks came late, if any did.
+fn tell_late(client: &Client) {
+    let callbacks = later::late();
+    if callbacks == 0 || is_forked() {
+        return;
+    }
+    let call = Call::new(control::LATE, Class::Sync, crate::entry());
+    // Nobody is left to be told of an error.
+    let _ = client.forward(&call, &Late { callbacks }, |_| ());
 }
 
 /// Says what was called, if the environment asks for it.

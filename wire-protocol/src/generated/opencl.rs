@@ -581,7 +581,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 47,
         name: "clFlush",
-        class: Some(crate::envelope::Class::Sync),
+        class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
         entry: 48,
@@ -1571,12 +1571,6 @@ pub struct ClReleaseEventArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClFlushArgs {
     pub command_queue: Handle,
-}
-
-/// Reply of `clFlush`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClFlushReply {
-    pub result: i32,
 }
 
 /// Arguments of `clEnqueueReadBuffer`.

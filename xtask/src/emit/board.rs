@@ -320,6 +320,7 @@ impl Body<'_> {
         let binding = match (&self.call.returns, self.call.way) {
             (Returns::New(..), _) => "let object = ",
             (Returns::Value(_), _) => "let value = ",
+            _ if self.call.class == Some(Class::Post) && self.call.otherwise.is_none() => "",
             (_, Way::Returned) => "let result = ",
             _ => "",
         };

@@ -461,6 +461,8 @@ pub struct Call {
     pub check: Option<Helper>,
     /// A guest helper that may do all of the call.
     pub instead: Option<Helper>,
+    /// A guest helper that says whether an enqueue needs no answer.
+    pub posts_if: Option<Helper>,
     /// The documented error of an unsupported call.
     pub fails: Option<String>,
     /// Wire arguments by hand.

@@ -79,6 +79,7 @@ pub struct RawCall {
     pub details: Option<String>,
     pub check: Option<String>,
     pub instead: Option<String>,
+    pub posts_if: Option<String>,
     pub fails: Option<String>,
     pub wire: Option<Vec<String>>,
     pub reply: Option<Vec<String>>,

@@ -81,6 +81,12 @@ pub trait Manual {
         arg_value: *const c_void,
     ) -> cl_int;
 
+    /// `clFlush`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clFlush(entry: u64, command_queue: cl_command_queue) -> cl_int;
+
     /// `clEnqueueReadImage`.
     ///
     /// # Safety
@@ -183,6 +189,19 @@ pub trait Manual {
         global_work_offset: *const usize,
         global_work_size: *const usize,
         local_work_size: *const usize,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+
+    /// `clEnqueueTask`.
+    ///
+    /// # Safety
+    /// As OpenCL says of the caller.
+    unsafe fn clEnqueueTask(
+        entry: u64,
+        command_queue: cl_command_queue,
+        kernel: cl_kernel,
         num_events_in_wait_list: cl_uint,
         event_wait_list: *const cl_event,
         event: *mut cl_event,

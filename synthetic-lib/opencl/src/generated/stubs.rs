@@ -1449,17 +1449,8 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
 pub unsafe extern "C" fn clFlush(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 47));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-        let request = Request::new(wire::CL_FLUSH, Class::Sync, entry);
-        let args = wire::ClFlushArgs {
-            command_queue: command_queue.number(),
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::ClFlushReply = support::decode(reply)?;
-            support::check(reply.result)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::clFlush(entry, command_queue) }
 }
 
 /// `clFinish`.
@@ -1567,10 +1558,25 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
                 event_wait_list: event_wait_list_in,
                 event: signal,
             };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueWriteBufferReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
+            if request.is_inline()
+                && helpers::writes(
+                    &command_queue,
+                    &buffer,
+                    blocking_write,
+                    offset,
+                    size,
+                    ptr,
+                    num_events_in_wait_list,
+                    event_wait_list,
+                )
+            {
+                request.post(&args)?;
+            } else {
+                request.forward(&args, |reply| {
+                    let reply: wire::ClEnqueueWriteBufferReply = support::decode(reply)?;
+                    support::check(reply.result)
+                })?;
+            }
             support::give_event(event, signal, &command_queue);
             Ok(())
         }
@@ -2020,31 +2026,17 @@ pub unsafe extern "C" fn clEnqueueTask(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 61));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let kernel = support::find(Kind::Kernel, kernel)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
-            let mut request = Request::new(wire::CL_ENQUEUE_TASK, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
-            request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
-            request.signals(signal.number, signal.kept);
-            let args = wire::ClEnqueueTaskArgs {
-                command_queue: command_queue.number(),
-                kernel: kernel.number(),
-                event_wait_list: event_wait_list_in,
-                event: signal,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueTaskReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
-            support::give_event(event, signal, &command_queue);
-            Ok(())
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::clEnqueueTask(
+            entry,
+            command_queue,
+            kernel,
+            num_events_in_wait_list,
+            event_wait_list,
+            event,
+        )
+    }
 }
 
 /// `clEnqueueNativeKernel`.
@@ -2090,10 +2082,14 @@ pub unsafe extern "C" fn clEnqueueMarker(
                 command_queue: command_queue.number(),
                 event: signal,
             };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueMarkerReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
+            if request.is_inline() && helpers::marks(event) {
+                request.post(&args)?;
+            } else {
+                request.forward(&args, |reply| {
+                    let reply: wire::ClEnqueueMarkerReply = support::decode(reply)?;
+                    support::check(reply.result)
+                })?;
+            }
             support::give_event(event, signal, &command_queue);
             Ok(())
         }
@@ -2155,10 +2151,15 @@ pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl
             command_queue: command_queue.number(),
             event: signal,
         };
-        request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueBarrierReply = support::decode(reply)?;
-            support::check(reply.result)
-        })
+        if request.is_inline() && helpers::bars(&command_queue) {
+            request.post(&args)?;
+        } else {
+            request.forward(&args, |reply| {
+                let reply: wire::ClEnqueueBarrierReply = support::decode(reply)?;
+                support::check(reply.result)
+            })?;
+        }
+        Ok(())
     })
 }
 
@@ -2960,10 +2961,25 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
                 event_wait_list: event_wait_list_in,
                 event: signal,
             };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueFillBufferReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
+            if request.is_inline()
+                && helpers::fills(
+                    &command_queue,
+                    &buffer,
+                    pattern,
+                    pattern_size,
+                    offset,
+                    size,
+                    num_events_in_wait_list,
+                    event_wait_list,
+                )
+            {
+                request.post(&args)?;
+            } else {
+                request.forward(&args, |reply| {
+                    let reply: wire::ClEnqueueFillBufferReply = support::decode(reply)?;
+                    support::check(reply.result)
+                })?;
+            }
             support::give_event(event, signal, &command_queue);
             Ok(())
         }
@@ -3081,10 +3097,16 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
                 event_wait_list: event_wait_list_in,
                 event: signal,
             };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueMarkerWithWaitListReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
+            if request.is_inline()
+                && helpers::of_one_context(&command_queue, num_events_in_wait_list, event_wait_list)
+            {
+                request.post(&args)?;
+            } else {
+                request.forward(&args, |reply| {
+                    let reply: wire::ClEnqueueMarkerWithWaitListReply = support::decode(reply)?;
+                    support::check(reply.result)
+                })?;
+            }
             support::give_event(event, signal, &command_queue);
             Ok(())
         }
@@ -3123,10 +3145,16 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
                 event_wait_list: event_wait_list_in,
                 event: signal,
             };
-            request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueBarrierWithWaitListReply = support::decode(reply)?;
-                support::check(reply.result)
-            })?;
+            if request.is_inline()
+                && helpers::of_one_context(&command_queue, num_events_in_wait_list, event_wait_list)
+            {
+                request.post(&args)?;
+            } else {
+                request.forward(&args, |reply| {
+                    let reply: wire::ClEnqueueBarrierWithWaitListReply = support::decode(reply)?;
+                    support::check(reply.result)
+                })?;
+            }
             support::give_event(event, signal, &command_queue);
             Ok(())
         }

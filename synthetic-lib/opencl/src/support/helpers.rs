@@ -6,6 +6,8 @@ use super::objects::Object;
 use crate::generated::types::*;
 use std::ffi::c_void;
 
+pub use super::posting::{bars, fills, marks, of_one_context, writes};
+
 /// The flags of a memory object as the board gets them. The program's own
 /// memory is not the board's: what it holds is copied, and mapping brings it
 /// up to date, which reads what the program itself may not read.

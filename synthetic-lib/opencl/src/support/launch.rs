@@ -155,6 +155,8 @@ pub(super) struct Launches {
     latest: usize,
     /// How many were replaced.
     replaced: usize,
+    /// The queues on which it was accepted as a task.
+    tasks: Vec<Handle>,
 }
 
 impl Launches {
@@ -198,6 +200,18 @@ impl Launches {
             self.latest = self.replaced % Self::MAX;
             self.all[self.latest] = accepted;
             self.replaced += 1;
+        }
+    }
+
+    /// Whether it was accepted as a task on this queue before.
+    pub(super) fn accepts_task(&self, queue: Handle) -> bool {
+        self.tasks.contains(&queue)
+    }
+
+    /// Notes that it was accepted as a task.
+    pub(super) fn accept_task(&mut self, queue: Handle) {
+        if !self.accepts_task(queue) && self.tasks.len() < Self::MAX {
+            self.tasks.push(queue);
         }
     }
 
@@ -417,7 +431,7 @@ pub(super) fn refused_late(error: cl_int) -> cl_int {
     error
 }
 
-fn is_of_context(queue: &Object, event: cl_event) -> bool {
+pub(super) fn is_of_context(queue: &Object, event: cl_event) -> bool {
     let context = |object: &Object| object.context().map(|context| context.number());
     find(Kind::Event, event).is_ok_and(|event| context(&event) == context(queue))
 }

@@ -13,7 +13,7 @@ use super::objects::{Object, find};
 use super::rect;
 use super::request::Request;
 use super::svm::{self, commands};
-use super::{clock, subgroups};
+use super::{clock, subgroups, task};
 use crate::generated::exports;
 use crate::generated::manual::Manual;
 use crate::generated::types::*;
@@ -60,6 +60,29 @@ impl Manual for Guest {
         returned(|| unsafe {
             let launch = Launch::new((command_queue, kernel), work_dim, sizes, waits)?;
             launch.run(entry, event)
+        })
+    }
+
+    unsafe fn clEnqueueTask(
+        entry: u64,
+        command_queue: cl_command_queue,
+        kernel: cl_kernel,
+        num_events_in_wait_list: cl_uint,
+        event_wait_list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let waits = (num_events_in_wait_list, event_wait_list);
+        // SAFETY: the caller's.
+        returned(|| unsafe { task::enqueue(entry, (command_queue, kernel), waits, event) })
+    }
+
+    unsafe fn clFlush(entry: u64, command_queue: cl_command_queue) -> cl_int {
+        returned(|| {
+            let queue = find(Kind::CommandQueue, command_queue)?;
+            let request = Request::new(wire::CL_FLUSH, Class::Post, entry);
+            request.post_now(&wire::ClFlushArgs {
+                command_queue: queue.number(),
+            })
         })
     }
 

@@ -15,6 +15,7 @@
 //! | [`extensions`] | which of the board's extensions are shown |
 //! | [`local`] | queries answered in the guest |
 //! | [`launch`] | launching kernels |
+//! | `posting` | which enqueues need no answer |
 //! | [`manual`] | entry points written by hand |
 //! | [`memory`] | what is kept of memory objects; where mapped ones lie |
 //! | [`map`] | mapped buffers and images |
@@ -43,10 +44,12 @@ pub mod memory;
 mod notices;
 pub mod objects;
 mod pages;
+mod posting;
 pub mod rect;
 pub mod request;
 pub mod subgroups;
 mod svm;
+mod task;
 mod width;
 
 pub use border::{CallResult, check, decode, returned, written};

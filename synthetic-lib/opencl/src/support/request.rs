@@ -304,6 +304,25 @@ impl Request {
             .map_err(|error| code(self.op, &error))
     }
 
+    /// Whether it names no memory of the program's.
+    pub fn is_inline(&self) -> bool {
+        self.regions.is_empty()
+    }
+
+    /// Hands it over now, behind what waits, without waiting for the board.
+    ///
+    /// # Errors
+    /// The API's code for what went wrong on the way.
+    pub fn post_now<A: Serialize>(self, args: &A) -> CallResult<()> {
+        let client = gil_guest::client();
+        client
+            .and_then(|client| {
+                client.post(&self.call(), args)?;
+                client.flush(self.op)
+            })
+            .map_err(|error| code(self.op, &error))
+    }
+
     /// Waits for its events, or for all of its queue so far.
     ///
     /// # Errors

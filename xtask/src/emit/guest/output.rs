@@ -53,6 +53,16 @@ impl Stub<'_> {
         let read = self.read();
         let forward = format!("request.forward(&args, |reply| {{ {read} }})");
         let after = self.after();
+        if let Some(helper) = &self.call.posts_if {
+            let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
+            let _ = writeln!(
+                out,
+                "if request.is_inline() && helpers::{}({}) {{ request.post(&args)?; }} else {{ {forward}?; }}\n{after}Ok(())",
+                helper.name,
+                args.join(", ")
+            );
+            return;
+        }
         let _ = match (self.callback_after(), after.is_empty()) {
             (Some(callback), _) => writeln!(out, "let ended = {forward};\n{callback}ended"),
             (None, true) => writeln!(out, "{forward}"),

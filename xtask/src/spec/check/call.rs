@@ -48,6 +48,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         details: None,
         check: None,
         instead: None,
+        posts_if: None,
         fails: raw.fails.clone(),
         wire: fields(api, raw.wire.as_deref(), &place.key("wire"))?,
         reply: fields(api, raw.reply.as_deref(), &place.key("reply"))?,
@@ -58,6 +59,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
     call.details = guests(raw.details.as_deref(), &call, &place.key("details"))?;
     call.check = guests(raw.check.as_deref(), &call, &place.key("check"))?;
     call.instead = guests(raw.instead.as_deref(), &call, &place.key("instead"))?;
+    call.posts_if = guests(raw.posts_if.as_deref(), &call, &place.key("posts_if"))?;
     names(api, &call, &place)?;
     consistent(api, &call, &place)?;
     Ok(call)
