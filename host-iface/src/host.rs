@@ -12,6 +12,7 @@ use crate::recorder::{Recorder, RecorderError};
 use crate::report::{Entry, Program, Report};
 use crate::session::{Context, Served, Session};
 use crate::stats::{Counters, Stats};
+use gil_timing::Engines;
 use gil_wire::Op;
 use gil_wire::envelope;
 use gil_wire::monitor::Event;
@@ -35,6 +36,8 @@ struct State {
     board: BoardConfig,
     time: Time,
     sessions: HashMap<u64, Session>,
+    /// Those of the board's devices, which all sessions use.
+    engines: Engines,
     events: Events,
     stats: Stats,
     trace: Option<Recorder>,
@@ -137,6 +140,7 @@ impl Host {
             },
             time: config.time,
             sessions: HashMap::new(),
+            engines: Engines::default(),
             events,
             stats,
             trace,
@@ -324,7 +328,8 @@ impl State {
         if !is_new || self.sessions.len() >= MAX_SESSIONS {
             return Err(unknown_session(header));
         }
-        self.sessions.insert(header.session, Session::new(header));
+        let session = Session::new(header, self.engines.clone());
+        self.sessions.insert(header.session, session);
         Ok(Answer::status(Status::Ok))
     }
 
@@ -367,6 +372,9 @@ impl State {
         header: &Header,
         submission: Option<&Submission>,
     ) -> (Answer, Served) {
+        let Some(mut session) = self.sessions.remove(&header.session) else {
+            return (Answer::status(Status::BadMailbox), Served::default());
+        };
         let mut context = Context {
             memory,
             board: &self.board,
@@ -374,26 +382,21 @@ impl State {
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
+            others: &mut self.sessions,
             served: Served::default(),
         };
-        let mut answer = Answer::status(Status::Ok);
-        match (self.sessions.remove(&header.session), submission) {
-            (Some(mut session), Some(submission)) => {
-                answer = session.submit(&mut context, header, submission);
-                self.sessions.insert(header.session, session);
+        let answer = match (header.kind, submission) {
+            (_, Some(submission)) => session.submit(&mut context, header, submission),
+            (kind::COLLECT, None) => session.collect(&mut context, header),
+            (kind::ATTEND, None) => session.attend(&mut context, header),
+            _ => {
+                session.close(&mut context);
+                return (Answer::status(Status::Ok), context.served);
             }
-            (Some(mut session), None) if header.kind == kind::COLLECT => {
-                answer = session.collect(&mut context, header);
-                self.sessions.insert(header.session, session);
-            }
-            (Some(mut session), None) if header.kind == kind::ATTEND => {
-                answer = session.attend(&mut context, header);
-                self.sessions.insert(header.session, session);
-            }
-            (Some(session), None) => session.close(&mut context),
-            (None, _) => answer = Answer::status(Status::BadMailbox),
-        }
-        (answer, context.served)
+        };
+        let served = context.served;
+        self.sessions.insert(header.session, session);
+        (answer, served)
     }
 
     fn finish(&mut self) -> Report {
@@ -432,6 +435,7 @@ impl State {
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,
+                others: &mut HashMap::new(),
                 served: Served::default(),
             });
         }

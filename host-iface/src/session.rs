@@ -25,7 +25,7 @@ use crate::recorder::Recorder;
 use crate::stats::Stats;
 use calls::{Call, Calls};
 use failures::Failures;
-use gil_timing::{Event, Timeline};
+use gil_timing::{Engines, Event, Timeline};
 use gil_wire::Op;
 use gil_wire::envelope::{self, Class};
 use gil_wire::message::Request;
@@ -47,6 +47,8 @@ pub struct Context<'a> {
     pub trace: &'a mut Option<Recorder>,
     /// Who is told.
     pub events: &'a mut Events,
+    /// The other sessions, whose operations use the same devices.
+    pub others: &'a mut HashMap<u64, Session>,
     /// What the doorbell took.
     pub served: Served,
 }
@@ -138,15 +140,15 @@ enum Refusal {
 }
 
 impl Session {
-    /// A session as its `OPEN` mailbox says.
-    pub fn new(header: &Header) -> Self {
+    /// A session as its `OPEN` mailbox says, on devices with these engines.
+    pub fn new(header: &Header, engines: Engines) -> Self {
         Self {
             process: header.process,
             pointer_bits: header.pointer_bits,
             recorded_as: 0,
             executed: Executed::default(),
             link: Link::Unopened,
-            timeline: Timeline::new(),
+            timeline: Timeline::sharing(engines),
             held: Held::default(),
             printed: Printed::default(),
             pending: HashMap::new(),

@@ -1,35 +1,66 @@
 //! Candidates, sorted into lanes: one for each engine of each device, and one
 //! for what needs none.
 
+use crate::engines::Engines;
 use crate::{Engine, Event, QueueRef};
 use std::collections::{BTreeSet, HashMap};
 
 /// Where an operation runs: an engine of a device, or nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Lane(Option<(u64, u8)>);
+pub(crate) struct Lane {
+    engine: Option<(u64, u8)>,
+    /// Whether other timelines use it too.
+    is_shared: bool,
+}
 
 impl Lane {
     /// Of an operation on this queue that occupies this engine.
     pub(crate) fn new(queue: Option<QueueRef>, engine: Engine) -> Self {
         let device = queue.map_or(0, |queue| queue.device);
-        Self(match engine {
+        let engine = match engine {
             Engine::None => None,
             Engine::Compute => Some((device, 0)),
             Engine::CopyIn => Some((device, 1)),
             Engine::CopyOut => Some((device, 2)),
-        })
+        };
+        Self {
+            is_shared: engine.is_some() && queue.is_some_and(|queue| queue.is_shared),
+            engine,
+        }
+    }
+
+    /// The same for one timeline alone.
+    fn alone(self) -> Self {
+        Self {
+            is_shared: false,
+            ..self
+        }
     }
 }
 
 /// When an operation was ready, and how many were enqueued before it.
 pub(crate) type Rank = (u64, u64);
 
+/// Whose turn it is: the order in which candidates are published, those of
+/// timelines that share engines included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    start_ns: u64,
+    needs_engine: bool,
+    rank: Rank,
+}
+
+impl Turn {
+    /// When the candidate starts if nothing else is enqueued before.
+    pub const fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+}
+
 /// A lane's first candidate, in the order in which lanes are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Head {
-    pub(crate) start_ns: u64,
-    needs_engine: bool,
-    rank: Rank,
+    pub(crate) turn: Turn,
     pub(crate) event: Event,
     lane: Lane,
 }
@@ -46,9 +77,46 @@ struct State {
 pub(crate) struct Lanes {
     lanes: HashMap<Lane, State>,
     heads: BTreeSet<Head>,
+    engines: Engines,
+    /// What the shared engines had served when the heads were looked at last.
+    looked: u64,
 }
 
 impl Lanes {
+    /// Lanes of which some are others' too.
+    pub(crate) fn sharing(engines: Engines) -> Self {
+        Self {
+            looked: engines.served(),
+            engines,
+            ..Self::default()
+        }
+    }
+
+    /// The number of the operation that is enqueued now.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.engines.next_number()
+    }
+
+    /// The lane of an operation on this queue that occupies this engine.
+    pub(crate) fn lane(&self, queue: Option<QueueRef>, engine: Engine) -> Lane {
+        let lane = Lane::new(queue, engine);
+        match lane.is_shared && !self.engines.takes(lane) {
+            true => lane.alone(),
+            false => lane,
+        }
+    }
+
+    /// Others may have occupied engines: their lanes' heads start later.
+    pub(crate) fn catch_up(&mut self) {
+        let served = self.engines.served();
+        if std::mem::replace(&mut self.looked, served) == served {
+            return;
+        }
+        let shared = self.heads.iter().filter(|head| head.lane.is_shared);
+        let shared: Vec<Lane> = shared.map(|head| head.lane).collect();
+        shared.into_iter().for_each(|lane| self.refresh(lane));
+    }
+
     /// An operation became a candidate.
     pub(crate) fn insert(&mut self, lane: Lane, rank: Rank, event: Event) {
         let state = self.lanes.entry(lane).or_default();
@@ -59,8 +127,11 @@ impl Lanes {
     /// A lane's first candidate runs until `end_ns`.
     pub(crate) fn serve(&mut self, head: Head, end_ns: u64) {
         let state = self.lanes.entry(head.lane).or_default();
-        state.waiting.remove(&(head.rank, head.event));
-        if head.needs_engine {
+        state.waiting.remove(&(head.turn.rank, head.event));
+        if head.lane.is_shared {
+            self.engines.occupy(head.lane, end_ns);
+            self.looked += 1;
+        } else if head.turn.needs_engine {
             state.free_ns = end_ns;
         }
         self.refresh(head.lane);
@@ -80,10 +151,14 @@ impl Lanes {
 
     /// When a lane is free.
     pub(crate) fn free_ns(&self, lane: Lane) -> u64 {
-        self.lanes.get(&lane).map_or(0, |state| state.free_ns)
+        match lane.is_shared {
+            true => self.engines.free_ns(lane),
+            false => self.lanes.get(&lane).map_or(0, |state| state.free_ns),
+        }
     }
 
     fn refresh(&mut self, lane: Lane) {
+        let free_ns = self.free_ns(lane);
         let Some(state) = self.lanes.get_mut(&lane) else {
             return;
         };
@@ -91,9 +166,11 @@ impl Lanes {
             self.heads.remove(&old);
         }
         state.head = state.waiting.first().map(|&(rank, event)| Head {
-            start_ns: rank.0.max(state.free_ns),
-            needs_engine: lane.0.is_some(),
-            rank,
+            turn: Turn {
+                start_ns: rank.0.max(free_ns),
+                needs_engine: lane.engine.is_some(),
+                rank,
+            },
             event,
             lane,
         });

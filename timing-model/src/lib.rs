@@ -21,20 +21,27 @@
 //! When candidates are published is the caller's:
 //!
 //! - as simulated time passes: at each moment all whose start has come
-//!   ([`Timeline::next`]), before anything new is enqueued. So the engines serve
+//!   ([`Timeline::next_candidate`]), before anything new is enqueued. So the engines serve
 //!   operations as a device does that looks at its queues whenever an engine is
 //!   free. An observation publishes further, until what it needs is known.
 //! - at once, all there are: the strict mode. Engines then serve operations in
 //!   the order in which they were enqueued.
 //!
+//! Timelines of several processes may share engines ([`Engines`]). Candidates
+//! are then published in one order over all of them, by [`Turn`]; a caller that
+//! keeps to it gets what a single timeline with all operations would give.
+//!
 //! The outcome depends on the order of these steps and the durations, never on
 //! when a duration was learnt.
 #![forbid(unsafe_code)]
 
+mod engines;
 mod lanes;
 mod queues;
 mod timeline;
 
+pub use engines::Engines;
+pub use lanes::Turn;
 pub use timeline::{MAX_UNRESOLVED, Timeline};
 
 /// Number of an event; every operation has one.
@@ -76,6 +83,9 @@ pub struct QueueRef {
     pub in_order: bool,
     /// The device whose engines it uses.
     pub device: u64,
+    /// Whether the timelines that share [`Engines`] know the device by the same
+    /// number, and use the same engines of it.
+    pub is_shared: bool,
 }
 
 /// An operation as it is enqueued.
@@ -110,6 +120,8 @@ pub struct Candidate {
     pub event: Event,
     /// When it starts if nothing else is enqueued before.
     pub start_ns: u64,
+    /// Its place among the candidates of all timelines that share engines.
+    pub turn: Turn,
     /// Whether its duration is known.
     pub is_reported: bool,
 }

@@ -1,3 +1,4 @@
+use crate::engines::Engines;
 use crate::lanes::{Head, Lane, Lanes};
 use crate::queues::Queues;
 use crate::{Candidate, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
@@ -16,7 +17,6 @@ pub struct Timeline {
     /// Who waits for an event without an end.
     waiters: HashMap<Event, Vec<Event>>,
     unresolved: usize,
-    enqueued: u64,
     newly_resolved: Vec<Event>,
 }
 
@@ -47,6 +47,14 @@ impl Timeline {
         Self::default()
     }
 
+    /// An empty timeline whose shared devices' engines are others' too.
+    pub fn sharing(engines: Engines) -> Self {
+        Self {
+            lanes: Lanes::sharing(engines),
+            ..Self::default()
+        }
+    }
+
     /// Puts an operation on the timeline.
     ///
     /// # Errors
@@ -62,8 +70,8 @@ impl Timeline {
             queued_ns: op.entry_ns,
             submitted_ns: op.submit_ns,
             queue: op.queue,
-            lane: Lane::new(op.queue, op.engine),
-            number: self.enqueued,
+            lane: self.lanes.lane(op.queue, op.engine),
+            number: self.lanes.next_number(),
             open_waits: 0,
             blocked_waits: 0,
             ready_ns: op.submit_ns,
@@ -72,7 +80,6 @@ impl Timeline {
             observable: op.observable,
             attended: op.attended,
         };
-        self.enqueued += 1;
         for &wait in &op.waits {
             self.depend(&mut record, op.event, wait);
         }
@@ -130,12 +137,14 @@ impl Timeline {
     }
 
     /// The operation that is published next, if any can be.
-    pub fn next(&self) -> Option<Candidate> {
+    pub fn next_candidate(&mut self) -> Option<Candidate> {
+        self.lanes.catch_up();
         let head = self.lanes.first()?;
         let record = self.events.get(&head.event)?;
         Some(Candidate {
             event: head.event,
-            start_ns: head.start_ns,
+            start_ns: head.turn.start_ns(),
+            turn: head.turn,
             is_reported: record.report.is_some(),
         })
     }
@@ -145,6 +154,7 @@ impl Timeline {
     /// # Errors
     /// [`TimelineError::NotReported`].
     pub fn publish(&mut self) -> Result<Event, TimelineError> {
+        self.lanes.catch_up();
         let head = self.lanes.first().ok_or(TimelineError::NotReported)?;
         let record = self.events.get_mut(&head.event);
         let record = record.ok_or(TimelineError::Unknown(head.event))?;
@@ -225,7 +235,7 @@ impl Timeline {
     pub fn attention_ns(&self) -> Option<u64> {
         let mut earliest = None;
         for (head, is_crowded) in self.lanes.heads() {
-            if earliest.is_some_and(|at_ns| at_ns <= head.start_ns) {
+            if earliest.is_some_and(|at_ns| at_ns <= head.turn.start_ns()) {
                 break;
             }
             let at_ns = self.looked_at(head, is_crowded);
@@ -237,10 +247,10 @@ impl Timeline {
     fn looked_at(&self, head: Head, is_crowded: bool) -> Option<u64> {
         let record = self.events.get(&head.event)?;
         let Some((duration_ns, _)) = record.report else {
-            return Some(head.start_ns);
+            return Some(head.turn.start_ns());
         };
         let is_followed = is_crowded || self.waiters.contains_key(&head.event);
-        let end_ns = head.start_ns.saturating_add(duration_ns);
+        let end_ns = head.turn.start_ns().saturating_add(duration_ns);
         (is_followed || record.attended).then_some(end_ns)
     }
 
@@ -255,7 +265,7 @@ impl Timeline {
         let is_first = in_order.is_none_or(|queue| {
             matches!(self.queue_end(queue.id), QueueEnd::Resolved(end_ns) if end_ns <= by_ns)
         });
-        let free_ns = self.lanes.free_ns(Lane::new(op.queue, op.engine));
+        let free_ns = self.lanes.free_ns(self.lanes.lane(op.queue, op.engine));
         op.submit_ns <= by_ns && free_ns <= by_ns && is_first && op.waits.iter().all(ended)
     }
 
@@ -342,8 +352,8 @@ impl Record {
         let interval = Interval {
             queued_ns: self.queued_ns,
             submitted_ns: self.submitted_ns,
-            start_ns: head.start_ns,
-            end_ns: head.start_ns.saturating_add(duration_ns),
+            start_ns: head.turn.start_ns(),
+            end_ns: head.turn.start_ns().saturating_add(duration_ns),
             status,
         };
         self.interval = Some(interval);

@@ -86,6 +86,7 @@ fn queue(id: u64) -> QueueRef {
         id,
         in_order: id < 2,
         device: u64::from(id == 4),
+        is_shared: false,
     }
 }
 
@@ -105,7 +106,7 @@ struct Program {
 
 impl Program {
     fn publish(&mut self) {
-        let next = self.timeline.next().expect("a candidate");
+        let next = self.timeline.next_candidate().expect("a candidate");
         if !next.is_reported {
             assert_eq!(self.timeline.publish(), Err(TimelineError::NotReported));
             let duration = self.durations[next.event as usize];
@@ -121,7 +122,11 @@ impl Program {
     /// Nothing that has started stays unpublished.
     fn gate(&mut self) {
         let until = if self.strict { u64::MAX } else { self.now_ns };
-        while self.timeline.next().is_some_and(|n| n.start_ns <= until) {
+        while self
+            .timeline
+            .next_candidate()
+            .is_some_and(|n| n.start_ns <= until)
+        {
             self.publish();
         }
         let attention = self.timeline.attention_ns();

@@ -130,6 +130,15 @@ const RELEASE: [&str; 8] = [
     "clReleaseDevice",
 ];
 
+/// A platform or device: it lives as long as the process.
+#[derive(Clone, Copy, Debug)]
+struct Root(Pointer);
+
+// SAFETY: OpenCL's functions may be called on these objects from any thread.
+unsafe impl Send for Root {}
+// SAFETY: as above.
+unsafe impl Sync for Root {}
+
 /// How the machine's OpenCL is used.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverOptions {
@@ -155,6 +164,8 @@ impl Default for DriverOptions {
 pub struct Driver {
     core: Core,
     options: DriverOptions,
+    /// Platforms and devices, in the order in which they are listed.
+    roots: Vec<(Kind, Root)>,
     /// The forwarded functions.
     pub functions: Functions,
 }
@@ -204,13 +215,17 @@ impl Driver {
 
     fn of(library: Library, options: DriverOptions) -> Result<&'static Self, OpenClError> {
         let library = Box::leak(Box::new(library));
-        let driver = Self {
+        let mut driver = Self {
             core: Core::load(library)?,
+            roots: Vec::new(),
             options,
             functions: Functions::load(library),
         };
         match driver.platforms() {
-            Ok(found) if !found.is_empty() => Ok(Box::leak(Box::new(driver))),
+            Ok(found) if !found.is_empty() => {
+                driver.roots = driver.list_roots(found);
+                Ok(Box::leak(Box::new(driver)))
+            }
             Ok(_) => Err(OpenClError::NoDevice(CL_SUCCESS)),
             Err(code) => Err(OpenClError::NoDevice(code)),
         }
@@ -261,6 +276,21 @@ impl Driver {
             // SAFETY: `list` has `room` entries, or is null with 0.
             unsafe { (self.core.platforms)(room, list, count) }
         })
+    }
+
+    fn list_roots(&self, platforms: Vec<*mut c_void>) -> Vec<(Kind, Root)> {
+        let devices = platforms.iter().flat_map(|of| self.platform_devices(*of));
+        let devices = devices.map(|device| (Kind::Device, device));
+        let devices = devices.collect::<Vec<_>>();
+        let platforms = platforms.into_iter().map(|of| (Kind::Platform, of));
+        let all = platforms.chain(devices);
+        all.filter_map(|(kind, object)| Some((kind, Root(Pointer::new(object)?))))
+            .collect()
+    }
+
+    /// Platforms and devices, in the order in which they are listed.
+    pub fn roots(&self) -> impl Iterator<Item = (Kind, Pointer)> + '_ {
+        self.roots.iter().map(|(kind, root)| (*kind, root.0))
     }
 
     fn platform_devices(&self, platform: *mut c_void) -> Vec<*mut c_void> {

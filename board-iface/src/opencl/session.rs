@@ -68,12 +68,18 @@ pub struct Enqueued<'a> {
 }
 
 impl Session {
-    /// A session without objects.
+    /// A session without objects but platforms and devices, which have the same
+    /// numbers in every session.
     pub fn new(driver: &'static Driver, guest: Guest) -> Self {
+        let mut table = Table::default();
+        for (kind, root) in driver.roots() {
+            // A table without objects has room.
+            let _ = table.found(kind, root);
+        }
         Self {
             driver,
             guest,
-            table: Table::default(),
+            table,
             operations: Operations::default(),
             queues: HashMap::new(),
             notices: Notices::default(),

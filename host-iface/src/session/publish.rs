@@ -1,12 +1,24 @@
 //! When operations' intervals become known. Reports are looked at only here,
 //! and only of operations whose turn it is: simulated time does not depend on
 //! when a report came.
+//!
+//! Sessions have a timeline each and the devices' engines in common: whatever
+//! is published for one, what comes before it on another's goes first. What the
+//! other's own memory is to hold then waits for a doorbell of its own.
 
 use super::{Context, Link, Refusal, Session};
 use crate::client::ClientError;
 use crate::config::Time;
-use gil_timing::{Event, Timeline};
+use gil_timing::{Event, Timeline, Turn};
 use gil_wire::Op;
+
+/// The operation that is published next. No two have the same turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    turn: Turn,
+    /// The other session that it is of.
+    session: Option<u64>,
+}
 
 impl Session {
     /// Publishes every operation that starts by `at_ns`; in strict mode, all
@@ -20,10 +32,10 @@ impl Session {
             Time::Strict => u64::MAX,
             Time::Async => at_ns,
         };
-        while let Some(next) = self.timeline.next()
-            && next.start_ns <= at_ns
+        while let Some(next) = self.next_of_all(context)
+            && next.turn.start_ns() <= at_ns
         {
-            self.publish_next(context)?;
+            self.publish_next(context, next.session)?;
         }
         Ok(())
     }
@@ -35,13 +47,60 @@ impl Session {
         is_known: impl Fn(&Timeline) -> bool,
     ) -> Result<(), Refusal> {
         while !is_known(&self.timeline) {
-            self.publish_next(context)?;
+            match (self.timeline.next_candidate(), self.turn()) {
+                (None, _) => return Err(Refusal::Unresolved),
+                (Some(_), None) => return Err(Refusal::Lost),
+                (Some(_), Some(_)) => {}
+            }
+            let next = self.next_of_all(context).ok_or(Refusal::Lost)?;
+            self.publish_next(context, next.session)?;
         }
         Ok(())
     }
 
-    fn publish_next(&mut self, context: &mut Context<'_>) -> Result<(), Refusal> {
-        let next = self.timeline.next().ok_or(Refusal::Unresolved)?;
+    /// Whose turn it is.
+    fn next_of_all(&mut self, context: &mut Context<'_>) -> Option<Next> {
+        let own = self.turn().map(|turn| Next {
+            turn,
+            session: None,
+        });
+        let others = context.others.iter_mut().filter_map(|(number, session)| {
+            let turn = session.turn()?;
+            let session = Some(*number);
+            Some(Next { turn, session })
+        });
+        others.chain(own).min()
+    }
+
+    /// The turn of what is published next here, unless its duration can never
+    /// be known.
+    fn turn(&mut self) -> Option<Turn> {
+        let has_board = matches!(self.link, Link::Open(_));
+        let next = self.timeline.next_candidate();
+        let next = next.filter(|next| has_board || next.is_reported);
+        next.map(|next| next.turn)
+    }
+
+    /// Publishes what is next: of this session, or of another, which bears the
+    /// loss of its own board alone.
+    fn publish_next(
+        &mut self,
+        context: &mut Context<'_>,
+        session: Option<u64>,
+    ) -> Result<(), Refusal> {
+        let other = session.and_then(|number| context.others.remove_entry(&number));
+        let Some((number, mut other)) = other else {
+            return self.publish_own(context);
+        };
+        if other.publish_own(context).is_err() {
+            other.link = Link::Lost;
+        }
+        context.others.insert(number, other);
+        Ok(())
+    }
+
+    fn publish_own(&mut self, context: &mut Context<'_>) -> Result<(), Refusal> {
+        let next = self.timeline.next_candidate().ok_or(Refusal::Unresolved)?;
         if !next.is_reported {
             self.await_report(context, next.event)?;
         }

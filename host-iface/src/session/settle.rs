@@ -8,6 +8,7 @@ use crate::client::ClientError;
 use crate::layout::{Status, WaitKind, flag};
 use crate::mailbox::Answer;
 use gil_timing::{Engine, Event, Operation, Order, QueueRef};
+use gil_wire::call::Handle;
 use gil_wire::envelope::{self, Class};
 use gil_wire::message::CallStatus;
 
@@ -159,6 +160,8 @@ pub(super) fn operation(call: &Call<'_>, submit_ns: u64) -> Operation {
             id: queue.id,
             in_order: queue.in_order,
             device: queue.device,
+            // A device that the process made of another is its own.
+            is_shared: Handle(queue.device).is_boards(),
         }),
         engine,
         order,

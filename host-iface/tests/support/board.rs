@@ -116,11 +116,14 @@ impl FakeBoard {
         let listener = UnixListener::bind(folder.path().join("board")).unwrap();
         let got = Arc::new(Mutex::new(Vec::new()));
         let log = got.clone();
-        let mut script: Script = Box::new(script);
+        let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(Box::new(script)));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                serve(stream.unwrap(), hello, &mut script, &log);
-                log.lock().unwrap().push(Got::Gone);
+                let (script, log) = (script.clone(), log.clone());
+                std::thread::spawn(move || {
+                    serve(stream.unwrap(), hello, &script, &log);
+                    log.lock().unwrap().push(Got::Gone);
+                });
             }
         });
         Self { folder, got }
@@ -159,7 +162,7 @@ impl FakeBoard {
 fn serve(
     mut stream: UnixStream,
     hello: Hello,
-    script: &mut Script,
+    script: &Mutex<Script>,
     log: &Mutex<Vec<Got>>,
 ) -> Option<()> {
     stream.write_all(&hello.encode()).ok()?;
@@ -218,7 +221,7 @@ fn serve(
                 };
                 log.lock().unwrap().push(Got::Call(Box::new(call.clone())));
                 if answer || call.event.is_some() {
-                    let mut todo = script(&call);
+                    let mut todo = (script.lock().unwrap())(&call);
                     let told = std::mem::take(&mut todo.later).into_iter();
                     later.extend(told.map(|later| (later.event, later)));
                     if answer {
@@ -229,7 +232,8 @@ fn serve(
             }
             Request::Await { event } => {
                 log.lock().unwrap().push(Got::Await(event));
-                let later = later.remove(&event).expect("an operation under way");
+                // Without one it hangs up.
+                let later = later.remove(&event)?;
                 end(&mut stream, &later)?;
             }
             Request::Close => {

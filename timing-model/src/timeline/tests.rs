@@ -6,11 +6,13 @@ const IN_ORDER: QueueRef = QueueRef {
     id: 1,
     in_order: true,
     device: 0,
+    is_shared: false,
 };
 const OUT_OF_ORDER: QueueRef = QueueRef {
     id: 2,
     in_order: false,
     device: 0,
+    is_shared: false,
 };
 
 fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operation {
@@ -29,7 +31,10 @@ fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operati
 
 /// Publishes whatever can be.
 fn settle(timeline: &mut Timeline) {
-    while timeline.next().is_some_and(|next| next.is_reported) {
+    while timeline
+        .next_candidate()
+        .is_some_and(|next| next.is_reported)
+    {
         timeline.publish().unwrap();
     }
 }
@@ -149,6 +154,7 @@ fn candidates_are_served_by_start_then_without_engine_then_by_readiness() {
     let mut timeline = Timeline::new();
     let other = QueueRef {
         device: 7,
+        is_shared: false,
         ..OUT_OF_ORDER
     };
     let marker = Operation {
@@ -165,7 +171,7 @@ fn candidates_are_served_by_start_then_without_engine_then_by_readiness() {
         timeline.enqueue(op).unwrap();
     }
     let mut order = Vec::new();
-    while let Some(next) = timeline.next() {
+    while let Some(next) = timeline.next_candidate() {
         order.push((next.event, next.start_ns));
         timeline.report(next.event, 50, 0).unwrap();
         timeline.publish().unwrap();

@@ -1,0 +1,59 @@
+//! Engines that several timelines use: those of the devices that the processes
+//! of one run have in common.
+
+use crate::lanes::Lane;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most engines that are shared; a guest that names more devices than there are
+/// has each of the others for itself.
+const SHARED_MAX: usize = 1024;
+
+/// When engines are free. Clones are of the same engines.
+#[derive(Clone, Debug, Default)]
+pub struct Engines(Arc<Mutex<Shared>>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    free_ns: HashMap<Lane, u64>,
+    /// Operations served so far.
+    served: u64,
+    /// Operations enqueued so far, on all timelines.
+    enqueued: u64,
+}
+
+impl Engines {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a lane is, or may be, one of these.
+    pub(crate) fn takes(&self, lane: Lane) -> bool {
+        let shared = self.shared();
+        shared.free_ns.len() < SHARED_MAX || shared.free_ns.contains_key(&lane)
+    }
+
+    pub(crate) fn free_ns(&self, lane: Lane) -> u64 {
+        self.shared().free_ns.get(&lane).copied().unwrap_or(0)
+    }
+
+    /// An engine is occupied until `end_ns`.
+    pub(crate) fn occupy(&self, lane: Lane, end_ns: u64) {
+        let mut shared = self.shared();
+        let free_ns = shared.free_ns.entry(lane).or_default();
+        *free_ns = end_ns.max(*free_ns);
+        shared.served += 1;
+    }
+
+    /// Changes whenever an engine is occupied.
+    pub(crate) fn served(&self) -> u64 {
+        self.shared().served
+    }
+
+    /// The number of the operation that is enqueued now, on any timeline.
+    pub(crate) fn next_number(&self) -> u64 {
+        let mut shared = self.shared();
+        shared.enqueued += 1;
+        shared.enqueued
+    }
+}

@@ -1,0 +1,195 @@
+//! Timelines that share engines give what one timeline with all operations
+//! gives, and never revise what they published.
+
+use gil_timing::{Engine, Engines, Event, Interval, Operation, Order, QueueRef, Timeline};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+const PROCESSES: usize = 3;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A process enqueues: which, its queue, engine, an earlier event of its
+    /// own to wait for, what it takes.
+    Enqueue(usize, u64, Engine, Option<usize>, u64),
+    /// Time passes.
+    Pass(u64),
+    /// A process waits for one of its events.
+    Wait(usize, usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let engine = prop_oneof![
+        3 => Just(Engine::Compute),
+        2 => Just(Engine::CopyIn),
+        1 => Just(Engine::CopyOut),
+        1 => Just(Engine::None),
+    ];
+    let enqueue = (
+        0..PROCESSES,
+        0..3u64,
+        engine,
+        prop::option::of(0..8usize),
+        0..200u64,
+    );
+    prop_oneof![
+        6 => enqueue.prop_map(|(p, q, e, w, d)| Step::Enqueue(p, q, e, w, d)),
+        2 => (0..150u64).prop_map(Step::Pass),
+        1 => (0..PROCESSES, 0..8usize).prop_map(|(p, n)| Step::Wait(p, n)),
+    ]
+}
+
+/// Processes on one timeline, or on one each.
+struct World {
+    timelines: Vec<Timeline>,
+    now_ns: u64,
+    durations: HashMap<Event, u64>,
+    of_process: [Vec<Event>; PROCESSES],
+    published: Vec<(Event, Interval)>,
+}
+
+impl World {
+    fn new(timelines: Vec<Timeline>) -> Self {
+        Self {
+            timelines,
+            now_ns: 0,
+            durations: HashMap::new(),
+            of_process: Default::default(),
+            published: Vec::new(),
+        }
+    }
+
+    fn place(&self, process: usize) -> usize {
+        process % self.timelines.len()
+    }
+
+    /// Publishes whatever is next anywhere, if it starts by then.
+    fn publish_first(&mut self, by_ns: u64) -> bool {
+        let turns = self.timelines.iter_mut().enumerate();
+        let turns = turns.filter_map(|(n, timeline)| Some((timeline.next_candidate()?.turn, n)));
+        let Some((turn, at)) = turns.min().filter(|(turn, _)| turn.start_ns() <= by_ns) else {
+            return false;
+        };
+        let timeline = &mut self.timelines[at];
+        let next = timeline.next_candidate().expect("it has the turn");
+        assert_eq!(turn, next.turn);
+        timeline
+            .report(next.event, self.durations[&next.event], 0)
+            .unwrap();
+        assert_eq!(timeline.publish(), Ok(next.event));
+        let interval = timeline.interval(next.event).unwrap();
+        assert_eq!(interval.start_ns, next.start_ns);
+        self.published.push((next.event, interval));
+        true
+    }
+
+    fn gate(&mut self) {
+        while self.publish_first(self.now_ns) {}
+        for timeline in &mut self.timelines {
+            let attention = timeline.attention_ns();
+            assert!(attention.is_none_or(|at_ns| at_ns > self.now_ns));
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Pass(ns) => self.now_ns += ns,
+            Step::Enqueue(process, queue, engine, wait, duration) => {
+                self.gate();
+                let event = 1 + self.durations.len() as u64;
+                let own = &self.of_process[process];
+                let waits = wait.and_then(|n| own.get(n)).copied().into_iter().collect();
+                let operation = self.operation((process, queue), engine, event, waits);
+                let at = self.place(process);
+                self.timelines[at].enqueue(operation).unwrap();
+                self.durations.insert(event, duration);
+                self.of_process[process].push(event);
+            }
+            Step::Wait(process, n) => {
+                self.gate();
+                let Some(&event) = self.of_process[process].get(n) else {
+                    return;
+                };
+                let at = self.place(process);
+                while self.timelines[at].interval(event).is_none() {
+                    assert!(self.publish_first(u64::MAX), "nothing is blocked");
+                }
+                let interval = self.timelines[at].interval(event).unwrap();
+                self.now_ns = self.now_ns.max(interval.end_ns);
+            }
+        }
+    }
+
+    fn operation(
+        &self,
+        (process, queue): (usize, u64),
+        engine: Engine,
+        event: Event,
+        waits: Vec<Event>,
+    ) -> Operation {
+        Operation {
+            event,
+            entry_ns: self.now_ns,
+            submit_ns: self.now_ns,
+            queue: Some(QueueRef {
+                id: 10 * process as u64 + queue,
+                in_order: queue != 1,
+                device: u64::from(queue == 2),
+                is_shared: true,
+            }),
+            engine,
+            order: Order::Command,
+            waits,
+            observable: true,
+            attended: false,
+        }
+    }
+
+    fn run(mut self, steps: &[Step]) -> Vec<(Event, Interval)> {
+        steps.iter().for_each(|step| self.take(step));
+        while self.publish_first(u64::MAX) {}
+        assert_eq!(self.published.len(), self.durations.len());
+        self.published
+    }
+}
+
+fn sharing() -> Vec<Timeline> {
+    let engines = Engines::default();
+    let timeline = |_| Timeline::sharing(engines.clone());
+    (0..PROCESSES).map(timeline).collect()
+}
+
+proptest! {
+    #[test]
+    fn timelines_that_share_engines_are_as_one(steps in prop::collection::vec(step(), 1..80)) {
+        let one = World::new(vec![Timeline::new()]).run(&steps);
+        let many = World::new(sharing()).run(&steps);
+        prop_assert_eq!(many, one);
+    }
+}
+
+#[test]
+fn devices_of_one_process_are_its_own() {
+    let alone = |event, id| Operation {
+        event,
+        entry_ns: 0,
+        submit_ns: 0,
+        queue: Some(QueueRef {
+            id,
+            in_order: true,
+            device: 5,
+            is_shared: false,
+        }),
+        engine: Engine::Compute,
+        order: Order::Command,
+        waits: vec![],
+        observable: true,
+        attended: false,
+    };
+    for timeline in &mut sharing() {
+        timeline.enqueue(alone(1, 1)).unwrap();
+        timeline.report(1, 50, 0).unwrap();
+        timeline.publish().unwrap();
+        assert_eq!(timeline.interval(1).unwrap().start_ns, 0);
+    }
+}
