@@ -18,7 +18,7 @@ pub struct Spec {
 /// Text that names no function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" names no function: write FUNCTION of the kernel, MODULE:FUNCTION, PROGRAM:FUNCTION or LIBRARY:FUNCTION"
+    "{0} names no function: write FUNCTION of the kernel, MODULE:FUNCTION, PROGRAM:FUNCTION or LIBRARY:FUNCTION"
 )]
 pub struct SpecError(String);
 
