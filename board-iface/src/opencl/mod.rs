@@ -24,6 +24,7 @@ mod programs;
 mod queue;
 pub mod refusal;
 pub mod session;
+mod shield;
 pub mod signature;
 pub mod subgroups;
 pub mod support;

@@ -12,6 +12,7 @@ use super::printing::Printing;
 use super::programs::Programs;
 use super::queue::Made;
 use super::refusal::Refusal;
+use super::shield;
 use super::svm::Svm;
 use crate::board::{self, Ended, Guest, Outcome};
 use crate::region::Budget;
@@ -347,6 +348,11 @@ impl Session {
 
     fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
         let dispatch = generated::dispatch::dispatch(call.op());
+        if let Some(refused) = shield::refused(call.op(), args)? {
+            call.set_enqueued();
+            self.refused(call, refused.queue, refused.error);
+            return Ok(refused.reply);
+        }
         let inputs = self.program_inputs(call, call.op(), args)?;
         let printer = self.printer(call, args)?;
         let result = dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)?;
