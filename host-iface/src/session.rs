@@ -102,6 +102,8 @@ struct Pending {
     observable: bool,
     /// Whether its sender waits for it although the program does not hold it.
     awaited: bool,
+    /// Bytes of input that the board keeps until it reports.
+    input_len: u64,
 }
 
 /// One guest address space.

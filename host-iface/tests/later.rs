@@ -10,7 +10,7 @@ use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, Queue, State};
 use std::time::Duration;
 use support::board::{Act, FakeBoard, Got, Later};
-use support::guest::{DATA, Guest, IN, OUT, call, enqueue};
+use support::guest::{DATA, Guest, IN, OUT, RAM_SIZE, call, enqueue};
 
 const OK: u32 = Status::Ok as u32;
 const SLEEP: u32 = WaitKind::Sleep as u32;
@@ -238,6 +238,24 @@ fn output_and_text_arrive_at_their_simulated_end() {
     assert!(arrived.released.is_empty(), "an interrupt cannot unpin");
     assert_eq!(guest.collect().released, [2]);
     assert_eq!(guest.host.finish().totals.late_deliveries, 0);
+}
+
+#[test]
+fn the_board_keeps_no_more_input_than_there_is_ram() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let third = [(DATA, RAM_SIZE * 3 / 8, IN)];
+    for event in 1..=3 {
+        guest.submit(&[with_region(enqueue(event, 1_000_000))], &third);
+    }
+    assert!(awaited(&board).is_empty(), "the first ended with its call");
+    guest.submit(&[with_region(enqueue(4, 1_000_000))], &third);
+    assert_eq!(awaited(&board), [2]);
+    let wait = guest.submit(&[waiting(Class::Wait, &[4])], &[]);
+    assert_eq!(
+        wait.answer().observed[0].end_ns,
+        1_000_000 + CPU + 4 * DURATION
+    );
 }
 
 #[test]

@@ -37,6 +37,10 @@ pub(super) struct Brought {
     pub(super) bytes: Vec<Vec<Vec<u8>>>,
 }
 
+/// Most input that the board keeps for the operations of a session that are not
+/// known to have ended; of a guest with less RAM, as much as that.
+const KEPT_INPUT_MAX: u64 = 1 << 30;
+
 /// Why a call has no answer for the guest.
 enum Failure {
     /// The board refused the call and said why; the session goes on.
@@ -61,6 +65,7 @@ impl Session {
         let waits = self.must_wait(context, calls.last());
         let finish = self.must_finish(context, calls.last(), waits);
         calls.last_mut().finish = finish;
+        self.make_room(context, calls.last())?;
         let (main, unsent) = (calls.last(), calls.unsent());
         let mut sent = self.forward(context, unsent, Some(unsent.len() - 1))?;
         let input = sent.pop().unwrap_or_default();
@@ -96,6 +101,27 @@ impl Session {
         let out_len: u64 = out_regions(main).map(Extents::len).sum();
         let held = self.held.guest_bytes().saturating_add(out_len);
         main.envelope.blocking || out_len > 0 && held > context.memory.size()
+    }
+
+    /// Publishes operations ahead while the board keeps more input of them
+    /// than it should, with the call's own. What waits for an event that nobody
+    /// has set keeps its input.
+    fn make_room(&mut self, context: &mut Context<'_>, main: &Call<'_>) -> Result<(), Refusal> {
+        let own = in_len(main);
+        let most = context.memory.size().min(KEPT_INPUT_MAX);
+        while own > 0 && self.kept_input() > most.saturating_sub(own) {
+            match self.publish_one(context) {
+                Ok(()) => {}
+                Err(Refusal::Unresolved) => break,
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Ok(())
+    }
+
+    fn kept_input(&self) -> u64 {
+        let kept = self.pending.values().filter(|pending| !pending.is_reported);
+        kept.map(|pending| pending.input_len).sum()
     }
 
     /// Whether operations are to end before the board answers: one that starts
@@ -251,6 +277,12 @@ fn out_places(client: &Client, main: &Call<'_>) -> Result<Vec<u64>, ClientError>
     let regions = main.regions.iter().zip(places);
     let outs = regions.filter(|(region, _)| region.dir.is_out());
     Ok(outs.map(|(_, place)| place).collect())
+}
+
+/// Bytes of a call's input regions.
+pub(super) fn in_len(call: &Call<'_>) -> u64 {
+    let ins = call.regions.iter().filter(|region| region.dir.is_in());
+    ins.map(|region| region.extents.len()).sum()
 }
 
 pub(super) fn out_regions<'a>(main: &Call<'a>) -> impl Iterator<Item = &'a Extents> {

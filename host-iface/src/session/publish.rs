@@ -47,15 +47,21 @@ impl Session {
         is_known: impl Fn(&Timeline) -> bool,
     ) -> Result<(), Refusal> {
         while !is_known(&self.timeline) {
-            match (self.timeline.next_candidate(), self.turn()) {
-                (None, _) => return Err(Refusal::Unresolved),
-                (Some(_), None) => return Err(Refusal::Lost),
-                (Some(_), Some(_)) => {}
-            }
-            let next = self.next_of_all(context).ok_or(Refusal::Lost)?;
-            self.publish_next(context, next.session)?;
+            self.publish_one(context)?;
         }
         Ok(())
+    }
+
+    /// Publishes what is next, of whichever session, as long as this one has
+    /// anything to publish.
+    pub(super) fn publish_one(&mut self, context: &mut Context<'_>) -> Result<(), Refusal> {
+        match (self.timeline.next_candidate(), self.turn()) {
+            (None, _) => return Err(Refusal::Unresolved),
+            (Some(_), None) => return Err(Refusal::Lost),
+            (Some(_), Some(_)) => {}
+        }
+        let next = self.next_of_all(context).ok_or(Refusal::Lost)?;
+        self.publish_next(context, next.session)
     }
 
     /// Whose turn it is.

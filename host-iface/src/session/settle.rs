@@ -2,7 +2,7 @@
 //! waits.
 
 use super::calls::Call;
-use super::exchange::{Brought, Done, wrong};
+use super::exchange::{Brought, Done, in_len, wrong};
 use super::{Context, Pending, Refusal, Session};
 use crate::client::ClientError;
 use crate::layout::{Status, WaitKind, flag};
@@ -60,6 +60,7 @@ impl Session {
             is_fence: engine(envelope.engine).1 != Order::Command,
             observable: envelope.observable,
             awaited,
+            input_len: in_len(call),
         };
         let event = envelope.signals.unwrap_or_default();
         self.pending.insert(event, pending);
