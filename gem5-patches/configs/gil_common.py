@@ -9,6 +9,13 @@ import sys
 
 import m5
 from m5.objects import *
+from m5.util import fatal
+
+if "GilBridge" not in globals():
+    fatal(
+        "this gem5 was built without gil: build it again with "
+        "scons build/ARM/gem5.opt EXTRAS=.../gem5-patches"
+    )
 
 # Exit code of a run that ended before its program did.
 BRIDGE_FAILED = 125
@@ -53,6 +60,21 @@ CPUS = {
     "minor": (ArmMinorCPU, "timing", True),
     "o3": (ArmO3CPU, "timing", True),
 }
+
+
+# What gem5 says when the last thread of the last program exited.
+PROGRAM_EXITED = "exiting with last active thread context"
+
+
+def parser_for(script: str) -> argparse.ArgumentParser:
+    """A parser with what every script takes; `script` is its documentation."""
+    parser = argparse.ArgumentParser(
+        description=script,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_machine_options(parser)
+    add_bridge_options(parser)
+    return parser
 
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:
@@ -129,6 +151,22 @@ def add_clocks(args, system) -> None:
     )
 
 
+def add_cpus(args, system) -> None:
+    """CPUs with nothing in them, and not connected."""
+    cpu_class = CPUS[args.cpu][0]
+    system.cpu = [
+        cpu_class(cpu_id=i, clk_domain=system.cpu_clk_domain)
+        for i in range(args.cpus)
+    ]
+
+
+def connect_machine(args, system) -> None:
+    """CPUs, caches and memory at system.membus."""
+    connect_cpus(args, system)
+    add_memory(args, system)
+    system.system_port = system.membus.cpu_side_ports
+
+
 def connect_cpus(args, system) -> None:
     """Between the CPUs and system.membus: caches, or nothing."""
     if not has_caches(args):
@@ -169,17 +207,31 @@ def add_memory(args, system) -> None:
         controller.port = system.membus.mem_side_ports
 
 
-def simulate_to_the_end() -> None:
-    """Simulates until somebody ends it, and leaves with the exit code."""
+def instantiate(system, full_system: bool, restored=None) -> None:
+    """Makes the simulated machine, from a checkpoint if there is one."""
+    Root(full_system=full_system, system=system)
+    m5.instantiate(restored)
+
+
+def simulate_to_the_end(emulated_for=None) -> None:
+    """
+    Simulates until somebody ends it, and leaves with the exit code. In
+    system-call emulation, the bridge is told what a guest's init would tell.
+    """
+    if emulated_for:
+        emulated_for.programStarts()
     event = m5.simulate()
+    cause, code = event.getCause(), event.getCode()
+    if emulated_for and cause == PROGRAM_EXITED:
+        emulated_for.programExited(code)
     print(
-        f"gil: {event.getCause()} at tick {m5.curTick()}, "
-        f"exit code {event.getCode()}",
+        f"gil: {cause.removeprefix('gil: ')} at tick {m5.curTick()}, "
+        f"exit code {code}",
         file=sys.stderr,
     )
-    if event.getCause() == "user interrupt received":
+    if cause == "user interrupt received":
         sys.exit(130)
     # Nothing is left to happen, and no program ended: all its threads wait.
-    if event.getCause() == "simulate() limit reached":
+    if cause == "simulate() limit reached":
         sys.exit(BRIDGE_FAILED)
-    sys.exit(event.getCode())
+    sys.exit(code)

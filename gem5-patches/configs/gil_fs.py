@@ -29,7 +29,9 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import gil_common
 
 # What the kernel is told besides what the user adds. Addresses are the same in
-# every run, and nothing waits for devices that are not there.
+# every run, and nothing waits for devices that are not there. The last two leave
+# out what takes much of a stock kernel's boot and serves no program: the cipher
+# self-tests, and the certificates that modules could be signed with.
 COMMAND_LINE = (
     "console=ttyAMA0",
     "earlycon=pl011,0x1c090000",
@@ -37,6 +39,10 @@ COMMAND_LINE = (
     "nokaslr",
     "norandmaps",
     "fw_devlink=off",
+    "oops=panic",
+    "random.trust_bootloader=on",
+    "cryptomgr.notests=1",
+    "initcall_blacklist=load_system_certificate_list",
 )
 
 
@@ -71,12 +77,7 @@ class MemoryBus(SystemXBar):
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    gil_common.add_machine_options(parser)
-    gil_common.add_bridge_options(parser)
+    parser = gil_common.parser_for(__doc__)
     guest = parser.add_argument_group("the guest")
     guest.add_argument("--kernel", required=True, metavar="ELF")
     guest.add_argument("--initrd", required=True, metavar="FILE")
@@ -111,10 +112,22 @@ def check_files(args) -> None:
         fatal(f"there is no checkpoint {args.restore}")
 
 
+def memory_ranges(args, platform) -> list:
+    """Memory where the platform has room for it, in its order."""
+    ranges, left = [], int(Addr(args.mem_size))
+    for region in platform._mem_regions:
+        size = min(left, int(region.size()))
+        if size:
+            ranges.append(AddrRange(start=region.start, size=size))
+        left -= size
+    if left:
+        fatal(f"--mem-size {args.mem_size}: the platform has no room for it")
+    return ranges
+
+
 def add_platform(args, system) -> None:
     system.realview = GilPlatform()
-    memory = system.realview._mem_regions[0]
-    system.mem_ranges = [AddrRange(start=memory.start, size=args.mem_size)]
+    system.mem_ranges = memory_ranges(args, system.realview)
     system.gic_cpu_addr = system.realview.gic.cpu_addr
     system.terminal = Terminal()
     system.vncserver = VncServer()
@@ -138,7 +151,6 @@ def connect_platform(args, system) -> None:
     system.dmabridge.cpu_side_port = system.iobus.mem_side_ports
     system.realview.attachOnChipIO(system.membus, system.iobridge)
     system.realview.attachIO(system.iobus)
-    system.system_port = system.membus.cpu_side_ports
 
 
 def add_workload(args, system) -> None:
@@ -162,16 +174,11 @@ def make_system(args) -> ArmSystem:
     gil_common.add_clocks(args, system)
     add_platform(args, system)
     connect_platform(args, system)
-    cpu_class = gil_common.CPUS[args.cpu][0]
-    system.cpu = [
-        cpu_class(cpu_id=i, clk_domain=system.cpu_clk_domain)
-        for i in range(args.cpus)
-    ]
+    gil_common.add_cpus(args, system)
     for cpu in system.cpu:
         cpu.createThreads()
         cpu.createInterruptController()
-    gil_common.connect_cpus(args, system)
-    gil_common.add_memory(args, system)
+    gil_common.connect_machine(args, system)
     add_workload(args, system)
     return system
 
@@ -180,9 +187,8 @@ def main() -> None:
     args = parse()
     check_files(args)
     system = make_system(args)
-    root = Root(full_system=True, system=system)
     system.generateDtb(system.workload.dtb_filename)
-    m5.instantiate(args.restore)
+    gil_common.instantiate(system, True, args.restore)
     if args.checkpoint:
         event = m5.simulate()
         if event.getCause() != "gil: the guest's driver starts":

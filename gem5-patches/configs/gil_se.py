@@ -29,15 +29,14 @@ import gil_common
 PROGRAM_FOLDERS = ("usr/local/bin", "usr/bin", "usr/sbin", "usr/games")
 # What programs find in the sysroot; the rest is this machine's.
 REDIRECTED = ("/lib", "/usr", "/etc")
+# Standard streams, and gem5's names of its own.
+STREAMS = (("stdin", "cin"), ("stdout", "cout"), ("stderr", "cerr"))
+# What isolated programs find on this machine; the rest is the sysroot's.
+SHARED = ("/dev", "/proc", "/sys")
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    gil_common.add_machine_options(parser)
-    gil_common.add_bridge_options(parser)
+    parser = gil_common.parser_for(__doc__)
     program = parser.add_argument_group("the program")
     program.add_argument(
         "--sysroot", required=True, help="what `gil sysroot` made"
@@ -46,6 +45,16 @@ def parse() -> argparse.Namespace:
         "--env", action="append", default=[], metavar="NAME=VALUE"
     )
     program.add_argument("--cwd", default=os.getcwd())
+    program.add_argument(
+        "--isolated",
+        action="store_true",
+        help="the sysroot is all that the program sees of this machine, but "
+        "for /dev, /proc and /sys",
+    )
+    for name, own in STREAMS:
+        program.add_argument(
+            f"--{name}", default=own, metavar="FILE", help="else gem5's own"
+        )
     program.add_argument(
         "--counter",
         default="1GHz",
@@ -73,6 +82,17 @@ def find_program(args) -> str:
     )
 
 
+def redirections(args) -> list:
+    places = [(path, args.sysroot + path) for path in REDIRECTED]
+    if args.isolated:
+        # The first that fits counts.
+        places = [(path, path) for path in SHARED] + [("/", args.sysroot)]
+    return [
+        RedirectPath(app_path=path, host_paths=[place])
+        for path, place in places
+    ]
+
+
 def add_process(args, system) -> None:
     environment = {
         "PATH": ":".join("/" + folder for folder in PROGRAM_FOLDERS),
@@ -90,6 +110,9 @@ def add_process(args, system) -> None:
         executable=find_program(args),
         env=[f"{name}={value}" for name, value in environment.items()],
         cwd=args.cwd,
+        input=args.stdin,
+        output=args.stdout,
+        errout=args.stderr,
         drivers=[] if args.no_bridge else [system.gil_driver],
         # Programs of a present glibc refuse an older kernel.
         release="6.1.0",
@@ -106,20 +129,11 @@ def make_system(args) -> System:
         mem_ranges=[AddrRange(args.mem_size)],
         membus=SystemXBar(),
         workload=GilEmuLinux(),
-        redirect_paths=[
-            RedirectPath(app_path=path, host_paths=[args.sysroot + path])
-            for path in REDIRECTED
-        ],
+        redirect_paths=redirections(args),
     )
     gil_common.add_clocks(args, system)
-    cpu_class = gil_common.CPUS[args.cpu][0]
-    system.cpu = [
-        cpu_class(cpu_id=i, clk_domain=system.cpu_clk_domain)
-        for i in range(args.cpus)
-    ]
-    gil_common.connect_cpus(args, system)
-    gil_common.add_memory(args, system)
-    system.system_port = system.membus.cpu_side_ports
+    gil_common.add_cpus(args, system)
+    gil_common.connect_machine(args, system)
     for cpu in system.cpu:
         cpu.createInterruptController()
     if not args.no_bridge:
@@ -135,9 +149,9 @@ def main() -> None:
         fatal(f"there is no folder {args.sysroot}: make it with `gil sysroot`")
     # Before any program is opened: where its dynamic linker is looked for.
     m5.core.setInterpDir(args.sysroot)
-    root = Root(full_system=False, system=make_system(args))
-    m5.instantiate()
-    gil_common.simulate_to_the_end()
+    system = make_system(args)
+    gil_common.instantiate(system, False)
+    gil_common.simulate_to_the_end(None if args.no_bridge else system.gil)
 
 
 main()

@@ -7,7 +7,10 @@ from m5.objects.Gic import ArmSPI
 from m5.objects.Process import EmulatedDriver
 from m5.params import *
 from m5.proxy import *
-from m5.SimObject import SimObject
+from m5.SimObject import (
+    SimObject,
+    cxxMethod,
+)
 
 
 class GilBridge(SimObject):
@@ -64,6 +67,19 @@ class GilBridge(SimObject):
         "Read and write guest memory behind gem5's memory system, which is "
         "faster. Only right without caches: they may hold newer data",
     )
+
+    @cxxMethod
+    def programStarts(self):
+        """
+        In system-call emulation: the program starts now. gil's report counts
+        from here.
+        """
+        pass
+
+    @cxxMethod
+    def programExited(self, code):
+        """In system-call emulation: the program exited with that code."""
+        pass
 
 
 class GilEmulDriver(EmulatedDriver):

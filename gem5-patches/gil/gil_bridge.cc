@@ -15,6 +15,7 @@
 #include "mem/port_proxy.hh"
 #include "sim/async.hh"
 #include "sim/core.hh"
+#include "sim/cur_tick.hh"
 #include "sim/sim_exit.hh"
 #include "sim/system.hh"
 
@@ -215,6 +216,18 @@ GilBridge::endWithProgram()
     gil_host_program(_host, &state, &code);
     if (state == GIL_HOST_PROGRAM_ENDED)
         exitSimLoop("gil: the program ended", code);
+}
+
+void
+GilBridge::programStarts()
+{
+    gil_host_program_started(_host, curTick() / sim_clock::as_int::ns);
+}
+
+void
+GilBridge::programExited(int code)
+{
+    gil_host_program_exited(_host, curTick() / sim_clock::as_int::ns, code);
 }
 
 uint8_t *

@@ -53,6 +53,13 @@ class GilBridge : public SimObject
     /** Ends the simulation if the program did, as the guest's init says. */
     void endWithProgram();
 
+    /**
+     * In system-call emulation, where no init in the guest tells: the program
+     * starts now; it exited. For run scripts.
+     */
+    void programStarts();
+    void programExited(int code);
+
     /** Something that ends the simulation, statistics written. */
     void stop(const std::string &reason);
 

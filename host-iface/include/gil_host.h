@@ -177,6 +177,14 @@ gil_host_result gil_host_count(gil_host *host, gil_host_counters *out);
  */
 gil_host_result gil_host_program(gil_host *host, int *state, int *code);
 
+/*
+ * For simulators that execute the program themselves, where no init in the
+ * guest tells: it is about to be executed, now_ns nanoseconds into simulated
+ * time; it exited.
+ */
+gil_host_result gil_host_program_started(gil_host *host, uint64_t now_ns);
+gil_host_result gil_host_program_exited(gil_host *host, uint64_t now_ns, int code);
+
 /* The name of an entry point that this library knows, by its place in the list
  * of all, from 0; cut to cap bytes with its NUL. GIL_HOST_BAD_ARGUMENT behind
  * the last one. */

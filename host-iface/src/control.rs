@@ -47,8 +47,7 @@ pub fn execute(
         control::CONSOLE => console(arguments(envelope)?, events),
         control::STARTED => {
             let Started { .. } = arguments(envelope)?;
-            stats.started(now_ns);
-            events.tell(Event::Started { now_ns });
+            started(now_ns, stats, events);
         }
         control::EXITED => exited(arguments(envelope)?, now_ns, stats, events),
         control::FAILED => failed(arguments(envelope)?, stats, events),
@@ -78,7 +77,14 @@ fn console(console: Console<'_>, events: &mut Events) {
     });
 }
 
-fn exited(exited: Exited, now_ns: u64, stats: &mut Stats, events: &mut Events) {
+/// The program is about to be executed.
+pub fn started(now_ns: u64, stats: &mut Stats, events: &mut Events) {
+    stats.started(now_ns);
+    events.tell(Event::Started { now_ns });
+}
+
+/// The program ended.
+pub fn exited(exited: Exited, now_ns: u64, stats: &mut Stats, events: &mut Events) {
     let Exited { code, signal } = exited;
     stats.ended(now_ns);
     stats.report.program.exit_code = code;

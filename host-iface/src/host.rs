@@ -14,6 +14,7 @@ use crate::session::{Context, Served, Session};
 use crate::stats::{Counters, Stats};
 use gil_timing::Engines;
 use gil_wire::Op;
+use gil_wire::control::Exited;
 use gil_wire::envelope;
 use gil_wire::monitor::Event;
 use std::collections::HashMap;
@@ -191,6 +192,22 @@ impl Host {
     /// How the program does, as the guest's init says.
     pub fn program(&self) -> Program {
         self.state().stats.report.program.clone()
+    }
+
+    /// The program is about to be executed, by a simulator that does so
+    /// itself: no init in the guest tells.
+    pub fn program_started(&self, now_ns: u64) {
+        let State { stats, events, .. } = &mut *self.state();
+        stats.look();
+        control::started(now_ns, stats, events);
+    }
+
+    /// That program exited.
+    pub fn program_exited(&self, now_ns: u64, code: i32) {
+        let State { stats, events, .. } = &mut *self.state();
+        let (code, signal) = (Some(code), None);
+        stats.look();
+        control::exited(Exited { code, signal }, now_ns, stats, events);
     }
 
     /// What was counted so far for one entry point.

@@ -97,10 +97,17 @@ impl Stats {
 
     /// A doorbell rings.
     pub fn enter(&mut self) {
-        let now = Instant::now();
-        self.clock.inside_since = now;
-        self.clock.simulator += now - self.clock.outside_since;
+        self.look();
         self.report.totals.doorbells += 1;
+    }
+
+    /// The simulator tells something by itself: the stopwatches of both sides
+    /// are read.
+    pub fn look(&mut self) {
+        let now = Instant::now();
+        self.clock.simulator += now - self.clock.outside_since;
+        self.clock.inside_since = now;
+        self.clock.outside_since = now;
     }
 
     /// The doorbell is answered; of its time, `waited` was spent waiting. It

@@ -37,6 +37,10 @@ _Static_assert(_Generic(&gil_host_count_entry,
 			default: 0), "");
 _Static_assert(_Generic(&gil_host_program, gil_host_result(*)(gil_host *, int *, int *): 1,
 			default: 0), "");
+_Static_assert(_Generic(&gil_host_program_started, gil_host_result(*)(gil_host *, uint64_t): 1,
+			default: 0), "");
+_Static_assert(_Generic(&gil_host_program_exited,
+			gil_host_result(*)(gil_host *, uint64_t, int): 1, default: 0), "");
 _Static_assert(_Generic(&gil_host_idle, gil_host_result(*)(gil_host *, uint64_t): 1,
 			default: 0), "");
 _Static_assert(_Generic(&gil_host_cancel, gil_host_result(*)(gil_host *): 1, default: 0), "");
@@ -136,6 +140,27 @@ static void program(struct sim *sim)
 	CHECK(state == GIL_HOST_PROGRAM_ENDED && code == 128 + 9);
 }
 
+/* A simulator that executes programs itself tells what init would. */
+static void own_program(const char *config, const gil_host_setup *setup)
+{
+	int state = -1, code = -1;
+	char json[8192];
+	gil_host *host;
+
+	CHECK(gil_host_new(config, setup, &host, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_program_started(host, 1000) == GIL_HOST_OK);
+	CHECK(gil_host_program(host, &state, NULL) == GIL_HOST_OK);
+	CHECK(state == GIL_HOST_PROGRAM_RUNS);
+	CHECK(gil_host_program_exited(host, 5000, 7) == GIL_HOST_OK);
+	CHECK(gil_host_program(host, &state, &code) == GIL_HOST_OK);
+	CHECK(state == GIL_HOST_PROGRAM_ENDED && code == 7);
+	CHECK(gil_host_finish(host, json, sizeof(json), NULL) == GIL_HOST_OK);
+	CHECK(strstr(json, "\"program_ns\": 4000") && strstr(json, "\"exit_code\": 7"));
+	CHECK(gil_host_program_started(NULL, 0) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_program_exited(NULL, 0, 0) == GIL_HOST_BAD_ARGUMENT);
+	gil_host_free(host);
+}
+
 int main(int argc, char **argv)
 {
 	gil_host_setup setup = { .size = sizeof(setup), .simulator = "a tiny simulator in C" };
@@ -178,5 +203,6 @@ int main(int argc, char **argv)
 	CHECK(strlen(json) == len && strstr(json, "\"a tiny simulator in C\"") != NULL);
 	free(json);
 	gil_host_free(sim.host);
+	own_program(config, &setup);
 	return 0;
 }

@@ -180,6 +180,41 @@ pub unsafe extern "C" fn gil_host_program(
     unsafe { with(host, tell) }
 }
 
+/// See `gil_host.h`.
+///
+/// # Safety
+/// `host` is a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_host_program_started(
+    host: *mut gil_host,
+    now_ns: u64,
+) -> gil_host_result {
+    let tell = |host: &gil_host| {
+        host.host.program_started(now_ns);
+        R::Ok
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(host, tell) }
+}
+
+/// See `gil_host.h`.
+///
+/// # Safety
+/// `host` is a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_host_program_exited(
+    host: *mut gil_host,
+    now_ns: u64,
+    code: c_int,
+) -> gil_host_result {
+    let tell = |host: &gil_host| {
+        host.host.program_exited(now_ns, code);
+        R::Ok
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(host, tell) }
+}
+
 /// `GIL_HOST_PROGRAM_*`, and the exit code as a shell has it.
 fn program_state(program: &Program) -> (c_int, c_int) {
     match program {
