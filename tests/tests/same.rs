@@ -84,6 +84,7 @@ same! {
     cl_commands
     cl_image_maps
     cl_images
+    cl_includes
     cl_legacy
     cl_objects
     cl_pipes

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod build_options;
 pub mod call;
 pub mod compact;
 pub mod control;

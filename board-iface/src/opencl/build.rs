@@ -2,6 +2,7 @@
 //! tell kernel arguments apart, without letting the guest see it.
 
 use super::call::Call;
+use super::driver::fetch;
 use super::generated::types::*;
 use super::info::{InfoReply, info};
 use super::refusal::Refusal;
@@ -10,7 +11,6 @@ use crate::table::Pointer;
 use gil_wire::call::{Handle, InData, InfoType, OutRoom};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, CString, c_void};
-use std::ptr::NonNull;
 
 /// Keeps kernel argument information in the program.
 const ARG_INFO: &[u8] = b"-cl-kernel-arg-info";
@@ -29,17 +29,22 @@ impl Session {
     ) -> Result<Option<CString>, Refusal> {
         let given = call.string(options)?.unwrap_or_default();
         let pointer = self.table.get(program, Kind::Program)?;
-        let with_info = self.driver.arg_info().and_then(|_| with_arg_info(&given));
+        self.options.remove(&pointer);
+        self.hidden_arg_info.remove(&pointer);
+        let mut options = given.clone();
+        if let Some(with_files) = self.files.options(pointer, &given) {
+            options = with_files;
+        }
+        let with_info = self.driver.arg_info().and_then(|_| with_arg_info(&options));
         // A binary has kept its own, or has none.
-        let with_info = with_info.filter(|_| self.has_text(pointer));
-        let Some(with_info) = with_info else {
-            self.options.remove(&pointer);
-            self.hidden_arg_info.remove(&pointer);
-            return Ok(Some(given));
-        };
-        self.options.insert(pointer, given);
-        self.hidden_arg_info.insert(pointer);
-        Ok(Some(with_info))
+        if let Some(with_info) = with_info.filter(|_| self.has_text(pointer)) {
+            options = with_info;
+            self.hidden_arg_info.insert(pointer);
+        }
+        if options != given {
+            self.options.insert(pointer, given);
+        }
+        Ok(Some(options))
     }
 
     fn has_text(&self, program: Pointer) -> bool {
@@ -84,10 +89,23 @@ pub fn get_info(
         // SAFETY: the objects are alive, and `info` gives room of the size it says.
         unsafe { function(program, device, name, size, value, size_ret) }
     };
-    if name == CL_PROGRAM_BUILD_OPTIONS {
-        return options(session, call, program, args.param_value, ask);
+    let pointer = session.table.get(args.program, Kind::Program)?;
+    let shown = match name {
+        CL_PROGRAM_BUILD_OPTIONS => session
+            .options
+            .get(&pointer)
+            .cloned()
+            .map(|own| own.into_bytes_with_nul()),
+        CL_PROGRAM_BUILD_LOG => session
+            .files
+            .of(pointer)
+            .and_then(|files| fetch(ask).map(|log| files.shown(log))),
+        _ => None,
+    };
+    match shown {
+        Some(text) => info_shown(session, call, &text, args.param_value, ask),
+        None => info(session, call, kind, args.param_value, ask),
     }
-    info(session, call, kind, args.param_value, ask)
 }
 
 /// `clGetKernelArgInfo`: what the guest's own options did not ask for is not
@@ -121,20 +139,14 @@ pub fn get_arg_info(
     info(session, call, kind, args.param_value, ask)
 }
 
-/// Asks the driver, for its errors and its time, and shows the guest's text.
-fn options(
+/// Asks the driver, for its errors and its time, and shows the guest this text.
+fn info_shown(
     session: &mut Session,
     call: &mut Call,
-    program: cl_program,
+    text: &[u8],
     room: OutRoom,
     ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int,
 ) -> Result<InfoReply, Refusal> {
-    let pointer: Option<Pointer> = NonNull::new(program.cast());
-    let own = pointer.and_then(|pointer| session.options.get(&pointer).cloned());
-    let Some(own) = own else {
-        return info(session, call, InfoType::Bytes, room, ask);
-    };
-    let text = own.as_bytes_with_nul();
     info(
         session,
         call,

@@ -4,6 +4,7 @@ use super::build;
 use super::call::Call;
 use super::enqueue::{Parts, first_error};
 use super::event_info;
+use super::files;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::image;
@@ -309,6 +310,15 @@ impl Manual for Board {
     ) -> Result<wire::GilCreateSvmBufferReply, Refusal> {
         let result = svm::create_buffer(session, call, &args)?;
         Ok(wire::GilCreateSvmBufferReply { result })
+    }
+
+    fn gil_give_files(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilGiveFilesArgs<'_>,
+    ) -> Result<wire::GilGiveFilesReply, Refusal> {
+        let result = files::give(session, call, &args)?;
+        Ok(wire::GilGiveFilesReply { result })
     }
 
     fn gil_get_svm_capabilities(

@@ -10,6 +10,7 @@ pub mod call;
 mod driver;
 mod enqueue;
 mod event_info;
+mod files;
 pub mod generated;
 mod image;
 pub mod info;

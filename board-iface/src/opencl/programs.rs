@@ -15,7 +15,7 @@ use super::signature::{Program, Signatures, Target, spirv};
 use super::support::decode;
 use crate::table::Pointer;
 use gil_wire::Op;
-use gil_wire::call::unpack;
+use gil_wire::call::{InData, unpack};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -190,7 +190,18 @@ impl Session {
             wire::CL_COMPILE_PROGRAM => {
                 let args: wire::ClCompileProgramArgs<'_> = decode(args)?;
                 let program = self.table.get(args.program, Kind::Program)?;
-                ProgramInputs::Compile(program, self.headers(call, &args)?)
+                let mut headers = self.headers(call, &args)?;
+                headers.extend(self.included(call, program, &args.options)?);
+                ProgramInputs::Compile(program, headers)
+            }
+            wire::CL_BUILD_PROGRAM => {
+                let args: wire::ClBuildProgramArgs<'_> = decode(args)?;
+                let program = self.table.get(args.program, Kind::Program)?;
+                let files = self.included(call, program, &args.options)?;
+                match files.is_empty() {
+                    true => ProgramInputs::None,
+                    false => ProgramInputs::Compile(program, files),
+                }
             }
             wire::CL_LINK_PROGRAM => {
                 let args: wire::ClLinkProgramArgs<'_> = decode(args)?;
@@ -228,6 +239,19 @@ impl Session {
             headers.push((name, own.source));
         }
         Ok(headers)
+    }
+
+    /// The guest's files that a build may include.
+    fn included(
+        &self,
+        call: &Call,
+        program: Pointer,
+        options: &InData<'_>,
+    ) -> Result<Headers, Refusal> {
+        let options = call.bytes(options)?.unwrap_or_default();
+        Ok(self
+            .files
+            .headers(program, &String::from_utf8_lossy(options)))
     }
 
     /// After the call was run.

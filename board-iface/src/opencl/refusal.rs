@@ -82,6 +82,12 @@ pub enum Refusal {
     /// A driver that enqueues without an event.
     #[error("the driver enqueued it and gave no event: nothing tells when it ends")]
     NoEvent,
+    /// A path that no library of this build sends.
+    #[error("a file's path is not absolute, or leads out of its folder")]
+    Path,
+    /// Files that could not be written.
+    #[error("the files that a program includes cannot be written on the board: {0}")]
+    Files(#[from] std::io::Error),
 }
 
 impl Refusal {

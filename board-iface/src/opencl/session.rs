@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::driver::Driver;
+use super::files::AllFiles;
 use super::generated;
 use super::generated::functions::Functions;
 use super::generated::types::*;
@@ -49,6 +50,8 @@ pub struct Session {
     pub(super) svm: Svm,
     /// The options that the guest gave where the driver was given others.
     pub(super) options: HashMap<Pointer, CString>,
+    /// Files of the guest that programs include.
+    pub(super) files: AllFiles,
     /// Programs that keep argument information for the session only.
     pub(super) hidden_arg_info: HashSet<Pointer>,
 }
@@ -90,6 +93,7 @@ impl Session {
             printing: Printing::default(),
             svm: Svm::default(),
             options: HashMap::new(),
+            files: AllFiles::default(),
             hidden_arg_info: HashSet::new(),
         }
     }
@@ -183,6 +187,7 @@ impl Session {
         let args = self.kernels.remove(&pointer);
         self.options.remove(&pointer);
         self.hidden_arg_info.remove(&pointer);
+        self.files.release(pointer);
         match kind {
             Kind::Program => self.programs.release(pointer),
             Kind::Context => self.notices.forget(number),

@@ -345,6 +345,8 @@ pub const CL_ICD_GET_PLATFORM_IDS_KHR: Op = Op::new(1, 1001);
 pub const GIL_GET_PROGRAM_BINARY: Op = Op::new(1, 1002);
 /// `gilTakeNotice`.
 pub const GIL_TAKE_NOTICE: Op = Op::new(1, 1003);
+/// `gilGiveFiles`.
+pub const GIL_GIVE_FILES: Op = Op::new(1, 1004);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -1007,6 +1009,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 1003,
         name: "gilTakeNotice",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 1004,
+        name: "gilGiveFiles",
+        class: Some(crate::envelope::Class::Sync),
     },
 ];
 
@@ -2619,6 +2626,21 @@ pub struct GilTakeNoticeReply<'a> {
     pub errinfo: OutData<'a>,
     #[serde(borrow)]
     pub private_info: OutData<'a>,
+}
+
+/// Arguments of `gilGiveFiles`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilGiveFilesArgs<'a> {
+    pub program: Handle,
+    pub count: u32,
+    #[serde(borrow)]
+    pub files: InData<'a>,
+}
+
+/// Reply of `gilGiveFiles`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilGiveFilesReply {
+    pub result: i32,
 }
 
 /// How each value that `clGetPlatformInfo` asks for crosses.

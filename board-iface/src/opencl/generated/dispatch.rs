@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 98] = [
+static DISPATCH: [(u16, DispatchFn); 99] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -120,6 +120,7 @@ static DISPATCH: [(u16, DispatchFn); 98] = [
     (341, gil_create_svm_buffer),
     (1002, gil_get_program_binary),
     (1003, gil_take_notice),
+    (1004, gil_give_files),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -2568,4 +2569,9 @@ fn gil_take_notice(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilTakeNoticeArgs = support::decode(args)?;
     Board::gil_take_notice(session, call, args)
+}
+
+fn gil_give_files(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilGiveFilesArgs = support::decode(args)?;
+    support::encode(&Board::gil_give_files(session, call, args)?)
 }

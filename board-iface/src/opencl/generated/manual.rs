@@ -418,4 +418,14 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilTakeNoticeArgs,
     ) -> Result<Vec<u8>, Refusal>;
+
+    /// `gilGiveFiles`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_give_files(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilGiveFilesArgs<'_>,
+    ) -> Result<wire::GilGiveFilesReply, Refusal>;
 }

@@ -1,5 +1,7 @@
 //! Build options (OpenCL 3.0, 5.8.6).
 
+use gil_wire::build_options::words;
+
 /// What the options say about macros, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -24,7 +26,7 @@ pub struct Options {
 /// Reads build options.
 pub fn parse(text: &str) -> Options {
     let mut options = Options::default();
-    let mut words = words(text).into_iter();
+    let mut words = words(text).into_iter().map(|word| word.text);
     while let Some(word) = words.next() {
         // The name may be a word of its own.
         let mut behind = |rest: &str| match rest {
@@ -51,29 +53,6 @@ fn standard(version: &str) -> Option<u32> {
     let (major, minor) = version.split_once('.')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     major.checked_mul(100)?.checked_add(minor.checked_mul(10)?)
-}
-
-/// Words with spaces between; quotes keep spaces, a backslash the next
-/// character.
-fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            _ if quote == Some(c) => quote = None,
-            '"' | '\'' if quote.is_none() => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            '\\' if quote != Some('\'') => word.get_or_insert_default().extend(chars.next()),
-            _ if c.is_whitespace() && quote.is_none() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words
 }
 
 #[cfg(test)]

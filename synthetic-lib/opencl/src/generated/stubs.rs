@@ -993,6 +993,7 @@ pub unsafe extern "C" fn clBuildProgram(
             let program_given = program;
             let program = support::find(Kind::Program, program)?;
             let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
+            helpers::build_options(entry, &program, options)?;
             let mut request = Request::new(wire::CL_BUILD_PROGRAM, Class::Sync, entry);
             let args = wire::ClBuildProgramArgs {
                 program: program.number(),
@@ -2765,6 +2766,7 @@ pub unsafe extern "C" fn clCompileProgram(
             let program_given = program;
             let program = support::find(Kind::Program, program)?;
             let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
+            helpers::build_options(entry, &program, options)?;
             let input_headers_in =
                 support::find_list(Kind::Program, num_input_headers, input_headers)?;
             let header_include_names_in = support::pack_strings(

@@ -6,6 +6,7 @@ use super::objects::Object;
 use crate::generated::types::*;
 use std::ffi::c_void;
 
+pub use super::includes::build_options;
 pub use super::posting::{bars, fills, marks, of_one_context, writes};
 
 /// The flags of a memory object as the board gets them. The program's own

@@ -7,6 +7,7 @@
 //! | [`objects`] | handles: validity, references, what the board gave |
 //! | [`callbacks`] | functions of the program's that are called later |
 //! | [`details`] | what the guest itself keeps of an object |
+//! | `includes` | files that programs include |
 //! | `notices` | what the board says of contexts |
 //! | [`data`] | arrays, lists and strings in; values out |
 //! | [`info`] | size-and-data queries |
@@ -34,6 +35,7 @@ pub mod enqueue;
 pub mod extensions;
 pub mod helpers;
 pub mod image;
+mod includes;
 pub mod info;
 mod kernel_arg;
 pub mod launch;

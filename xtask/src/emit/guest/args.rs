@@ -38,6 +38,14 @@ impl Stub<'_> {
                     ident(count)
                 )
             }
+            Role::CStr(Some(helper)) if self.api.helpers[&helper.name] != HelperSide::Board => {
+                let args: String = helper
+                    .args
+                    .iter()
+                    .map(|arg| self.helper_arg(arg) + ", ")
+                    .collect();
+                writeln!(out, "helpers::{}(entry, {args}{name})?;", helper.name)
+            }
             Role::Array { scalar, len } => {
                 let len = self.len(len);
                 match scalar {
