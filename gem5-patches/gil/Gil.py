@@ -177,3 +177,65 @@ class GilDevice(BasicPioDevice):
         )
         node.appendCompatible(["gil,bridge"])
         yield node
+
+
+class GilDoorbell(SimObject):
+    """
+    Rings the bridge when the guest's driver executes its doorbell function,
+    which is found as the kernel loads the driver: for guests without
+    GilDevice in their device tree. The driver then sleeps by the guest's own
+    timer.
+    """
+
+    type = "GilDoorbell"
+    cxx_header = "gil/gil_doorbell.hh"
+    cxx_class = "gem5::GilDoorbell"
+
+    bridge = Param.GilBridge(Parent.any, "The bridge that doorbells go to")
+    function = Param.String(
+        "gil:gil_doorbell",
+        "MODULE:FUNCTION, whose argument is the mailbox's physical address",
+    )
+    kernel = Param.String(
+        "",
+        "The guest's kernel: ELF file or Image. Empty: the workload's",
+    )
+    exit_at_load = Param.Bool(
+        False,
+        "Leave the simulation loop once, as the kernel loads the driver: a "
+        "place for a checkpoint",
+    )
+    exit_with_program = Param.Bool(
+        True,
+        "Leave the simulation loop with the program's exit code when gil's "
+        "init in the guest says that it ended",
+    )
+
+
+class GilWatch(SimObject):
+    """
+    Writes a line for every call of a function of the guest: its arguments,
+    the process, the simulated time. Needs no GilBridge.
+
+    A function is FUNCTION of the kernel, MODULE:FUNCTION of a kernel module,
+    which is found as the kernel loads it, or NAME:FUNCTION@FILE of a program
+    or shared library, FILE being its ELF file on this machine.
+    """
+
+    type = "GilWatch"
+    cxx_header = "gil/gil_watch.hh"
+    cxx_class = "gem5::GilWatch"
+
+    system = Param.System(Parent.any, "System whose CPUs are watched")
+    functions = VectorParam.String([], "What is watched")
+    kernel = Param.String(
+        "",
+        "The guest's kernel in full system: ELF file or Image. Empty: the "
+        "workload's",
+    )
+    limit = Param.UInt64(
+        1000, "Lines of each function at most; calls beyond are counted"
+    )
+    output = Param.String(
+        "", "File in the output folder. Empty: standard error"
+    )

@@ -29,6 +29,21 @@ constexpr int nrClone = 220;
 void
 GilEmuLinux::syscall(ThreadContext *tc)
 {
+    if (followers.empty()) {
+        dispatch(tc);
+        return;
+    }
+    const auto asked = gil::askedToMap(tc);
+    dispatch(tc);
+    if (const auto mapping = asked ? gil::wasMapped(tc, *asked) : asked) {
+        for (const gil::Mapped &mapped : followers)
+            mapped(*mapping);
+    }
+}
+
+void
+GilEmuLinux::dispatch(ThreadContext *tc)
+{
     if (!ArmISA::inAArch64(tc)) {
         ArmISA::EmuLinux::syscall(tc);
         return;

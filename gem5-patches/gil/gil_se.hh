@@ -4,8 +4,10 @@
 
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "arch/arm/linux/se_workload.hh"
+#include "gil/gil_mapping.hh"
 #include "params/GilEmuLinux.hh"
 
 namespace gem5
@@ -29,10 +31,18 @@ class GilEmuLinux : public ArmISA::EmuLinux
      */
     void waitsOnFutex(ThreadContext *tc, Tick until);
 
+    /** From now on `mapped` is told of files that programs map to execute. */
+    void
+    followMappings(const gil::Mapped &mapped)
+    {
+        followers.push_back(mapped);
+    }
+
     /** Says once for each number that a call is not there. */
     SyscallReturn absent(int number);
 
   private:
+    void dispatch(ThreadContext *tc);
     void shareDrivers(ThreadContext *parent) const;
 
     void timeOut(ThreadContext *tc, Tick when, uint64_t wait);
@@ -40,6 +50,7 @@ class GilEmuLinux : public ArmISA::EmuLinux
     /** How often each thread waited on a futex. */
     std::unordered_map<ThreadContext *, uint64_t> waits;
     std::set<int> told;
+    std::vector<gil::Mapped> followers;
 };
 
 } // namespace gem5

@@ -14,7 +14,11 @@
  *   4. gil_watch_summary() at the end, then gil_watch_free().
  *
  * Without a kernel (system-call emulation) only functions of programs and
- * libraries can be watched; gil_watch_mapped() tells where files are mapped.
+ * libraries can be watched; gil_watch_mapped() and gil_watch_loaded() tell where
+ * files are.
+ *
+ * A CPU model may stop at an address again before it executed the instruction
+ * there (a page fault, an interrupt): the caller passes on the first time only.
  *
  * Safety: as gil_host.h says. A handle is one that gil_watch_new() returned.
  */
@@ -31,6 +35,9 @@ typedef struct gil_watch gil_watch;
 
 /* gil_watch_guest.reg: the stack pointer. */
 #define GIL_WATCH_SP 31u
+
+/* gil_watch_point.id of the first watched function. */
+#define GIL_WATCH_FIRST UINT64_C(2)
 
 /* gil_watch_reach(): the simulated time is not known. */
 #define GIL_WATCH_NO_TIME UINT64_MAX
@@ -49,6 +56,12 @@ typedef struct gil_watch_guest {
 	int (*process)(void *user, uint32_t *number);
 } gil_watch_guest;
 
+/* A watched function. Set it to all zero, then size. */
+typedef struct gil_watch_function {
+	uint64_t size; /* sizeof(gil_watch_function) */
+	uint64_t calls;
+} gil_watch_function;
+
 /* An address to stop at. Set it to all zero, then size. */
 typedef struct gil_watch_point {
 	uint64_t size; /* sizeof(gil_watch_point) */
@@ -57,12 +70,19 @@ typedef struct gil_watch_point {
 } gil_watch_point;
 
 /*
- * config has the keys kernel=PATH (an arm64 Image, raw or packed with gzip),
- * watch=FUNCTION, watch=MODULE:FUNCTION or watch=OBJECT:FUNCTION@FILE with the
+ * config has the keys kernel=PATH (an arm64 Image, raw or packed with gzip, or
+ * its ELF file), watch=FUNCTION, watch=MODULE:FUNCTION or watch=OBJECT:FUNCTION@FILE with the
  * ELF file of a program or library, and watch-limit=LINES. What is not there is
  * GIL_HOST_BAD_CONFIG; error holds one sentence, as with gil_host_new().
  */
 gil_host_result gil_watch_new(const char *config, gil_watch **out, char *error, size_t error_cap);
+
+/* The watched function with that number, in the configuration's order, and its
+ * name as lines have it, cut to cap bytes with its NUL. A point's id is its
+ * function's number plus GIL_WATCH_FIRST; smaller ones serve gil itself.
+ * GIL_HOST_BAD_ARGUMENT behind the last one. */
+gil_host_result gil_watch_function_at(const gil_watch *watch, uint64_t index,
+				      gil_watch_function *out, char *name, size_t cap);
 
 /* The point with that number; points never change, but become more.
  * GIL_HOST_BAD_ARGUMENT behind the last one. */
@@ -80,6 +100,19 @@ gil_host_result gil_watch_reach(gil_watch *watch, const gil_watch_point *point,
 /* The simulator itself mapped a file to be executed, from its byte offset on, at
  * addresses start to end (not part of it). */
 gil_host_result gil_watch_mapped(gil_watch *watch, uint64_t start, uint64_t end, uint64_t offset);
+
+/* The simulator itself loaded a program or library, and added so much to the
+ * addresses that it was linked for. */
+gil_host_result gil_watch_loaded(gil_watch *watch, uint64_t bias);
+
+/* The simulation goes on where another was saved: modules may be loaded already,
+ * and are found when the guest uses them. Before the first point is asked for.
+ * GIL_HOST_BAD_CONFIG if the kernel cannot be read any more. */
+gil_host_result gil_watch_resumed(gil_watch *watch);
+
+/* That simulation had the same configuration, and knew this point.
+ * GIL_HOST_BAD_ARGUMENT if there is no such function. */
+gil_host_result gil_watch_restore(gil_watch *watch, const gil_watch_point *point);
 
 /* A line about what was never called or not shown, from index 0 on.
  * GIL_HOST_BAD_ARGUMENT behind the last one. */

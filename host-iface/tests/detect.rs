@@ -124,10 +124,13 @@ fn functions_in_modules_libraries_and_programs_of_32_and_64_bit() {
             let code = symbols.code(function).unwrap();
             assert_eq!(code.bytes.len() as u64, function.size);
             assert_eq!(code.relocated.contains(&true), path == &built.object);
-            assert!(matches!(
-                symbols.function("elsewher"),
-                Err(SymbolError::Unknown(_))
-            ));
+            let unknown = symbols.function("wantd").unwrap_err().to_string();
+            assert!(
+                unknown.contains("no function wantd: did you mean wanted"),
+                "{unknown}"
+            );
+            let unknown = symbols.function("elsewher").unwrap_err().to_string();
+            assert!(unknown.ends_with("and not stripped?"), "{unknown}");
         }
         let bytes = std::fs::read(&built.program).unwrap();
         let twice = Symbols::parse(&bytes).unwrap().function("twice");

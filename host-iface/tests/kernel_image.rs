@@ -135,6 +135,9 @@ fn the_elf_file_has_the_image_and_the_symbols() {
 
 fn check_elf(image: &KernelImage) {
     let elf = image.to_elf().unwrap();
+    let again = KernelImage::parse(elf.clone()).unwrap();
+    assert_eq!(again.bytes(), image.bytes());
+    assert_eq!(again.base(), image.base());
     let elf = object::File::parse(&*elf).unwrap();
     assert_eq!(elf.entry(), image.base());
     let segments: Vec<_> = elf.segments().collect();

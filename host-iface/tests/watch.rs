@@ -115,6 +115,7 @@ fn kernel() -> tempfile::NamedTempFile {
     symbols[3].0 = "Twatched".into();
     symbols[4].0 = "tdo_init_module".into();
     symbols[5].0 = "Tperf_event_mmap".into();
+    symbols[6].0 = "Tmodule_put".into();
     let mut bytes = Image::build(&symbols, USUAL);
     bytes.extend(types());
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -246,6 +247,35 @@ fn a_modules_function_is_found_when_it_is_loaded() {
     );
 }
 
+/// A simulation that goes on where another was saved.
+#[test]
+fn a_module_that_is_loaded_already_is_found_when_it_is_used() {
+    let kernel = kernel();
+    let specs = ["my-mod:second", "my-mod:third"].map(|spec| spec.parse().unwrap());
+    let mut watches = Watches::new(&specs, Some(kernel.path()), 9).unwrap();
+    watches.resume(kernel.path()).unwrap();
+    assert_eq!(
+        watches.known(),
+        [(address(4), Point::Loaded), (address(6), Point::Loaded)]
+    );
+    let mut machine = Machine::default();
+    loaded(&mut machine);
+    let used = || watches.reach((address(6), Point::Loaded), &machine, None);
+    assert!(used().unwrap().ends_with("no function third"));
+    // Once.
+    assert_eq!(used(), None);
+    let at = (0xffff_8000_0100_0080, Point::Watched(0));
+    assert_eq!(watches.known()[2..], [at]);
+
+    // The next one is told what this one knew.
+    let next = Watches::new(&specs, Some(kernel.path()), 9).unwrap();
+    assert!(next.restore(at));
+    assert!(!next.restore((at.0, Point::Watched(2))));
+    assert!(!next.restore((at.0, Point::Mapped)));
+    assert_eq!(next.known()[1..], [at]);
+    assert_eq!(next.summary()[0], "my-mod:second was not called");
+}
+
 #[test]
 fn a_programs_function_is_found_by_its_page() {
     use object::{Object, ObjectSymbol};
@@ -281,6 +311,9 @@ fn a_programs_function_is_found_by_its_page() {
     assert_eq!(watches.points(code.clone(), other), []);
     assert_eq!(watches.points(code, |_, _| false), []);
     assert_eq!(watches.points(page + 0x1000..=page + 0x1004, image), []);
+    // A simulator that loads programs itself says where.
+    watches.loaded_at(base);
+    assert_eq!(watches.known(), [(base + entry, Point::Watched(0))]);
     assert_eq!(watches.summary(), ["program:main was not called"]);
 }
 

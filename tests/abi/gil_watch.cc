@@ -70,6 +70,31 @@ tellMapping(gil_watch *watch, uint64_t address)
     CHECK(told);
 }
 
+// Another simulation, that goes on where this one is.
+void
+restore(const std::string &config, const gil_watch_point &known)
+{
+    char text[512];
+    gil_watch *watch = nullptr;
+    CHECK(gil_watch_new(config.c_str(), &watch, text, sizeof text) == GIL_HOST_OK);
+    CHECK(gil_watch_resumed(watch) == GIL_HOST_OK);
+    gil_watch_point point = known;
+    CHECK(gil_watch_point_at(watch, 0, &point) == GIL_HOST_BAD_ARGUMENT);
+    CHECK(gil_watch_restore(watch, &known) == GIL_HOST_OK);
+    point.address = point.id = 0;
+    CHECK(gil_watch_point_at(watch, 0, &point) == GIL_HOST_OK);
+    CHECK(point.address == known.address && point.id == known.id);
+    point.id++;
+    CHECK(gil_watch_restore(watch, &point) == GIL_HOST_BAD_ARGUMENT);
+    // Where a simulator's own loader put the program.
+    CHECK(gil_watch_loaded(watch, 0) == GIL_HOST_OK);
+    CHECK(gil_watch_point_at(watch, 1, &point) == GIL_HOST_OK);
+    const uint64_t linked = point.address;
+    CHECK(gil_watch_loaded(watch, known.address - linked) == GIL_HOST_OK);
+    CHECK(gil_watch_point_at(watch, 2, &point) == GIL_HOST_BAD_ARGUMENT);
+    gil_watch_free(watch);
+}
+
 } // namespace
 
 int
@@ -111,6 +136,14 @@ main(int argc, char **argv)
     CHECK(cpu.registers == 1);
     CHECK(gil_watch_reach(watch, &point, &guest, 3, text, sizeof text) == GIL_HOST_OK);
     CHECK(!text[0]);
+    gil_watch_function function{};
+    CHECK(gil_watch_function_at(watch, 0, &function, text, sizeof text) == GIL_HOST_BAD_ARGUMENT);
+    function.size = sizeof function;
+    CHECK(gil_watch_function_at(watch, point.id - GIL_WATCH_FIRST, &function, text,
+                                sizeof text) == GIL_HOST_OK);
+    CHECK(function.calls == 2 && !std::strcmp(text, "prog:watchedFunction"));
+    CHECK(gil_watch_function_at(watch, 1, &function, text, sizeof text) == GIL_HOST_BAD_ARGUMENT);
+    restore(config, point);
     guest.size = 1;
     CHECK(gil_watch_reach(watch, &point, &guest, 3, text, 9) == GIL_HOST_BAD_ARGUMENT);
 

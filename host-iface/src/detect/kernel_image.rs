@@ -26,6 +26,7 @@ mod header {
     pub const MAGIC: usize = 56;
     pub const LEN: usize = 64;
     pub const IMAGE: &[u8] = b"ARM\x64";
+    pub const ELF: &[u8] = b"\x7fELF";
     pub const GZIP: &[u8] = &[0x1f, 0x8b, 8];
     pub const ZBOOT: usize = 4;
     pub const ZBOOT_MAGIC: &[u8] = b"zimg";
@@ -59,7 +60,9 @@ pub enum ImageError {
     #[error("the gzip-compressed kernel is damaged: {0}")]
     Gzip(std::io::Error),
     /// Another format.
-    #[error("the file is no arm64 Linux Image (byte 56 has no \"ARM\\x64\")")]
+    #[error(
+        "the file is no arm64 Linux Image, nor an ELF file of one (byte 56 of it has no \"ARM\\x64\")"
+    )]
     NotAnImage,
     /// No KALLSYMS.
     #[error(
@@ -116,7 +119,8 @@ pub struct KernelImage {
 }
 
 impl KernelImage {
-    /// Reads a kernel: an Image, or one packed with gzip.
+    /// Reads a kernel: an Image, one packed with gzip, or the ELF file
+    /// (`vmlinux`) that a simulator loads.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -215,6 +219,9 @@ fn unpack(bytes: Vec<u8>) -> Result<Vec<u8>, ImageError> {
     }
     if at(0..header::GZIP.len()) == header::GZIP {
         return gunzip(&bytes);
+    }
+    if at(0..header::ELF.len()) == header::ELF {
+        return elf::flatten(&bytes);
     }
     match bytes.len() as u64 > MAX_BYTES {
         true => Err(ImageError::TooLarge),

@@ -2,7 +2,7 @@
 //! libraries, programs; 32 and 64 bit, either byte order.
 
 use super::dwarf::Dwarf;
-use object::read::File;
+use object::read::{File, Symbol};
 use object::{
     Architecture, Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind,
 };
@@ -37,8 +37,13 @@ pub enum SymbolError {
     #[error("no usable ELF file: {0}")]
     Elf(#[from] object::Error),
     /// No such function.
-    #[error("the ELF file has no function {0}: is it the right file, and not stripped?")]
-    Unknown(String),
+    #[error("the ELF file has no function {name}{}", or_suggestion(near))]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// Names that are alike.
+        near: Vec<String>,
+    },
     /// It is not in what a program has in memory.
     #[error("the function {0} is in no loadable part of the ELF file")]
     NotLoaded(String),
@@ -93,6 +98,14 @@ pub(super) fn suggestion(near: &[String]) -> String {
     }
 }
 
+/// The same, where an ELF file may lack names.
+fn or_suggestion(near: &[String]) -> String {
+    match near.is_empty() {
+        true => ": is it the right file, and not stripped?".into(),
+        false => suggestion(near),
+    }
+}
+
 impl<'data> Symbols<'data> {
     /// Reads an ELF file's tables.
     ///
@@ -108,21 +121,27 @@ impl<'data> Symbols<'data> {
     /// # Errors
     /// [`SymbolError::Unknown`], [`SymbolError::Ambiguous`].
     pub fn function(&self, name: &str) -> Result<Function, SymbolError> {
-        let all = self.file.symbols().chain(self.file.dynamic_symbols());
-        let found: BTreeSet<Function> = all
-            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+        let found: BTreeSet<Function> = self
+            .functions()
             .filter(|symbol| symbol.name_bytes() == Ok(name.as_bytes()))
             .map(|symbol| self.describe(&symbol))
             .collect();
-        let name = || String::from(name);
         match (found.len(), found.first()) {
-            (_, None) => Err(SymbolError::Unknown(name())),
+            (_, None) => Err(SymbolError::Unknown {
+                name: name.into(),
+                near: near(name, self.functions().filter_map(|one| one.name().ok())),
+            }),
             (1, Some(&function)) => Ok(function),
             (count, _) => Err(SymbolError::Ambiguous {
-                name: name(),
+                name: name.into(),
                 count,
             }),
         }
+    }
+
+    fn functions(&self) -> impl Iterator<Item = Symbol<'data, '_>> {
+        let all = self.file.symbols().chain(self.file.dynamic_symbols());
+        all.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
     }
 
     fn describe<'file>(&self, symbol: &impl ObjectSymbol<'file>) -> Function {

@@ -15,8 +15,8 @@
 //!
 //! A simulator that translates code asks [`Watches::points`] about it. One that
 //! compares addresses calls [`Watches::follow_mappings`], or [`Watches::mapped`]
-//! where it maps files itself, and asks for [`Watches::known`] addresses, which
-//! become more. Both call [`Watches::reach`] when a point is reached; all other
+//! and [`Watches::loaded_at`] where it maps files itself, and asks for
+//! [`Watches::known`] addresses, which become more. Both call [`Watches::reach`] when a point is reached; all other
 //! code costs nothing.
 //!
 //! [`kernel_image`]: super::kernel_image
@@ -24,6 +24,7 @@
 pub mod arguments;
 mod mapping;
 mod module;
+mod places;
 mod process;
 mod spec;
 
@@ -41,15 +42,12 @@ use process::ProcessCode;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 
 /// The kernel's function that every module passes, loaded and linked, before
 /// its own code runs. Its argument is the module.
 const LOADER: &str = "do_init_module";
-
-/// Addresses that may become known.
-const MOST_PLACES: usize = 4096;
 
 /// The guest, at the entry of a function.
 pub trait Guest {
@@ -142,6 +140,8 @@ struct Watch {
     calls: AtomicU64,
     /// Places where the function was found.
     places: AtomicU64,
+    /// The user knows that the module has no such function.
+    is_told: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -223,6 +223,7 @@ impl Watches {
             parameters,
             calls: AtomicU64::new(0),
             places: AtomicU64::new(places),
+            is_told: AtomicBool::new(false),
         });
         Ok(())
     }
@@ -243,53 +244,9 @@ impl Watches {
         Ok(())
     }
 
-    fn found(&self, address: u64, point: Point) {
-        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
-        if !places.contains(&(address, point)) {
-            places.push((address, point));
-        }
-    }
-
     /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
         self.watches.is_empty()
-    }
-
-    /// Watches how the kernel maps files, so that functions of programs and
-    /// libraries become known by their addresses.
-    ///
-    /// # Errors
-    /// [`WatchError`] says what the kernel lacks.
-    pub fn follow_mappings(&mut self, kernel: &Path) -> Result<(), WatchError> {
-        let is_process = |watch: &&Watch| matches!(watch.target, Target::Process(_));
-        let Some(first) = self.watches.iter().find(is_process) else {
-            return Ok(());
-        };
-        let spec = first.spec.clone();
-        let image = open(&spec, kernel)?;
-        let mappings = Btf::find(image.bytes()).and_then(|types| Mappings::new(&types));
-        let mappings = mappings.ok_or_else(|| WatchError::NoTypes(spec.to_string()))?;
-        self.mappings = Some(mappings);
-        self.place(&spec, &image, mapping::TOLD_BY, Point::Mapped)
-    }
-
-    /// A file, whichever, was mapped to be executed: functions that may lie in
-    /// it become known. Whether they do is looked at when one is reached.
-    pub fn mapped(&self, mapping: &Mapping) {
-        for (number, watch) in self.watches.iter().enumerate() {
-            if let Target::Process(process) = &watch.target
-                && let Some(address) = mapping.address(process.offset)
-                && self.known().len() < MOST_PLACES
-            {
-                self.found(address, Point::Watched(number));
-            }
-        }
-    }
-
-    /// Points that are known so far, with their addresses.
-    pub fn known(&self) -> Vec<(u64, Point)> {
-        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        places.clone()
     }
 
     /// Points among the guest's code at these addresses, which lie in one page
@@ -344,7 +301,7 @@ impl Watches {
         let Target::Process(process) = &watch.target else {
             return true;
         };
-        let is_known = self.known().iter().any(|(known, _)| *known == address);
+        let is_known = self.is_known(address);
         let is_it = !is_known || process.is_entry(address, |at, out| guest.read(at, out));
         if is_it && is_known {
             watch.places.fetch_max(1, Relaxed);
@@ -377,8 +334,8 @@ impl Watches {
                 continue;
             }
             let entries = loader.function(guest, &module, &watch.spec.function);
-            watch.places.fetch_add(entries.len() as u64, Relaxed);
-            if entries.is_empty() {
+            watch.places.fetch_max(entries.len() as u64, Relaxed);
+            if entries.is_empty() && !watch.is_told.swap(true, Relaxed) {
                 let (name, function) = (&module.name, &watch.spec.function);
                 text = Some(format!(
                     "the module {name} was loaded and has no function {function}"

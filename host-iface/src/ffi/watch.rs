@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::detect::watch::arguments::Convention;
 use crate::detect::watch::{Guest, Mapping, Point, Watches, When};
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::path::PathBuf;
 
 /// `GIL_WATCH_SP`.
 pub const SP: c_uint = 31;
@@ -14,6 +15,7 @@ pub const NO_TIME: u64 = u64::MAX;
 /// `gil_watch`.
 pub struct gil_watch {
     watches: Watches,
+    kernel: Option<PathBuf>,
 }
 
 /// `gil_watch_guest`.
@@ -88,11 +90,24 @@ impl Guest for gil_watch_guest {
     }
 }
 
+/// `gil_watch_function`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct gil_watch_function {
+    /// Its size.
+    pub size: u64,
+    /// Calls seen.
+    pub calls: u64,
+}
+
+/// `GIL_WATCH_FIRST`.
+pub const FIRST: u64 = 2;
+
 fn id(point: Point) -> u64 {
     match point {
         Point::Loaded => 0,
         Point::Mapped => 1,
-        Point::Watched(number) => 2 + number as u64,
+        Point::Watched(number) => FIRST + number as u64,
     }
 }
 
@@ -100,7 +115,7 @@ fn point(id: u64) -> Point {
     match id {
         0 => Point::Loaded,
         1 => Point::Mapped,
-        id => Point::Watched(usize::try_from(id - 2).unwrap_or(usize::MAX)),
+        id => Point::Watched(usize::try_from(id - FIRST).unwrap_or(usize::MAX)),
     }
 }
 
@@ -115,7 +130,8 @@ fn set_up(config: &str) -> Result<gil_watch, String> {
         let followed = watches.follow_mappings(kernel);
         followed.map_err(|error| error.to_string())?;
     }
-    Ok(gil_watch { watches })
+    let kernel = config.kernel;
+    Ok(gil_watch { watches, kernel })
 }
 
 /// See `gil_watch.h`.
@@ -174,8 +190,8 @@ pub unsafe extern "C" fn gil_watch_point_at(
     guarded(|| {
         // SAFETY: as the caller promises.
         let (watch, is_whole) = unsafe { (watch.as_ref(), is_whole(out)) };
-        let known = watch.map(|watch| watch.watches.known());
-        let found = known.and_then(|known| known.get(usize::try_from(index).ok()?).copied());
+        let known = |watch: &gil_watch| watch.watches.known_at(usize::try_from(index).ok()?);
+        let found = watch.and_then(known);
         match (found, is_whole) {
             (Some((address, found)), true) => {
                 // SAFETY: not NULL, and as large as it says.
@@ -240,6 +256,96 @@ pub unsafe extern "C" fn gil_watch_mapped(
     guarded(|| {
         watch.watches.mapped(&Mapping { start, end, offset });
         R::Ok
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_loaded(watch: *mut gil_watch, bias: u64) -> gil_host_result {
+    // SAFETY: as the caller promises.
+    let Some(watch) = (unsafe { watch.as_ref() }) else {
+        return R::BadArgument;
+    };
+    guarded(|| {
+        watch.watches.loaded_at(bias);
+        R::Ok
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle; nothing else uses it meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_resumed(watch: *mut gil_watch) -> gil_host_result {
+    // SAFETY: as the caller promises.
+    let Some(watch) = (unsafe { watch.as_mut() }) else {
+        return R::BadArgument;
+    };
+    guarded(|| {
+        let kernel = watch.kernel.as_deref();
+        match kernel.map(|kernel| watch.watches.resume(kernel)) {
+            None | Some(Ok(())) => R::Ok,
+            Some(Err(_)) => R::BadConfig,
+        }
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle; `at` is NULL or has the size it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_restore(
+    watch: *mut gil_watch,
+    at: *const gil_watch_point,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let (watch, is_whole) = unsafe { (watch.as_ref(), is_whole(at)) };
+        let (Some(watch), true) = (watch, is_whole) else {
+            return R::BadArgument;
+        };
+        // SAFETY: not NULL, and of its size.
+        let at = unsafe { *at };
+        match watch.watches.restore((at.address, point(at.id))) {
+            true => R::Ok,
+            false => R::BadArgument,
+        }
+    })
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle; `out` is NULL or has the size it says;
+/// `name` has `cap` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_function_at(
+    watch: *const gil_watch,
+    index: u64,
+    out: *mut gil_watch_function,
+    name: *mut c_char,
+    cap: usize,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let (watch, is_whole) = unsafe { (watch.as_ref(), is_whole(out)) };
+        let calls = watch.map(|watch| watch.watches.calls());
+        let found = calls.and_then(|calls| calls.into_iter().nth(usize::try_from(index).ok()?));
+        match (found, is_whole) {
+            (Some((label, calls)), true) => {
+                // SAFETY: not NULL, and as large as it says.
+                unsafe { (*out).calls = calls };
+                // SAFETY: as the caller promises.
+                unsafe { copy_text(&label, name, cap) };
+                R::Ok
+            }
+            _ => R::BadArgument,
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! The kernel as an ELF file with symbols, which gem5 wants.
+//! The kernel as an ELF file with symbols, which gem5 wants, and back.
 //!
 //! The whole Image is one loadable segment at its own address: virtual and
 //! physical address are the same, since gem5 maps physical addresses itself
@@ -6,7 +6,7 @@
 //! instruction, which jumps over the header and relocates the kernel;
 //! `start_kernel` would be too late.
 
-use super::{GEM5_NEEDS, ImageError, KernelImage, KernelSymbol};
+use super::{GEM5_NEEDS, ImageError, KernelImage, KernelSymbol, MAX_BYTES};
 use object::elf::{
     EM_AARCH64, ET_EXEC, FileFlags, OsAbi, PF_R, PF_W, PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR,
     SHF_WRITE, SHT_PROGBITS, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_NOTYPE, SymbolInfo,
@@ -14,9 +14,41 @@ use object::elf::{
 };
 use object::write::StringId;
 use object::write::elf::{FileHeader, ProgramHeader, SectionHeader, SectionIndex, Sym, Writer};
+use object::{Object, ObjectSegment};
 
 /// The segment's alignment in the file.
 const ALIGN: u64 = 64 << 10;
+
+/// The Image that an ELF file of a kernel loads, whichever addresses it has.
+///
+/// # Errors
+/// [`ImageError`] if it loads nothing, or too much.
+pub(super) fn flatten(bytes: &[u8]) -> Result<Vec<u8>, ImageError> {
+    let file = object::File::parse(bytes).map_err(|_| ImageError::NotAnImage)?;
+    let parts: Vec<(u64, &[u8])> = file
+        .segments()
+        .filter_map(|segment| Some((segment.address(), segment.data().ok()?)))
+        .filter(|(_, data)| !data.is_empty())
+        .collect();
+    let base = parts.iter().map(|(address, _)| *address).min();
+    let base = base.ok_or(ImageError::NotAnImage)?;
+    // Parts may lie over each other, a million times.
+    if parts.iter().map(|(_, data)| data.len() as u64).sum::<u64>() > MAX_BYTES {
+        return Err(ImageError::TooLarge);
+    }
+    let mut image = Vec::new();
+    for (address, data) in parts {
+        let start = address - base;
+        let end = start.saturating_add(data.len() as u64);
+        if end > MAX_BYTES {
+            return Err(ImageError::TooLarge);
+        }
+        let (start, end) = (start as usize, end as usize);
+        image.resize(end.max(image.len()), 0);
+        image[start..end].copy_from_slice(data);
+    }
+    Ok(image)
+}
 
 impl KernelImage {
     /// An ELF file for gem5.

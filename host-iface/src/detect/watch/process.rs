@@ -14,11 +14,11 @@ const PAGE: u64 = 4096;
 #[derive(Debug)]
 pub struct ProcessCode {
     /// Its virtual address as linked.
-    entry: u64,
+    pub entry: u64,
     /// Where it stands in the file.
     pub offset: u64,
     /// It cannot be loaded elsewhere.
-    is_fixed: bool,
+    pub is_fixed: bool,
     /// Its code is AArch32.
     pub is_32bit: bool,
     /// Its parameters, where the file has debug information.

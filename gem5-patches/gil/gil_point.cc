@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "gil/gil_point.hh"
+
+#include "cpu/thread_context.hh"
+#include "gil/gil_points.hh"
+
+namespace gem5
+{
+
+namespace gil
+{
+
+namespace
+{
+
+/** Threads that ended at an entry leave something behind: not more of them. */
+constexpr size_t mostBegun = 4096;
+
+/** Lengths of an instruction; T32 has the first too. */
+constexpr Addr lengths[] = {2, 4};
+
+} // anonymous namespace
+
+/** The instruction behind the first one. */
+class Point::Behind : public PCEvent
+{
+  public:
+    Behind(PCEventScope &scope, Point &point, Addr address) :
+        PCEvent(&scope, "gil: behind an entry", address), point(point)
+    {
+    }
+
+    void process(ThreadContext *tc) override { point.passed(tc); }
+
+  private:
+    Point &point;
+};
+
+Point::Point(PCEventScope &scope, Points &points,
+             const gil_watch_point &point) :
+    PCEvent(&scope, "gil: an entry", point.address), points(points),
+    _point(point)
+{
+    for (Addr length : lengths)
+        behind.push_back(
+            std::make_unique<Behind>(scope, *this, point.address + length));
+}
+
+Point::~Point() {}
+
+void
+Point::process(ThreadContext *tc)
+{
+    if (!isAgain(tc))
+        points.reach(*this, tc);
+}
+
+bool
+Point::isAgain(ThreadContext *tc)
+{
+    const Entry entry(tc);
+    // A page fault comes next, and then this again.
+    if (!entry.isPresent())
+        return true;
+    return isSameInstruction(tc) || isReplayed(entry);
+}
+
+bool
+Point::isSameInstruction(ThreadContext *tc)
+{
+    const Tick now = tc->getCurrentInstCount();
+    const auto [count, is_first] = counts.emplace(tc->contextId(), now);
+    return !is_first && std::exchange(count->second, now) == now;
+}
+
+bool
+Point::isReplayed(const Entry &entry)
+{
+    if (!entry.fallsThrough())
+        return false;
+    if (begun.size() > mostBegun)
+        begun.clear();
+    auto &calls = begun[entry.thread()];
+    const auto frame = entry.frame();
+    if (!calls.empty() && calls.back() == frame && entry.mayBeReplayed())
+        return true;
+    if (calls.size() > mostBegun)
+        calls.clear();
+    calls.push_back(frame);
+    return false;
+}
+
+void
+Point::passed(ThreadContext *tc)
+{
+    const auto thread = begun.find(Entry(tc).thread());
+    if (thread == begun.end())
+        return;
+    thread->second.pop_back();
+    if (thread->second.empty())
+        begun.erase(thread);
+}
+
+} // namespace gil
+} // namespace gem5
