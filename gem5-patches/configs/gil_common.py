@@ -17,6 +17,8 @@ if "GilBridge" not in globals():
         "scons build/ARM/gem5.opt EXTRAS=.../gem5-patches"
     )
 
+import gil_watching
+
 # Exit code of a run that ended before its program did.
 BRIDGE_FAILED = 125
 
@@ -74,6 +76,7 @@ def parser_for(script: str) -> argparse.ArgumentParser:
     )
     add_machine_options(parser)
     add_bridge_options(parser)
+    gil_watching.add_options(parser)
     return parser
 
 

@@ -27,6 +27,7 @@ from m5.util import fatal
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
 import gil_common
+import gil_watching
 
 # What the kernel is told besides what the user adds. Addresses are the same in
 # every run, and nothing waits for devices that are not there. The last two leave
@@ -56,8 +57,8 @@ class QuietTimerMem(GenericTimerMem):
         return iter(())
 
 
-class GilPlatform(VExpress_GEM5_V1):
-    """gem5's own platform with gil's device where it keeps room for a GPU."""
+class StockPlatform(VExpress_GEM5_V1):
+    """gem5's own platform, as Debian's kernel boots on it."""
 
     generic_timer_mem = QuietTimerMem(
         cnt_control_base=0x2A430000,
@@ -65,6 +66,11 @@ class GilPlatform(VExpress_GEM5_V1):
         cnt_ctl_base=0x2A810000,
         frames=[],
     )
+
+
+class GilPlatform(StockPlatform):
+    """With gil's device where gem5 keeps room for a GPU."""
+
     gil_device = GilDevice()
 
     def _on_chip_devices(self):
@@ -91,6 +97,14 @@ def parse() -> argparse.Namespace:
         default="interrupt",
         help="what ends a wait for the GPU: the device's interrupt, at the "
         "exact tick, or the driver's own timer",
+    )
+    guest.add_argument(
+        "--detect",
+        choices=("device", "symbol"),
+        default="device",
+        help="what the driver rings: the device's register, or its own "
+        "function gil_doorbell, which is found as the kernel loads it; there "
+        "is no device then, and waits end by the driver's timer",
     )
     points = parser.add_mutually_exclusive_group()
     points.add_argument(
@@ -126,15 +140,21 @@ def memory_ranges(args, platform) -> list:
 
 
 def add_platform(args, system) -> None:
-    system.realview = GilPlatform()
+    by_symbol = args.detect == "symbol"
+    system.realview = StockPlatform() if by_symbol else GilPlatform()
     system.mem_ranges = memory_ranges(args, system.realview)
     system.gic_cpu_addr = system.realview.gic.cpu_addr
     system.terminal = Terminal()
     system.vncserver = VncServer()
-    device = system.realview.gil_device
     if args.no_bridge:
         fatal("--no-bridge: in full system leave the bridge idle instead")
     system.gil = gil_common.bridge_for(args)
+    if by_symbol:
+        system.gil_doorbell = GilDoorbell(
+            bridge=system.gil, exit_at_load=args.checkpoint is not None
+        )
+        return
+    device = system.realview.gil_device
     device.bridge = system.gil
     device.wake_by_interrupt = args.sleep == "interrupt"
     device.exit_at_probe = args.checkpoint is not None
@@ -180,6 +200,9 @@ def make_system(args) -> ArmSystem:
         cpu.createInterruptController()
     gil_common.connect_machine(args, system)
     add_workload(args, system)
+    if args.watch:
+        files = gil_watching.Archive(args.initrd)
+        system.gil_watch = gil_watching.watch_for(args, files)
     return system
 
 

@@ -24,6 +24,7 @@ from m5.util import fatal
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
 import gil_common
+import gil_watching
 
 # Where the guest's programs are, in the order of its PATH.
 PROGRAM_FOLDERS = ("usr/local/bin", "usr/bin", "usr/sbin", "usr/games")
@@ -139,6 +140,9 @@ def make_system(args) -> System:
     if not args.no_bridge:
         system.gil = gil_common.bridge_for(args)
     add_process(args, system)
+    if args.watch:
+        files = gil_watching.Folder(args.sysroot, find_program(args))
+        system.gil_watch = gil_watching.watch_for(args, files)
     return system
 
 

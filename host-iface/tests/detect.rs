@@ -129,7 +129,7 @@ fn functions_in_modules_libraries_and_programs_of_32_and_64_bit() {
                 unknown.contains("no function wantd: did you mean wanted"),
                 "{unknown}"
             );
-            let unknown = symbols.function("elsewher").unwrap_err().to_string();
+            let unknown = symbols.function("zq").unwrap_err().to_string();
             assert!(unknown.ends_with("and not stripped?"), "{unknown}");
         }
         let bytes = std::fs::read(&built.program).unwrap();
