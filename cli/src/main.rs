@@ -2,6 +2,7 @@
 //! the loop.
 
 mod agent;
+mod alternatives;
 mod apt;
 mod arch;
 mod archive;

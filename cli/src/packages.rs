@@ -1,6 +1,7 @@
 //! Debian packages as parts of the guest's image: resolved once, unpacked
 //! without running anything of theirs, kept in the cache.
 
+use crate::alternatives;
 use crate::apt::{Apt, AptError, Deb};
 use crate::arch::Arch;
 use crate::archive::Archive;
@@ -127,7 +128,8 @@ fn ensure(
     names.sort();
     names.dedup();
     let apt = apt_for(cache, &names, progress)?;
-    let folder = Path::new("sets")
+    // A name of its own for every way in which sets are built.
+    let folder = Path::new("sets-2")
         .join(apt.release())
         .join(folder_name(&names));
     let place = cache.root().join(&folder);
@@ -173,6 +175,7 @@ fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheErro
 fn build(at: &Path, debs: &[Deb], files: &[PathBuf], progress: &Progress) -> Result<(), AptError> {
     let root = at.join("root");
     unpack(files, &root, progress)?;
+    alternatives::link(files, &root)?;
     let mut tree = Tree::default();
     let mut archive = Archive::create(&at.join("image.cpio"))?;
     archive.tree(&root, &mut |name, meta, target| {
