@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "gil/gil_doorbell.hh"
 
-#include "arch/arm/regs/int.hh"
 #include "base/logging.hh"
 #include "base/trace.hh"
-#include "cpu/thread_context.hh"
 #include "debug/Gil.hh"
 #include "gil.h"
 #include "gil/gil_bridge.hh"
-#include "gil/gil_entry.hh"
 #include "gil/gil_watch.hh"
 #include "sim/full_system.hh"
 #include "sim/sim_exit.hh"
@@ -30,8 +27,8 @@ GilDoorbell::init()
     System &system = *bridge.system();
     const std::string kernel =
         gil::kernelOf(*this, system, params().kernel);
-    auto reached = [this](const gil_watch_point &point, ThreadContext *tc) {
-        reach(point, tc);
+    auto reached = [this](const gil_watch_point &point, gil::Entry &entry) {
+        reach(point, entry);
     };
     points = std::make_unique<gil::Points>(
         system, name(),
@@ -48,19 +45,18 @@ GilDoorbell::startup()
 }
 
 void
-GilDoorbell::reach(const gil_watch_point &point, ThreadContext *tc)
+GilDoorbell::reach(const gil_watch_point &point, gil::Entry &entry)
 {
     if (point.id < GIL_WATCH_FIRST)
-        look(point, tc);
+        look(point, entry);
     else
-        ring(tc);
+        ring(entry);
 }
 
 /** The kernel loads a module, or a restored guest uses one. */
 void
-GilDoorbell::look(const gil_watch_point &point, ThreadContext *tc)
+GilDoorbell::look(const gil_watch_point &point, gil::Entry &entry)
 {
-    gil::Entry entry(tc);
     const gil_watch_guest guest = entry.guest();
     char reason[256] = "";
     gil_watch_reach(points->watch(), &point, &guest, GIL_WATCH_NO_TIME,
@@ -76,11 +72,13 @@ GilDoorbell::look(const gil_watch_point &point, ThreadContext *tc)
 }
 
 void
-GilDoorbell::ring(ThreadContext *tc)
+GilDoorbell::ring(const gil::Entry &entry)
 {
     // The function begins and ends with barriers: what the guest stored is in
     // memory, and it loads nothing of the answer before it is there.
-    const Addr mailbox = tc->getReg(ArmISA::int_reg::X0);
+    Addr mailbox = 0;
+    if (!entry.reg(0, false, mailbox))
+        return;
     const gil_host_answer answer = bridge.ring(mailbox);
     DPRINTF(Gil, "doorbell at %#x of kind %d: status %d, wait %d for %d ns\n",
             mailbox, answer.kind, answer.status, answer.wait_kind,

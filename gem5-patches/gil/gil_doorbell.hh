@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "gil/gil_entry.hh"
 #include "gil/gil_points.hh"
 #include "params/GilDoorbell.hh"
 #include "sim/sim_object.hh"
@@ -29,9 +30,9 @@ class GilDoorbell : public SimObject
     void unserialize(CheckpointIn &cp) override;
 
   private:
-    void reach(const gil_watch_point &point, ThreadContext *tc);
-    void look(const gil_watch_point &point, ThreadContext *tc);
-    void ring(ThreadContext *tc);
+    void reach(const gil_watch_point &point, gil::Entry &entry);
+    void look(const gil_watch_point &point, gil::Entry &entry);
+    void ring(const gil::Entry &entry);
 
     GilBridge &bridge;
     std::unique_ptr<gil::Points> points;

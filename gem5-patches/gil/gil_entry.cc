@@ -101,20 +101,38 @@ Entry::guest()
 bool
 Entry::reg(unsigned number, bool is_32bit, uint64_t &value) const
 {
-    const bool is_stack = number == GIL_WATCH_SP;
     // What a file is for, and what runs there, differ only in a guest that
     // plays tricks.
-    if (is_32bit == ArmISA::inAArch64(tc) ||
-        (!is_stack && number >= (is_32bit ? registers32 : registers64)))
+    const bool is_there = number == GIL_WATCH_SP ||
+        number < (is_32bit ? registers32 : registers64);
+    if (!is_there || is_32bit == ArmISA::inAArch64(tc))
         return false;
-    if (is_stack)
-        value = tc->getReg(is_32bit ? int_reg::Sp : int_reg::Spx);
-    else
-        value = tc->getReg(ArmISA::intRegClass[
-            (is_32bit ? int_reg::_R0Idx : int_reg::_X0Idx) + number]);
+    value = before ? (*before)[number] : current(number);
     if (is_32bit)
         value = bits(value, 31, 0);
     return true;
+}
+
+uint64_t
+Entry::current(unsigned number) const
+{
+    const bool is_64bit = ArmISA::inAArch64(tc);
+    if (number == GIL_WATCH_SP)
+        return tc->getReg(is_64bit ? int_reg::Spx : int_reg::Sp);
+    const auto first = is_64bit ? int_reg::_X0Idx : int_reg::_R0Idx;
+    return tc->getReg(ArmISA::intRegClass[first + number]);
+}
+
+Registers
+Entry::registers() const
+{
+    const unsigned count =
+        ArmISA::inAArch64(tc) ? registers64 : registers32;
+    Registers all{};
+    for (unsigned number = 0; number < count; number++)
+        all[number] = current(number);
+    all[GIL_WATCH_SP] = current(GIL_WATCH_SP);
+    return all;
 }
 
 bool

@@ -2,7 +2,9 @@
 #ifndef __GIL_ENTRY_HH__
 #define __GIL_ENTRY_HH__
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/types.hh"
@@ -19,11 +21,23 @@ namespace gil
 /** A thread of the guest: its address space, and itself in there. */
 using GuestThread = std::pair<uint64_t, uint64_t>;
 
+/** x0 to x30 and the stack pointer, as GIL_WATCH_SP and below number them. */
+using Registers = std::array<uint64_t, GIL_WATCH_SP + 1>;
+
 /** A CPU that is about to execute the first instruction of a function. */
 class Entry
 {
   public:
     explicit Entry(ThreadContext *tc) : tc(tc) {}
+
+    /** One that has just executed it, and had these registers before. */
+    Entry(ThreadContext *tc, const Registers &before) :
+        tc(tc), before(before)
+    {
+    }
+
+    /** The registers, to be kept. */
+    Registers registers() const;
 
     /** For gil_watch_reach(); it refers to this object. */
     gil_watch_guest guest();
@@ -58,8 +72,10 @@ class Entry
   private:
     Addr pc() const;
     bool isKernel() const;
+    uint64_t current(unsigned number) const;
 
     ThreadContext *const tc;
+    const std::optional<Registers> before;
 };
 
 } // namespace gil

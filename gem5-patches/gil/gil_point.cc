@@ -3,6 +3,7 @@
 
 #include "cpu/thread_context.hh"
 #include "gil/gil_points.hh"
+#include "sim/full_system.hh"
 
 namespace gem5
 {
@@ -51,18 +52,17 @@ Point::~Point() {}
 void
 Point::process(ThreadContext *tc)
 {
-    if (!isAgain(tc))
-        points.reach(*this, tc);
-}
-
-bool
-Point::isAgain(ThreadContext *tc)
-{
     const Entry entry(tc);
-    // A page fault comes next, and then this again.
-    if (!entry.isPresent())
-        return true;
-    return isSameInstruction(tc) || isReplayed(entry);
+    if (!entry.isPresent()) {
+        // A page fault comes next.
+        if (!FullSystem)
+            absent.insert_or_assign(entry.thread(), entry.registers());
+        return;
+    }
+    if (!absent.empty())
+        absent.erase(entry.thread());
+    if (!isSameInstruction(tc) && !isReplayed(entry))
+        points.reach(*this, entry);
 }
 
 bool
@@ -93,12 +93,19 @@ Point::isReplayed(const Entry &entry)
 void
 Point::passed(ThreadContext *tc)
 {
-    const auto thread = begun.find(Entry(tc).thread());
-    if (thread == begun.end())
-        return;
-    thread->second.pop_back();
-    if (thread->second.empty())
-        begun.erase(thread);
+    const GuestThread thread = Entry(tc).thread();
+    const auto call = begun.find(thread);
+    if (call != begun.end()) {
+        call->second.pop_back();
+        if (call->second.empty())
+            begun.erase(call);
+    }
+    const auto missed = absent.find(thread);
+    if (missed != absent.end()) {
+        const Registers before = missed->second;
+        absent.erase(missed);
+        points.reach(*this, Entry(tc, before));
+    }
 }
 
 } // namespace gil

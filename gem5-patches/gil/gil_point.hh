@@ -29,6 +29,9 @@ class Points;
  * models do again after a page fault or an interrupt at this very place. The
  * first are told by the count of instructions, which has not moved; the others
  * by the instruction behind the first one, which was not reached in between.
+ *
+ * In system-call emulation gem5 mends page faults itself, after which O3 does
+ * not look for PC events again: the instruction behind tells then.
  */
 class Point : public PCEvent
 {
@@ -43,7 +46,6 @@ class Point : public PCEvent
   private:
     class Behind;
 
-    bool isAgain(ThreadContext *tc);
     bool isSameInstruction(ThreadContext *tc);
     bool isReplayed(const Entry &entry);
     void passed(ThreadContext *tc);
@@ -56,6 +58,8 @@ class Point : public PCEvent
     std::unordered_map<ContextID, Tick> counts;
     /** Calls of which the first instruction was not executed yet. */
     std::map<GuestThread, std::vector<std::pair<Addr, Addr>>> begun;
+    /** Calls whose code was not in memory. */
+    std::map<GuestThread, Registers> absent;
 };
 
 } // namespace gil

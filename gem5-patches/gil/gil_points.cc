@@ -92,9 +92,9 @@ Points::place()
 }
 
 void
-Points::reach(Point &at, ThreadContext *tc)
+Points::reach(Point &at, Entry entry)
 {
-    reached(at.point(), tc);
+    reached(at.point(), entry);
     update();
 }
 
@@ -103,9 +103,10 @@ Points::serialize(CheckpointOut &cp) const
 {
     std::vector<uint64_t> addresses;
     std::vector<uint64_t> ids;
-    for (const auto &at : placed) {
-        addresses.push_back(at->point().address);
-        ids.push_back(at->point().id);
+    gil_watch_point point{};
+    for (uint64_t i = 0; at(i, point); i++) {
+        addresses.push_back(point.address);
+        ids.push_back(point.id);
     }
     SERIALIZE_SCALAR(config);
     SERIALIZE_CONTAINER(addresses);

@@ -15,11 +15,11 @@ namespace gem5
 {
 
 class System;
-class ThreadContext;
 
 namespace gil
 {
 
+class Entry;
 class Point;
 
 /**
@@ -30,8 +30,7 @@ class Point;
 class Points : public Serializable
 {
   public:
-    using Reached = std::function<void(const gil_watch_point &,
-                                       ThreadContext *)>;
+    using Reached = std::function<void(const gil_watch_point &, Entry &)>;
 
     /**
      * Makes the watch, or ends gem5 with a sentence.
@@ -65,7 +64,7 @@ class Points : public Serializable
 
     bool at(uint64_t index, gil_watch_point &point) const;
     void place();
-    void reach(Point &at, ThreadContext *tc);
+    void reach(Point &at, Entry entry);
 
     System &system;
     const std::string owner;

@@ -8,7 +8,6 @@
 #include "base/output.hh"
 #include "base/stats/units.hh"
 #include "cpu/thread_context.hh"
-#include "gil/gil_entry.hh"
 #include "gil/gil_mapping.hh"
 #include "gil/gil_se.hh"
 #include "sim/core.hh"
@@ -83,8 +82,8 @@ void
 GilWatch::init()
 {
     SimObject::init();
-    auto reached = [this](const gil_watch_point &point, ThreadContext *tc) {
-        reach(point, tc);
+    auto reached = [this](const gil_watch_point &point, gil::Entry &entry) {
+        reach(point, entry);
     };
     points = std::make_unique<gil::Points>(system, name(), configuration(),
                                            reached);
@@ -125,9 +124,8 @@ GilWatch::followPrograms()
 }
 
 void
-GilWatch::reach(const gil_watch_point &point, ThreadContext *tc)
+GilWatch::reach(const gil_watch_point &point, gil::Entry &entry)
 {
-    gil::Entry entry(tc);
     const gil_watch_guest guest = entry.guest();
     const uint64_t now_ns = curTick() / sim_clock::as_int::ns;
     char line[lineLength] = "";

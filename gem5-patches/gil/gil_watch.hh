@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/statistics.hh"
+#include "gil/gil_entry.hh"
 #include "gil/gil_points.hh"
 #include "params/GilWatch.hh"
 #include "sim/sim_object.hh"
@@ -46,7 +47,7 @@ class GilWatch : public SimObject
   private:
     std::string configuration() const;
     void followPrograms();
-    void reach(const gil_watch_point &point, ThreadContext *tc);
+    void reach(const gil_watch_point &point, gil::Entry &entry);
     void say(const std::string &line) const;
     void finish();
     bool function(uint64_t index, uint64_t &calls, std::string &name) const;

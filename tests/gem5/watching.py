@@ -10,6 +10,13 @@ import re
 # What begins every line about a call.
 CALL = r"gil: watch: (\d+)\.(\d{9}) s, pid (\d+): "
 CALLED = "watched:watched_function"
+# Of tests/gem5/arguments.c, in its debug information's words.
+ARGUMENTS = (
+    r'text=0x\w+ "te\\"xt", wide=0x1122334455667788, a=-3, b=0xc8, c=-400, '
+    r"d=-5, e=0x\w+, f="
+)
+# These may not show the latest stores, which the last argument is one of.
+BUFFERING = ("minor", "o3")
 LIBRARY = "libOpenCL.so.1:clGetPlatformIDs"
 
 
@@ -59,6 +66,22 @@ class Watching:
         count = run.stat(f"calls::{CALLED}")
         self.expect(count == 3, f"stats.txt says {count} calls")
         return "3 calls, arguments as printed"
+
+    def arguments(self, cpu):
+        """By the conventions of both widths, and the programs' own types."""
+        for width in ("64", "32"):
+            name = f"arguments{width}"
+            options = ("--watch", f"{name}:many_arguments", self.tools.program(name))
+            run = self.tools.se("--cpu", cpu, *options)
+            run.ended_with(0)
+            last = r"\w+" if cpu in BUFFERING else "9"
+            calls = self.calls(run, f"{name}:many_arguments")
+            held = [
+                re.fullmatch(f"count={i - 1}, {ARGUMENTS}{last}", call)
+                for i, call in enumerate(calls)
+            ]
+            self.expect(len(calls) == 3 and all(held), f"{width} bits: {calls}")
+        return "of 64 and 32 bits, by type"
 
     def library(self, cpu):
         with self.board(self.tools) as board:
@@ -181,6 +204,7 @@ class Watching:
             yield f"SE {cpu}: watch a program", lambda c=cpu: self.program(
                 c, "watched", "x"
             )
+            yield f"SE {cpu}: watched arguments", lambda c=cpu: self.arguments(c)
             yield f"SE {cpu}: watch a library", lambda c=cpu: self.library(c)
         yield "SE: symbols that are not there", self.unknown
         if self.tools.args.bootloader:
