@@ -1,6 +1,7 @@
 //! The board a run uses: an agent started for it alone, or one that runs
 //! already.
 
+use crate::folder::file;
 use crate::process::Owned;
 use gil_host::client::{BoardConfig, Client, ClientError};
 use gil_wire::address::{Address, AddressError};
@@ -61,7 +62,7 @@ pub enum AgentError {
     Confused,
     /// An address the simulator's options cannot carry.
     #[error(
-        "the board's path {0} has a comma, which QEMU's options cannot carry: use a path without"
+        "the board's path {0} has a comma, which a simulator's options cannot carry: use a path without"
     )]
     Comma(String),
 }
@@ -121,7 +122,7 @@ fn reach(address: &Address) -> Result<Agent, AgentError> {
 
 /// Starts an agent that listens in `folder`.
 fn start(folder: &Path, replay: Option<&Path>) -> Result<Agent, AgentError> {
-    let log = folder.join("board.log");
+    let log = folder.join(file::BOARD_LOG);
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["board", "--exit-with-stdin", "--listen"])

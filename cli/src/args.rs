@@ -3,7 +3,8 @@
 use crate::agent::Board;
 use crate::image::Copied;
 use crate::module::Detect;
-use crate::qemu::Time;
+use crate::simulator::gem5::options::Gem5Options;
+use crate::simulator::{Sim, Time};
 use clap::{Args, Parser, Subcommand};
 use gil_host::config::WATCH_LIMIT;
 use gil_host::detect::watch::Spec;
@@ -51,6 +52,9 @@ pub struct RunArgs {
     /// Copy a file or folder into the guest.
     #[arg(long = "file", value_name = "SRC:DST")]
     pub files: Vec<Copied>,
+    /// The simulator; QEMU if it is not said.
+    #[arg(long, value_enum, value_name = "SIMULATOR")]
+    pub sim: Option<Sim>,
     /// Use this board: tcp://HOST:PORT, unix:PATH, or replay:FILE to answer
     /// from a recording. Without it an agent is started on this machine and
     /// ended after.
@@ -71,9 +75,10 @@ pub struct RunArgs {
     /// The guest's memory.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
     pub memory: u64,
-    /// The guest's CPU, as QEMU names it.
-    #[arg(long, default_value = "cortex-a57", value_parser = cpu)]
-    pub cpu: String,
+    /// The guest's CPU, as QEMU names it (usually cortex-a57), or gem5's model:
+    /// atomic (the usual), timing, minor, o3.
+    #[arg(long, value_parser = cpu)]
+    pub cpu: Option<String>,
     /// Give the program this file as standard input.
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
@@ -106,12 +111,16 @@ pub struct RunArgs {
     /// returns.
     #[arg(long, value_enum, default_value_t = Time::Async)]
     pub time: Time,
-    /// Keep the run's files here: kernel, initramfs, QEMU's command line, logs.
+    /// Keep the run's files here: kernel, initramfs, the simulator's command
+    /// line, logs.
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
     /// Show what the guest's kernel wrote.
     #[arg(long)]
     pub console: bool,
+    /// What only gem5 takes.
+    #[command(flatten)]
+    pub gem5: Gem5Options,
     /// The program: a name of the guest's packages, or a path of a local arm64 or
     /// armhf program.
     pub program: String,
@@ -195,7 +204,9 @@ fn cpu(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
         true => Ok(text.into()),
-        false => Err("see `qemu-system-aarch64 -M virt -cpu help`".into()),
+        false => {
+            Err("see `qemu-system-aarch64 -M virt -cpu help`, or take one of gem5's models".into())
+        }
     }
 }
 
@@ -228,6 +239,12 @@ mod tests {
         assert_eq!(run.program, "clinfo");
         assert_eq!(run.args, ["--list", "-q"]);
         assert!(!run.quiet);
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! 1. `GIL_HOME`, if set: a folder laid out as in 2.
 //! 2. `../lib/gil` beside the folder of the `gil` binary (an installed gil):
 //!    `libgil_qemu.so`, `gil-init`, `libgil_opencl.so`, the same for 32-bit
-//!    programs in `armhf/`, `driver/`.
+//!    programs in `armhf/`, `driver/`, gem5's run scripts in `gem5/`.
 //! 3. The checkout that this binary was built from: cargo builds what changed,
 //!    into the target folder that the binary lies in.
 
@@ -15,8 +15,8 @@ use std::process::Command;
 /// Where gil's own files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assets {
-    /// The plugin that QEMU loads.
-    pub plugin: PathBuf,
+    /// What the simulator loads; see [`HostPart`].
+    pub host_part: PathBuf,
     /// The guest's init.
     pub init: PathBuf,
     /// The guest's OpenCL library.
@@ -27,6 +27,33 @@ pub struct Assets {
     pub driver: PathBuf,
 }
 
+/// Which part of gil a simulator loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostPart {
+    /// QEMU's plugin.
+    QemuPlugin,
+    /// The folder of gem5's run scripts; what they load is in gem5 itself.
+    Gem5Scripts,
+}
+
+impl HostPart {
+    fn installed(self, home: &Path) -> PathBuf {
+        home.join(match self {
+            Self::QemuPlugin => PLUGIN,
+            Self::Gem5Scripts => "gem5",
+        })
+    }
+
+    fn built(self, checkout: &Path, profile: &Path) -> PathBuf {
+        match self {
+            Self::QemuPlugin => profile.join(PLUGIN),
+            Self::Gem5Scripts => checkout.join("gem5-patches/configs"),
+        }
+    }
+}
+
+/// File name of QEMU's plugin.
+const PLUGIN: &str = "libgil_qemu.so";
 /// File name of the guest's OpenCL library.
 const OPENCL: &str = "libgil_opencl.so";
 
@@ -51,31 +78,31 @@ pub enum AssetError {
     Tool(#[from] ToolError),
 }
 
-/// Finds gil's files, with those for 32-bit programs `if with_armhf`; in a
-/// checkout, builds them first.
+/// Finds gil's files, with those for 32-bit programs `if with_armhf` and `part`
+/// of those for simulators; in a checkout, builds them first.
 ///
 /// # Errors
 /// [`AssetError`] names what is missing or does not build.
-pub fn ensure(with_armhf: bool) -> Result<Assets, AssetError> {
+pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
     let executable = std::env::current_exe().unwrap_or_default();
     if let Some(home) = home(&executable) {
-        let files = installed(&home, with_armhf);
+        let files = installed(&home, with_armhf, part);
         return files.checked("install gil again, or unset GIL_HOME");
     }
     let checkout = checkout().ok_or(AssetError::NoHome)?;
     let profile = executable.parent().unwrap_or(&checkout);
-    build(&checkout, profile, with_armhf)?;
-    let files = built(&checkout, profile, with_armhf);
+    build(&checkout, profile, with_armhf, part)?;
+    let files = built(&checkout, profile, with_armhf, part);
     files.checked("run `cargo build --release` in gil's checkout")
 }
 
-/// As [`ensure`], but builds nothing and checks nothing.
-pub fn expected() -> Option<Assets> {
+/// As [`ensure`] of all, but builds nothing and checks nothing.
+pub fn expected(part: HostPart) -> Option<Assets> {
     let executable = std::env::current_exe().ok()?;
     if let Some(home) = home(&executable) {
-        return Some(installed(&home, true));
+        return Some(installed(&home, true, part));
     }
-    Some(built(&checkout()?, executable.parent()?, true))
+    Some(built(&checkout()?, executable.parent()?, true, part))
 }
 
 /// The checkout this binary was built from, if it is still there.
@@ -92,10 +119,10 @@ fn home(executable: &Path) -> Option<PathBuf> {
     home.is_dir().then_some(home)
 }
 
-fn installed(home: &Path, with_armhf: bool) -> Assets {
+fn installed(home: &Path, with_armhf: bool, part: HostPart) -> Assets {
     Assets {
         opencl_armhf: with_armhf.then(|| home.join("armhf").join(OPENCL)),
-        plugin: home.join("libgil_qemu.so"),
+        host_part: part.installed(home),
         init: home.join("gil-init"),
         opencl: home.join(OPENCL),
         driver: home.join("driver"),
@@ -104,10 +131,10 @@ fn installed(home: &Path, with_armhf: bool) -> Assets {
 
 /// In a checkout: the host's files beside the binary, the guest's under the
 /// same target folder.
-fn built(checkout: &Path, profile: &Path, with_armhf: bool) -> Assets {
+fn built(checkout: &Path, profile: &Path, with_armhf: bool, part: HostPart) -> Assets {
     let folder = |arch: Arch| target_folder(profile).join(arch.target()).join("guest");
     Assets {
-        plugin: profile.join("libgil_qemu.so"),
+        host_part: part.built(checkout, profile),
         init: folder(Arch::Arm64).join("gil-init"),
         opencl: folder(Arch::Arm64).join(OPENCL),
         opencl_armhf: with_armhf.then(|| folder(Arch::Armhf).join(OPENCL)),
@@ -119,13 +146,21 @@ fn target_folder(profile: &Path) -> &Path {
     profile.parent().unwrap_or(profile)
 }
 
-fn build(checkout: &Path, profile: &Path, with_armhf: bool) -> Result<(), ToolError> {
+fn build(
+    checkout: &Path,
+    profile: &Path,
+    with_armhf: bool,
+    part: HostPart,
+) -> Result<(), ToolError> {
     let mut guest = cargo(checkout, profile);
     guest.args(["run", "--quiet", "--package", "xtask", "--", "guest"]);
     if with_armhf {
         guest.arg("--armhf");
     }
     tool::run(&mut guest, "building the guest's programs", profile)?;
+    if part != HostPart::QemuPlugin {
+        return Ok(());
+    }
     let mut host = cargo(checkout, profile);
     host.args(["build", "--quiet", "--package", "gil-qemu-plugin"])
         .args(["--profile", cargo_profile(profile)]);
@@ -158,7 +193,7 @@ impl Assets {
     }
 
     fn checked(self, mend: &'static str) -> Result<Self, AssetError> {
-        let paths = [&self.plugin, &self.init, &self.opencl, &self.driver];
+        let paths = [&self.host_part, &self.init, &self.opencl, &self.driver];
         let missing = paths
             .into_iter()
             .chain(&self.opencl_armhf)
@@ -178,7 +213,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let home = tempfile::tempdir().unwrap();
-        let error = installed(home.path(), false)
+        let error = installed(home.path(), false, HostPart::QemuPlugin)
             .checked("do this")
             .unwrap_err();
         let text = error.to_string();
@@ -190,8 +225,13 @@ mod tests {
 
     #[test]
     fn the_guests_files_lie_in_the_same_target_folder() {
-        let assets = built(Path::new("/c"), Path::new("/t/debug"), true);
-        assert_eq!(assets.plugin, Path::new("/t/debug/libgil_qemu.so"));
+        let assets = built(
+            Path::new("/c"),
+            Path::new("/t/debug"),
+            true,
+            HostPart::QemuPlugin,
+        );
+        assert_eq!(assets.host_part, Path::new("/t/debug/libgil_qemu.so"));
         assert_eq!(
             assets.init,
             Path::new("/t/aarch64-unknown-linux-gnu/guest/gil-init")

@@ -3,10 +3,10 @@
 use crate::agent::{self, Board};
 use crate::apt;
 use crate::arch::Arch;
-use crate::assets;
+use crate::assets::{self, HostPart};
 use crate::cache::Cache;
 use crate::progress::Progress;
-use crate::qemu;
+use crate::simulator::qemu;
 use gil_wire::address::Address;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -120,14 +120,14 @@ fn archive() -> Finding {
 
 /// The plugin and the guest's parts; in a checkout also what builds them.
 fn own_files() -> Vec<Finding> {
-    let Some(assets) = assets::expected() else {
+    let Some(assets) = assets::expected(HostPart::QemuPlugin) else {
         return vec![Finding {
             name: "gil's files",
             state: Err("neither installed nor in a checkout".into()),
             mend: "set GIL_HOME to the folder that has libgil_qemu.so",
         }];
     };
-    let mut findings = vec![file("QEMU plugin", &assets.plugin, BUILD)];
+    let mut findings = vec![file("QEMU plugin", &assets.host_part, BUILD)];
     if assets::checkout().is_some() {
         findings.push(Finding {
             name: "cargo",

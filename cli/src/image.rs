@@ -119,12 +119,13 @@ pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<()
 
 /// Programs that Debian's busybox has. A package that has one of its own
 /// replaces the link.
-fn applets() -> impl Iterator<Item = String> {
+pub fn applets() -> impl Iterator<Item = String> {
     let names = include_str!("applets.txt").split_whitespace();
     names.map(|name| format!("usr/bin/{name}"))
 }
 
-const BUSYBOX: &str = "busybox";
+/// What they are links to.
+pub const BUSYBOX: &str = "busybox";
 
 /// What the guest has before any package.
 pub fn skeleton() -> Tree {

@@ -42,14 +42,9 @@ pub fn run(args: &KernelArgs) -> Result<(), KernelError> {
         Some(path) => path.clone(),
         None => stock()?,
     };
-    let failed = |error| {
-        let path = path.clone();
-        KernelError::Image { path, error }
-    };
-    let image = KernelImage::open(&path).map_err(failed)?;
+    let image = open(&path)?;
     if let Some(target) = &args.elf {
-        let elf = image.to_elf().map_err(failed)?;
-        fs::write(target, elf).at(target)?;
+        write_elf(&path, &image, target)?;
     }
     let printed = match (args.symbols, &args.elf) {
         (true, _) => print_symbols(&image),
@@ -61,6 +56,30 @@ pub fn run(args: &KernelArgs) -> Result<(), KernelError> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
+}
+
+fn open(path: &Path) -> Result<KernelImage, KernelError> {
+    KernelImage::open(path).map_err(|error| KernelError::Image {
+        path: path.into(),
+        error,
+    })
+}
+
+fn write_elf(path: &Path, image: &KernelImage, target: &Path) -> Result<(), KernelError> {
+    let elf = image.to_elf().map_err(|error| KernelError::Image {
+        path: path.into(),
+        error,
+    })?;
+    fs::write(target, elf).at(target)?;
+    Ok(())
+}
+
+/// Makes an ELF file at `target`, with its symbols, of the kernel at `path`.
+///
+/// # Errors
+/// [`KernelError`] if that is no kernel whose symbols can be recovered.
+pub fn make_elf(path: &Path, target: &Path) -> Result<(), KernelError> {
+    write_elf(path, &open(path)?, target)
 }
 
 fn stock() -> Result<PathBuf, KernelError> {

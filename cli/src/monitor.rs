@@ -1,4 +1,4 @@
-//! Reads what the plugin tells: events over a Unix socket on which `gil run`
+//! Reads what the bridge in the simulator tells: events over a Unix socket on which `gil run`
 //! listens.
 
 use gil_wire::monitor::{Event, MAX_EVENT};
@@ -10,23 +10,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What the reader passes on.
 #[derive(Debug)]
 pub enum Message {
-    /// The plugin told something.
+    /// The bridge told something.
     Event(Box<Event>),
-    /// The connection is over.
+    /// A source of messages has ended: the connection, or a relay.
     Closed,
-    /// The plugin sent what is no event.
+    /// The bridge sent what is no event.
     Garbled(String),
     /// `gil` got a signal.
     Signal(i32),
 }
 
-/// The plugin's connection; closing it has the host interface cancel what it
+/// The bridge's connection; closing it has the host interface cancel what it
 /// waits for.
 #[derive(Clone, Default)]
 pub struct Connection(Arc<Mutex<Option<UnixStream>>>);
 
 impl Connection {
-    /// Whether the plugin ever connected.
+    /// Whether the bridge ever connected.
     pub fn was_made(&self) -> bool {
         self.0
             .lock()

@@ -66,10 +66,11 @@ impl Owned {
         true
     }
 
-    /// Ends it: asks, then insists.
-    pub fn end(&mut self) {
-        self.signal(Signal::SIGTERM);
-        if !self.ends_within(Duration::from_secs(2)) {
+    /// Ends it: asks by `signal`, and insists if it has not ended after
+    /// `patience`.
+    pub fn end(&mut self, signal: Signal, patience: Duration) {
+        self.signal(signal);
+        if !self.ends_within(patience) {
             self.signal(Signal::SIGKILL);
             self.ended = self.child.wait().ok();
         }
@@ -86,7 +87,7 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         if self.ended().is_none() {
-            self.end();
+            self.end(Signal::SIGTERM, Duration::from_secs(2));
         }
     }
 }
@@ -101,7 +102,7 @@ mod tests {
         command.args(["-c", "trap '' TERM; while :; do sleep 1; done"]);
         let mut child = Owned::start(&mut command).unwrap();
         assert!(!child.ends_within(Duration::from_millis(50)));
-        child.end();
+        child.end(Signal::SIGTERM, Duration::from_millis(200));
         assert!(child.ended().is_some());
     }
 }

@@ -19,20 +19,23 @@ pub struct Document {
     pub argv: Vec<String>,
     /// How it ended, and whose exit code it is.
     pub exit: Exit,
-    /// Wall time as `gil run` saw it.
-    pub run: RunTimes,
+    /// The run as `gil run` saw it.
+    pub run: SeenRun,
     /// The host interface's; none if the simulation never ran.
     #[serde(flatten)]
     pub report: Option<Report>,
 }
 
-/// Wall time as `gil run` saw it, in nanoseconds.
+/// The run as `gil run` saw it; wall times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunTimes {
-    /// Of the simulation, from QEMU's start to its end.
+pub struct SeenRun {
+    /// Of the simulation, from the simulator's start to its end.
     pub simulation_ns: u64,
-    /// From QEMU's start to the program's first call to the board.
+    /// From the simulator's start to the program's first call to the board.
     pub first_call_ns: Option<u64>,
+    /// The folder of the simulator's own output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outdir: Option<PathBuf>,
 }
 
 /// Why `gil report` prints nothing.
@@ -59,6 +62,13 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     if let Some(report) = document.report.as_ref().filter(|r| r.program.started) {
         text = table(report, &document.run);
     }
+    if let Some(outdir) = &document.run.outdir {
+        let _ = writeln!(
+            text,
+            "gil: the simulator's output is in {}",
+            outdir.display()
+        );
+    }
     let mut exit = document.exit.clone();
     if let Some(path) = &args.json
         && let Err(error) = write_json(path, &document)
@@ -84,9 +94,10 @@ fn document(args: &RunArgs, ended: Ended) -> Document {
             .cloned()
             .collect(),
         exit: ended.exit,
-        run: RunTimes {
+        run: SeenRun {
             simulation_ns: nanoseconds(ended.wall),
             first_call_ns: ended.first_call.map(nanoseconds),
+            outdir: ended.outdir,
         },
         report: report.and_then(|json| serde_json::from_str(json).ok()),
     }
@@ -128,7 +139,7 @@ pub fn print(args: &ReportArgs) -> Result<(), ReportError> {
 }
 
 /// The calls, then where simulated and wall time went.
-fn table(report: &Report, run: &RunTimes) -> String {
+fn table(report: &Report, run: &SeenRun) -> String {
     let mut text = String::from("\n");
     if !report.entries.is_empty() {
         text += &calls(&report.entries);
@@ -163,7 +174,7 @@ fn calls(entries: &[Entry]) -> String {
     table.trim_fmt() + "\n"
 }
 
-fn times(report: &Report, run: &RunTimes) -> String {
+fn times(report: &Report, run: &SeenRun) -> String {
     let (simulated, wall) = (&report.simulated, &report.wall);
     let parts = [
         ("  simulator", wall.simulator_ns),
@@ -247,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_table_has_counts_times_and_shares() {
-        let text = table(&report(), &RunTimes::default());
+        let text = table(&report(), &SeenRun::default());
         let line = |name: &str| {
             let found = text
                 .lines()
@@ -270,7 +281,7 @@ mod tests {
             let document = Document {
                 argv: vec!["p".into()],
                 exit: Exit::bridge("why"),
-                run: RunTimes::default(),
+                run: SeenRun::default(),
                 report,
             };
             let text = serde_json::to_string(&document).unwrap();

@@ -5,47 +5,59 @@ use crate::monitor::{Connection, Message};
 use crate::outcome::{Exit, Origin};
 use crate::process::Owned;
 use crate::progress::Progress;
+use crate::relay::Relay;
+use crate::simulator::Ending;
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often QEMU is looked at while it is silent.
+/// How often the simulator is looked at while it is silent.
 const SLICE: Duration = Duration::from_millis(20);
-/// How long QEMU may take to end after the program did.
+/// How long it may take to end after the program did.
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
 /// A simulation to watch.
 pub struct Simulation<'a> {
-    /// QEMU.
-    pub qemu: Owned,
-    /// What the plugin tells, and signals.
+    /// The simulator's name.
+    pub name: &'static str,
+    /// What goes on once it is loaded.
+    pub loaded: &'static str,
+    /// How it is ended.
+    pub ending: Ending,
+    /// Its process.
+    pub process: Owned,
+    /// What the bridge in it tells, and signals.
     pub messages: Receiver<Message>,
-    /// The plugin's connection.
+    /// The bridge's connection.
     pub connection: Connection,
+    /// What of the guest comes otherwise.
+    pub relays: Vec<Relay>,
     /// When it started.
     pub started: Instant,
     /// Wall time it may take.
     pub timeout: Option<Duration>,
     /// Shown until the program runs.
     pub progress: &'a Progress,
-    /// What the guest's kernel writes, what QEMU writes.
-    pub logs: [&'a Path; 2],
+    /// What the guest's kernel writes, what the simulator writes.
+    pub logs: Vec<PathBuf>,
 }
 
 /// What became of it.
 pub struct Ended {
     /// How it ended.
     pub exit: Exit,
-    /// The plugin's report.
+    /// The bridge's report.
     pub report: Option<String>,
-    /// Wall time, from QEMU's start to its end.
+    /// Wall time, from the simulator's start to its end.
     pub wall: Duration,
-    /// Wall time from QEMU's start to the first call to the board.
+    /// Wall time from the simulator's start to the first call to the board.
     pub first_call: Option<Duration>,
+    /// The folder of the simulator's own output.
+    pub outdir: Option<PathBuf>,
 }
 
 impl Ended {
@@ -56,6 +68,7 @@ impl Ended {
             report: None,
             wall: Duration::ZERO,
             first_call: None,
+            outdir: None,
         }
     }
 }
@@ -77,6 +90,7 @@ pub fn watch(mut simulation: Simulation<'_>) -> Ended {
         first_call: state
             .first_call
             .map(|at| at.duration_since(simulation.started)),
+        outdir: None,
     }
 }
 
@@ -86,17 +100,19 @@ struct State {
     exited_at: Option<Instant>,
     first_call: Option<Instant>,
     report: Option<String>,
-    closed: bool,
+    /// Sources of messages that have ended.
+    closed: usize,
 }
 
-/// One message, or one look at the clock and at QEMU. The exit, if it is over.
+/// One message, or one look at the clock and at the simulator. The exit, if it is over.
 fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
     match simulation.messages.recv_timeout(SLICE) {
         Ok(message) => return handle(message, simulation, state),
-        Err(RecvTimeoutError::Disconnected) => state.closed = true,
+        // Cannot be: signals keep a sender.
+        Err(RecvTimeoutError::Disconnected) => std::thread::sleep(SLICE),
         Err(RecvTimeoutError::Timeout) => {}
     }
-    if simulation.qemu.ended().is_some() {
+    if simulation.process.ended().is_some() {
         return Some(drain(simulation, state));
     }
     if state.exited_at.is_some_and(|at| at.elapsed() > SHUTDOWN) {
@@ -116,21 +132,23 @@ fn step(simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
 
 fn handle(message: Message, simulation: &mut Simulation<'_>, state: &mut State) -> Option<Exit> {
     match message {
-        Message::Event(event) => event_arrived(*event, simulation.progress, state),
+        Message::Event(event) => event_arrived(*event, simulation, state),
         Message::Signal(number) => Some(Exit::user(number)),
         Message::Garbled(why) => Some(Exit::bridge(format!(
-            "the QEMU plugin sends what this gil does not understand ({why}): use both of the same gil release"
+            "the gil in {} sends what this gil does not understand ({why}): use both of the same release",
+            simulation.name
         ))),
         Message::Closed => {
-            state.closed = true;
+            state.closed += 1;
             None
         }
     }
 }
 
-fn event_arrived(event: Event, progress: &Progress, state: &mut State) -> Option<Exit> {
+fn event_arrived(event: Event, simulation: &Simulation<'_>, state: &mut State) -> Option<Exit> {
+    let progress = simulation.progress;
     match event {
-        Event::Ready { .. } => progress.say("booting the guest"),
+        Event::Ready { .. } => progress.say(simulation.loaded),
         Event::Driver { .. } => progress.say("starting the program"),
         Event::Started { .. } => progress.clear(),
         Event::FirstCall { .. } => state.first_call = Some(Instant::now()),
@@ -188,11 +206,13 @@ fn write_all(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// QEMU is gone: what it said last may still be on its way and counts; then
-/// how it went.
+/// The simulator is gone: what it said last may still be on its way and counts;
+/// then how it went.
 fn drain(simulation: &mut Simulation<'_>, state: &mut State) -> Exit {
     let until = Instant::now() + Duration::from_secs(2);
-    while !state.closed && simulation.connection.was_made() && Instant::now() < until {
+    let connections = usize::from(simulation.connection.was_made());
+    let sources = connections + std::mem::take(&mut simulation.relays).len();
+    while state.closed < sources && Instant::now() < until {
         if let Ok(message) = simulation.messages.recv_timeout(SLICE)
             && let Some(exit) = handle(message, simulation, state)
         {
@@ -207,26 +227,46 @@ fn drain(simulation: &mut Simulation<'_>, state: &mut State) -> Exit {
 
 /// Nobody said how the program ended: what was written last tells why.
 fn post_mortem(simulation: &mut Simulation<'_>) -> String {
-    let texts = simulation.logs.map(|log| {
+    let texts = simulation.logs.iter().map(|log| {
         let bytes = fs::read(log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     });
+    let texts: Vec<_> = texts.collect();
     if let Some(panic) = texts.iter().find_map(|text| panic_of(text)) {
         return format!("the guest's kernel panicked before the program ended:\n{panic}");
     }
-    let status = simulation.qemu.ended();
+    let name = simulation.name;
+    if let Some(complaint) = texts.last().and_then(|text| complaint_of(text)) {
+        return format!("{name} ended before the program did: {complaint}");
+    }
+    let status = simulation.process.ended();
     let how = status.map_or("in an unknown way".to_owned(), |status| status.to_string());
     let last: Vec<_> = texts
         .iter()
         .filter_map(|text| excerpt(text, None))
         .collect();
     match last.is_empty() {
-        true => format!("QEMU ended ({how}) before the program did"),
+        true => format!("{name} ended ({how}) before the program did"),
         false => format!(
-            "QEMU ended ({how}) before the program did; written last:\n{}",
+            "{name} ended ({how}) before the program did; written last:\n{}",
             last.join("\n")
         ),
     }
+}
+
+/// What gem5 says as it gives up, if it says so: its own complaint, or that of
+/// gil's run scripts.
+fn complaint_of(log: &str) -> Option<&str> {
+    let of = |line: &'_ str| {
+        let marks = ["fatal: ", "panic: ", "gil: "];
+        marks.iter().find_map(|mark| {
+            let (before, after) = line.split_once(mark)?;
+            // Behind a place in gem5's sources, if behind anything.
+            (before.is_empty() || before.ends_with(": ")).then_some(after.len())
+        })
+    };
+    let line = log.lines().rev().find(|line| of(line).is_some())?;
+    of(line).map(|len| &line[line.len() - len..])
 }
 
 /// Lines shown of a log.
@@ -253,15 +293,16 @@ fn excerpt(log: &str, from: Option<usize>) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
-/// Ends QEMU if it still runs; closing the connection first lets go of a vCPU
-/// that waits for the board.
+/// Ends the simulator if it still runs; closing the connection first lets go of
+/// a vCPU that waits for the board.
 fn finish(simulation: &mut Simulation<'_>, state: &mut State) {
-    let cancelled = state.exit.is_none() && simulation.qemu.ended().is_none();
+    let cancelled = state.exit.is_none() && simulation.process.ended().is_none();
     simulation.connection.close();
     if cancelled {
-        simulation.qemu.ends_within(Duration::from_millis(300));
+        simulation.process.ends_within(Duration::from_millis(300));
     }
-    simulation.qemu.end();
+    let Ending { signal, patience } = simulation.ending;
+    simulation.process.end(signal, patience);
 }
 
 #[cfg(test)]
@@ -282,5 +323,15 @@ mod tests {
         assert_eq!(shown.lines().count(), EXCERPT);
         assert_eq!(excerpt("a\n\nb\n", None).unwrap(), "  a\n  b");
         assert_eq!(excerpt("", None), None);
+    }
+
+    #[test]
+    fn the_simulators_last_complaint_is_found() {
+        let log = "info: x\nsrc/sim/a.cc:12: fatal: there is no b.\nMemory Usage: 1\n";
+        assert_eq!(complaint_of(log), Some("there is no b."));
+        assert_eq!(complaint_of("gil: a at tick 5\n"), Some("a at tick 5"));
+        assert_eq!(complaint_of("warn: system.gil: x\n"), None);
+        assert_eq!(complaint_of("the panic: x\n"), None);
+        assert_eq!(complaint_of(""), None);
     }
 }

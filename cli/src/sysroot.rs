@@ -3,12 +3,14 @@
 
 use crate::apt::AptError;
 use crate::arch::Arch;
-use crate::archive::MERGED;
+use crate::archive::{self, MERGED};
 use crate::args::SysrootArgs;
-use crate::assets::{self, AssetError, Assets};
+use crate::assets::{self, AssetError, Assets, HostPart};
 use crate::cache::{At, Cache, CacheError};
-use crate::image;
-use crate::packages::Packages;
+use crate::guest::Guest;
+use crate::image::{self, Copied};
+use crate::packages::{PackageSet, Packages};
+use crate::program::Program;
 use crate::progress::Progress;
 use crate::tree::Tree;
 use cpio::newc::Reader;
@@ -58,17 +60,30 @@ fn make(args: &SysrootArgs, progress: &Progress) -> Result<(), SysrootError> {
         packages.add(&args.packages)?;
     }
     progress.say("building what changed of gil");
-    let assets = assets::ensure(packages.has(Arch::Armhf))?;
+    let assets = assets::ensure(packages.has(Arch::Armhf), HostPart::Gem5Scripts)?;
     clear(&args.folder)?;
     let root = Root::create(&args.folder)?;
-    root.skeleton()?;
-    let mut tree = Tree::default();
-    for set in packages.into_sets() {
-        progress.say("unpacking packages");
-        root.unpack(&set.image)?;
-        tree.extend(set.tree);
+    root.fill(packages.sets(), &assets, progress)
+}
+
+/// Makes one with all that a run's program finds.
+///
+/// # Errors
+/// [`SysrootError`] says what is wrong.
+pub fn lay_out(
+    folder: &Path,
+    guest: &Guest,
+    files: &[Copied],
+    progress: &Progress,
+) -> Result<(), SysrootError> {
+    let root = Root::create(folder)?;
+    root.fill(&guest.sets, &guest.assets, progress)?;
+    if let Program::Local(local) = &guest.program {
+        root.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
-    root.libraries(&assets, &tree)?;
+    for file in files {
+        root.copied(&file.source, &archive::guest_path(&file.target))?;
+    }
     Ok(())
 }
 
@@ -101,6 +116,38 @@ impl Root {
         Ok(Self(root))
     }
 
+    fn fill(
+        &self,
+        sets: &[PackageSet],
+        assets: &Assets,
+        progress: &Progress,
+    ) -> Result<(), SysrootError> {
+        progress.say("unpacking packages");
+        self.skeleton()?;
+        let mut tree = Tree::default();
+        for set in sets {
+            self.unpack(&set.image)?;
+            tree.extend(set.tree.clone());
+        }
+        self.libraries(assets, &tree)
+    }
+
+    /// A file of this machine, or a folder with all in it.
+    fn copied(&self, source: &Path, name: &str) -> Result<(), SysrootError> {
+        let meta = fs::metadata(source).at(source)?;
+        if !meta.is_dir() {
+            let bytes = fs::read(source).at(source)?;
+            return self.file(name, meta.permissions().mode() & 0o777, &bytes);
+        }
+        self.folder(name)?;
+        for entry in fs::read_dir(source).at(source)? {
+            let entry = entry.at(source)?;
+            let inside = format!("{name}/{}", entry.file_name().to_string_lossy());
+            self.copied(&entry.path(), &inside)?;
+        }
+        Ok(())
+    }
+
     /// What every program expects, before packages find it.
     fn skeleton(&self) -> Result<(), SysrootError> {
         for folder in MERGED {
@@ -110,6 +157,9 @@ impl Root {
         }
         for folder in ["etc", "tmp", "root"] {
             self.folder(folder)?;
+        }
+        for path in image::applets() {
+            self.link(&path, image::BUSYBOX)?;
         }
         for (name, text) in image::ACCOUNTS {
             self.file(name, 0o644, text.as_bytes())?;

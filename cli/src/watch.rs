@@ -2,8 +2,8 @@
 //! the guest boots.
 
 use crate::cache::{At, CacheError};
+use crate::folder::file;
 use crate::guest_files::GuestFiles;
-use crate::qemu::file;
 use gil_host::detect::watch::{Spec, WatchError, Watches};
 use std::fs;
 use std::path::Path;

@@ -179,6 +179,91 @@ fn qemu_without_plugins_is_named() {
     bench.refuses(&mut command, 125, &["without TCG plugins"]);
 }
 
+/// A gem5 that answers what it is asked.
+fn fake_gem5(bench: &Bench, answer: &str) -> String {
+    let script = format!("#!/bin/sh\necho '{answer}'\n");
+    let path = bench.executable("gem5.opt", script.as_bytes());
+    path.display().to_string()
+}
+
+#[test]
+fn a_gem5_that_will_not_do_is_named_with_what_to_do() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let refuses = |args: &[&str], words: &[&str]| {
+        let all = [&["run", "--sim", "gem5"], args, &["./arm64"]].concat();
+        bench.refuses(&mut bench.gil(&all), 125, words);
+    };
+    refuses(&[], &["which gem5", "--gem5", "docs/GEM5.md"]);
+    refuses(&["--gem5", "no-such-gem5"], &["no gem5 at", "no-such-gem5"]);
+    refuses(&["--gem5", "arm64"], &["cannot be started", "this machine"]);
+    let other = fake_gem5(&bench, "hello");
+    refuses(&["--gem5", &other], &[&other, "does not answer as gem5"]);
+    let bare = fake_gem5(&bench, "gil asks: 24.0.0.1 False");
+    let words = [&bare, "24.0.0.1 without gil", "EXTRAS=", "gem5-patches"];
+    refuses(&["--gem5", &bare], &words);
+}
+
+#[test]
+fn a_boot_loader_that_is_not_there_is_named_with_how_to_build_it() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let gem5 = fake_gem5(&bench, "gil asks: 24.0.0.1 True");
+    let run = ["run", "--sim", "gem5", "--gem5", &gem5];
+    let absent = [&run[..], &["./arm64"]].concat();
+    let words = ["boot loader", "make -C", "system/arm/bootloader/arm64"];
+    bench.refuses(&mut bench.gil(&absent), 125, &words);
+    let wrong = [&run[..], &["--bootloader", "no-such-loader", "./arm64"]].concat();
+    bench.refuses(
+        &mut bench.gil(&wrong),
+        125,
+        &["no-such-loader", "boot.arm64"],
+    );
+    // In system-call emulation nothing boots: the next thing is missed.
+    let emulated = [
+        &run[..],
+        &["--mode", "se", "--stdin", "no-such-input", "./arm64"],
+    ]
+    .concat();
+    bench.refuses(&mut bench.gil(&emulated), 125, &["no-such-input"]);
+}
+
+#[test]
+fn options_of_another_simulator_are_named() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let gem5 = fake_gem5(&bench, "gil asks: 24.0.0.1 True");
+    let with_gem5 = ["run", "--sim", "gem5", "--gem5", &gem5];
+    for (options, words) in [
+        (&["--count"][..], &["--count", "QEMU"][..]),
+        (
+            &["--mode", "se", "--detect", "symbol"],
+            &["--detect symbol", "full system"],
+        ),
+        (
+            &["--cpu", "cortex-a57"],
+            &["cortex-a57", "atomic, timing, minor or o3"],
+        ),
+        (&["--outdir", "a,b"], &["a,b", "comma"]),
+    ] {
+        let args = [&with_gem5[..], options, &["./arm64"]].concat();
+        bench.refuses(&mut bench.gil(&args), 125, words);
+    }
+    let args = ["run", "--mode", "se", "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &["--mode", "--sim gem5"]);
+}
+
+#[test]
+fn a_script_is_refused_in_system_call_emulation() {
+    let bench = Bench::new();
+    bench.executable("script", b"#!/bin/sh\nexit 0\n");
+    let gem5 = fake_gem5(&bench, "gil asks: 24.0.0.1 True");
+    let args = ["run", "--quiet", "--sim", "gem5", "--gem5", &gem5];
+    let args = [&args[..], &["--mode", "se", "./script"]].concat();
+    let words = ["script", "leave out --mode se"];
+    bench.refuses(&mut bench.gil(&args), 125, &words);
+}
+
 #[test]
 fn a_package_that_does_not_exist_is_named() {
     let bench = Bench::new();

@@ -1,16 +1,177 @@
-//! gil in a real gem5: the points of `tests/gem5/run`, where there is one.
+//! gil in a real gem5, where there is one: `gil run --sim gem5`, and the points
+//! of `tests/gem5/run`.
 
-use gil_tests::root;
+use gil_tests::{Finished, Link, Run, guest_program, processes_naming, root};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A gem5 with gil in it.
+fn gem5() -> Option<PathBuf> {
+    let gem5 = std::env::var_os("GIL_GEM5");
+    if gem5.is_none() {
+        eprintln!("skipped: set GIL_GEM5 to a gem5.opt built with EXTRAS=gem5-patches");
+    }
+    gem5.map(PathBuf::from)
+}
+
+/// gem5's boot loader: `GIL_GEM5_BOOTLOADER`, or that of the tree gem5 was built
+/// in.
+fn bootloader(gem5: &Path) -> Option<PathBuf> {
+    let folder = "system/arm/bootloader/arm64";
+    let tree = gem5.ancestors().nth(3).unwrap_or(gem5).join(folder);
+    let named = std::env::var_os("GIL_GEM5_BOOTLOADER").map(PathBuf::from);
+    let path = named.unwrap_or_else(|| tree.join("boot.arm64"));
+    if !path.is_file() {
+        let tree = tree.display();
+        eprintln!("skipped: run `make -C {tree}`, or set GIL_GEM5_BOOTLOADER to a boot.arm64");
+        return None;
+    }
+    Some(path)
+}
+
+/// `gil run --sim gem5` with an output folder of its own.
+struct InGem5 {
+    run: Run,
+    outdir: TempDir,
+}
+
+impl InGem5 {
+    fn new(gem5: &Path, args: &[&str]) -> Self {
+        let outdir = tempfile::tempdir().expect("a temporary folder");
+        let simulator = ["--sim", "gem5", "--gem5", text(gem5), "--outdir"];
+        let folder = text(outdir.path());
+        let run = Run::new(simulator.iter().chain([&folder]).chain(args));
+        Self { run, outdir }
+    }
+
+    fn finish(self) -> (Finished, TempDir) {
+        (self.run.finish(), self.outdir)
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// gem5's statistics, which must be whole.
+#[track_caller]
+fn statistics(outdir: &TempDir) -> String {
+    let path = outdir.path().join("stats.txt");
+    let text = std::fs::read_to_string(path).expect("gem5 wrote its statistics");
+    assert!(text.contains("End Simulation Statistics"), "{text}");
+    text
+}
+
+#[track_caller]
+fn names_its_output(run: &Finished, outdir: &TempDir) {
+    let line = format!("output is in {}", text(outdir.path()));
+    assert!(run.stderr.contains(&line), "{}", run.stderr);
+    let in_report = run.report.pointer("/run/outdir").and_then(|v| v.as_str());
+    assert_eq!(in_report, Some(text(outdir.path())));
+}
+
+#[test]
+fn an_emulated_program_ends_as_on_qemu() {
+    let Some(gem5) = gem5() else { return };
+    let program = guest_program("tests/guest/exits.c", Link::Static);
+    let exits = |args: &[&str]| {
+        let args = [&["--mode", "se", text(&program)], args].concat();
+        InGem5::new(&gem5, &args).finish()
+    };
+    let (run, outdir) = exits(&["code", "7"]);
+    assert_eq!(run.code, Some(7), "{run:#?}");
+    assert_eq!(run.report.pointer("/exit/origin").unwrap(), "program");
+    statistics(&outdir);
+    names_its_output(&run, &outdir);
+
+    let (run, _) = exits(&["echo", "a b", "-x"]);
+    let run = run.ok();
+    assert_eq!(run.stdout, "a b -x\n");
+    assert!(run.stderr.starts_with("done\n"), "{}", run.stderr);
+}
+
+#[test]
+fn an_emulated_program_uses_the_gpu() {
+    let Some(gem5) = gem5() else { return };
+    let matmul = guest_program("examples/matmul/matmul.c", Link::OpenCl);
+    let args = ["--mode", "se", text(&matmul), "3", "64"];
+    let (run, outdir) = InGem5::new(&gem5, &args).finish();
+    computes_products(run, &outdir);
+}
+
+#[test]
+fn a_full_system_uses_the_gpu() {
+    let Some(gem5) = gem5() else { return };
+    let Some(bootloader) = bootloader(&gem5) else {
+        return;
+    };
+    let matmul = guest_program("examples/matmul/matmul.c", Link::OpenCl);
+    let args = ["--bootloader", text(&bootloader), text(&matmul), "3", "64"];
+    let (run, outdir) = InGem5::new(&gem5, &args).finish();
+    computes_products(run, &outdir);
+}
+
+#[track_caller]
+fn computes_products(run: Finished, outdir: &TempDir) {
+    let run = run.ok();
+    let passed = "every product passed Freivalds' test";
+    assert!(
+        run.stdout.contains(passed) || run.stderr.contains(passed),
+        "{run:#?}"
+    );
+    assert!(run.integer("/totals/calls") > 0, "{run:#?}");
+    assert!(run.number("/simulated/gpu_ns") > 0.0, "{run:#?}");
+    let gpu = run.number("/simulated/gpu_ns");
+    assert!(run.number("/simulated/program_ns") > gpu, "{run:#?}");
+    assert!(statistics(outdir).contains("gpuTime"));
+    names_its_output(&run, outdir);
+}
+
+#[test]
+fn an_interrupt_ends_gem5_with_its_statistics_written() {
+    let Some(gem5) = gem5() else { return };
+    let program = guest_program("tests/gem5/spin.c", Link::Static);
+    let args = ["--mode", "se", text(&program), "1000000000000"];
+    let InGem5 { run, outdir } = InGem5::new(&gem5, &args);
+    let (child, folder) = run.start();
+    simulates(outdir.path());
+    let gil = Pid::from_raw(child.id().cast_signed());
+    kill(gil, Signal::SIGINT).expect("gil runs");
+    let run = Finished::of(child.wait_with_output().expect("gil ends"), &folder);
+    assert_eq!(run.code, Some(130), "{run:#?}");
+    assert_eq!(run.report.pointer("/exit/origin").unwrap(), "user");
+    statistics(&outdir);
+    let left = processes_naming(text(outdir.path()));
+    assert_eq!(left, Vec::<String>::new());
+}
+
+/// Waits until gem5 says that it has begun.
+#[track_caller]
+fn simulates(outdir: &Path) {
+    let log = outdir.join("gem5.log");
+    let begun = || {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        text.contains("Entering event queue")
+    };
+    let until = Instant::now() + Duration::from_secs(120);
+    while !begun() {
+        assert!(Instant::now() < until, "gem5 does not begin");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
 
 #[test]
 fn every_point_holds_in_a_real_gem5() {
-    let Some(gem5) = std::env::var_os("GIL_GEM5") else {
-        eprintln!("skipped: set GIL_GEM5 to a gem5.opt built with EXTRAS=gem5-patches");
-        return;
-    };
-    let points = root().join("tests/gem5/run");
-    let status = Command::new(&points).arg(gem5).status();
-    let status = status.expect("tests/gem5/run starts");
+    let Some(gem5) = gem5() else { return };
+    let mut points = Command::new(root().join("tests/gem5/run"));
+    points.arg(&gem5);
+    if let Some(bootloader) = bootloader(&gem5) {
+        points.arg("--bootloader").arg(bootloader);
+    }
+    let status = points.status().expect("tests/gem5/run starts");
     assert!(status.success(), "see its table");
 }

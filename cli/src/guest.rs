@@ -1,0 +1,90 @@
+//! What a run puts into its guest, whatever simulates it: Debian's packages,
+//! gil's libraries, the program.
+
+use crate::arch::Arch;
+use crate::args::RunArgs;
+use crate::assets::{self, Assets, HostPart};
+use crate::cache::Cache;
+use crate::image;
+use crate::packages::{PackageSet, Packages};
+use crate::program::{self, Local, Program};
+use crate::progress::Progress;
+use crate::run::RunError;
+use crate::tree::Tree;
+
+/// The guest's files, but for those of a kernel.
+pub struct Guest {
+    /// gil's own.
+    pub assets: Assets,
+    /// Packages.
+    pub sets: Vec<PackageSet>,
+    /// All that the packages hold.
+    pub tree: Tree,
+    /// What is to run.
+    pub program: Program,
+}
+
+/// Debian's package of OpenCL's loader, and what it is needed for.
+const OPENCL_LOADER: (&str, &str) = ("ocl-icd-libopencl1", "libOpenCL.so.1");
+
+/// Fetches and builds what is not there yet, with the part of gil that the
+/// simulator loads.
+///
+/// # Errors
+/// [`RunError`] says what cannot be had.
+pub fn prepare(args: &RunArgs, part: HostPart, progress: &Progress) -> Result<Guest, RunError> {
+    let cache = Cache::open()?;
+    let mut packages = Packages::base(&cache, progress)?;
+    if !args.packages.is_empty() {
+        packages.add(&args.packages)?;
+    }
+    let program = program::find(&args.program, &tree(&packages))?;
+    if let Program::Local(local) = &program {
+        add_libraries(args, local, &mut packages)?;
+    }
+    progress.say("building what changed of gil");
+    Ok(Guest {
+        assets: assets::ensure(packages.has(Arch::Armhf), part)?,
+        tree: tree(&packages),
+        sets: packages.into_sets(),
+        program,
+    })
+}
+
+/// What a local program links with.
+fn add_libraries(args: &RunArgs, local: &Local, packages: &mut Packages) -> Result<(), RunError> {
+    if local.libraries.is_empty() {
+        return Ok(());
+    }
+    packages.support(local.arch)?;
+    let (package, library) = OPENCL_LOADER;
+    let needs_loader = local.libraries.iter().any(|name| name == library);
+    if needs_loader && !tree(packages).has_library(local.arch, library) {
+        packages.add(&[local.arch.package(package)])?;
+    }
+    let added: Vec<_> = args.files.iter().map(|f| f.target.clone()).collect();
+    local.check_libraries(&tree(packages), &added)?;
+    Ok(())
+}
+
+fn tree(packages: &Packages) -> Tree {
+    let sets = packages.sets();
+    let mut all = image::skeleton();
+    for set in sets {
+        all.extend(set.tree.clone());
+    }
+    all
+}
+
+impl Guest {
+    /// The program's path in the guest, and its arguments.
+    pub fn argv(&self, args: &RunArgs) -> Vec<String> {
+        let program = match &self.program {
+            Program::Guest(path) => path.clone(),
+            Program::Local(local) => format!("/{}", local.guest_path()),
+        };
+        std::iter::once(program)
+            .chain(args.args.iter().cloned())
+            .collect()
+    }
+}

@@ -1,0 +1,105 @@
+//! Starts the simulator, and watches it to its end.
+
+use crate::args::RunArgs;
+use crate::cache::{At, CacheError};
+use crate::folder::file;
+use crate::monitor::{self, Message};
+use crate::process::Owned;
+use crate::progress::Progress;
+use crate::relay::Relay;
+use crate::run::RunError;
+use crate::signals::Signalled;
+use crate::simulator::Simulator;
+use crate::supervise::{self, Ended, Simulation};
+use std::fs::{self, File};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, SyncSender};
+use std::time::Instant;
+
+/// Events on their way: enough to keep both sides busy, few enough to bound
+/// memory when the output is not read.
+const EVENTS_WAITING: usize = 256;
+
+/// Simulates what was laid out in the folder `at`.
+///
+/// # Errors
+/// [`RunError`] if the simulator does not start.
+pub fn simulate(
+    args: &RunArgs,
+    simulator: &dyn Simulator,
+    at: &Path,
+    board: &str,
+    signalled: &Signalled,
+    progress: &Progress,
+) -> Result<Ended, RunError> {
+    let socket = at.join(file::MONITOR);
+    let listener = UnixListener::bind(&socket).at(&socket)?;
+    let (sender, messages) = mpsc::sync_channel(EVENTS_WAITING);
+    let connection = monitor::listen(listener, sender.clone());
+    let relays = relays(simulator, at, &sender)?;
+    signalled.watched_by(Some(sender));
+    let started = Instant::now();
+    progress.say(&format!("starting {}", simulator.name()));
+    let process = start(args, simulator, at, board)?;
+    let (console, log) = (simulator.console(at), simulator.log(at));
+    let ended = supervise::watch(Simulation {
+        name: simulator.name(),
+        loaded: simulator.loaded(),
+        ending: simulator.ending(),
+        process,
+        messages,
+        connection,
+        relays,
+        started,
+        timeout: args.timeout,
+        progress,
+        logs: console.into_iter().chain([log]).collect(),
+    });
+    signalled.watched_by(None);
+    Ok(ended)
+}
+
+fn relays(
+    simulator: &dyn Simulator,
+    at: &Path,
+    sender: &SyncSender<Message>,
+) -> Result<Vec<Relay>, CacheError> {
+    let pipes = simulator.pipes().into_iter();
+    pipes
+        .map(|(pipe, name)| Relay::open(&at.join(name), pipe, sender.clone()))
+        .collect()
+}
+
+fn start(
+    args: &RunArgs,
+    simulator: &dyn Simulator,
+    at: &Path,
+    board: &str,
+) -> Result<Owned, RunError> {
+    let failed = |source| RunError::Start {
+        simulator: simulator.name(),
+        source,
+    };
+    let mut command = simulator.command(at, board);
+    if args.keep.is_some() {
+        let name = simulator.name().to_lowercase();
+        let path = at.join(format!("{name}-command"));
+        fs::write(&path, written_out(&command)).at(&path)?;
+    }
+    let log = simulator.log(at);
+    let log = File::create(&log).at(&log)?;
+    let copy = log.try_clone().map_err(failed)?;
+    command.stdin(Stdio::null()).stdout(copy).stderr(log);
+    Owned::start(&mut command).map_err(failed)
+}
+
+fn written_out(command: &Command) -> String {
+    let mut words = vec![command.get_program()];
+    words.extend(command.get_args());
+    let quoted = words
+        .iter()
+        .map(|word| format!("'{}'", word.to_string_lossy()));
+    quoted.collect::<Vec<_>>().join(" ") + "\n"
+}

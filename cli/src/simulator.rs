@@ -1,0 +1,122 @@
+//! What a run needs of a simulator. Each is one module behind this border; what
+//! they share is outside of it.
+
+pub mod gem5;
+pub mod qemu;
+
+use crate::args::RunArgs;
+use crate::assets::HostPart;
+use crate::guest::Guest;
+use crate::progress::Progress;
+use crate::run::RunError;
+use gem5::Gem5;
+use gil_wire::control::Stream;
+use nix::sys::signal::Signal;
+use qemu::Qemu;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sim {
+    /// Fast, with one CPU whose time is its instructions.
+    Qemu,
+    /// For timing studies; built by the user.
+    Gem5,
+}
+
+/// When the durations of operations are learnt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Time {
+    /// Each before its call returns.
+    Strict,
+    /// As simulated time reaches them.
+    Async,
+}
+
+impl Time {
+    /// As the host interface's configuration has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Async => "async",
+        }
+    }
+}
+
+/// What comes through a FIFO.
+#[derive(Clone, Copy, Debug)]
+pub enum Pipe {
+    /// The program's output.
+    Output(Stream),
+    /// Lines about watched functions.
+    Watch,
+}
+
+/// How a simulator is ended before the program ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// What asks it.
+    pub signal: Signal,
+    /// How long it may take to write what it still has to write.
+    pub patience: std::time::Duration,
+}
+
+/// A simulator for one run.
+pub trait Simulator {
+    /// Its name, for sentences.
+    fn name(&self) -> &'static str;
+
+    /// Looks whether it is there and will do, before anything is fetched or
+    /// built.
+    ///
+    /// # Errors
+    /// [`RunError`] says what is missing.
+    fn check(&self) -> Result<(), RunError>;
+
+    /// Which part of gil it loads.
+    fn part(&self) -> HostPart;
+
+    /// Puts what it reads into the run's folder.
+    ///
+    /// # Errors
+    /// [`RunError`] says what cannot be had or written.
+    fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError>;
+
+    /// The command that simulates what was laid out, with the board there.
+    fn command(&self, at: &Path, board: &str) -> Command;
+
+    /// Where the guest's kernel writes, if one runs.
+    fn console(&self, at: &Path) -> Option<PathBuf>;
+
+    /// Where the simulator's own words go.
+    fn log(&self, at: &Path) -> PathBuf;
+
+    /// FIFOs in the run's folder, through which comes what the bridge in the
+    /// simulator does not tell.
+    fn pipes(&self) -> Vec<(Pipe, &'static str)> {
+        Vec::new()
+    }
+
+    /// What goes on once it is loaded.
+    fn loaded(&self) -> &'static str;
+
+    /// How it is ended.
+    fn ending(&self) -> Ending;
+
+    /// The folder of its own output, if it has one.
+    fn outdir(&self) -> Option<&Path> {
+        None
+    }
+}
+
+/// The simulator that was asked for.
+///
+/// # Errors
+/// [`RunError::Options`] for options that are another simulator's.
+pub fn choose(args: &RunArgs) -> Result<Box<dyn Simulator + '_>, RunError> {
+    match args.sim {
+        Some(Sim::Gem5) => Ok(Box::new(Gem5::new(args)?)),
+        Some(Sim::Qemu) | None => Ok(Box::new(Qemu::new(args)?)),
+    }
+}

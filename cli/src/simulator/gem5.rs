@@ -1,0 +1,366 @@
+//! gem5: whether it will do, and how it is called.
+
+mod check;
+pub mod options;
+
+use super::{Ending, Pipe, Sim, Simulator};
+use crate::args::RunArgs;
+use crate::assets::HostPart;
+use crate::cache::{At, CacheError};
+use crate::folder::file;
+use crate::full_system::FullSystem;
+use crate::guest::Guest;
+use crate::image;
+use crate::kernel_command;
+use crate::module::Detect;
+use crate::progress::Progress;
+use crate::run::RunError;
+use crate::sysroot;
+use crate::watch;
+use gil_host::detect::watch::Spec;
+use gil_wire::control::Stream;
+use nix::sys::signal::Signal;
+use options::{Gem5Options, Mode};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Why gem5 will not do.
+#[derive(Debug, thiserror::Error)]
+pub enum Gem5Error {
+    /// It was not said which.
+    #[error(
+        "which gem5? Give --gem5 the path of a gem5.opt that was built with EXTRAS=GIL/gem5-patches (docs/GEM5.md)"
+    )]
+    NotSaid,
+    /// It is not there.
+    #[error("there is no gem5 at {}: give --gem5 the path of a gem5.opt (docs/GEM5.md says how to build it)", .0.display())]
+    Missing(PathBuf),
+    /// It cannot be started.
+    #[error("{} cannot be started ({source}): give --gem5 the path of a gem5.opt for this machine", program.display())]
+    Start {
+        /// The file.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{} does not answer as gem5 does: give --gem5 the path of a gem5.opt, v24.0 or later", .0.display())]
+    NoGem5(PathBuf),
+    /// It was built without gil's SimObjects.
+    #[error(
+        "{} is gem5 {version} without gil in it: run gem5-patches/pack, then build it again with `scons build/ARM/gem5.opt EXTRAS={extras}`",
+        program.display()
+    )]
+    WithoutGil {
+        /// The file.
+        program: PathBuf,
+        /// Its version.
+        version: String,
+        /// What EXTRAS has to be.
+        extras: String,
+    },
+    /// The boot loader is not there.
+    #[error("gem5's boot loader {} is not there: give --bootloader the path of gem5's boot.arm64", .0.display())]
+    MissingBootloader(PathBuf),
+    /// The boot loader is not built.
+    #[error("gem5's boot loader is not built: run `make -C {}`, or give boot.arm64 with --bootloader", .0.display())]
+    NoBootloader(PathBuf),
+    /// A CPU that it does not have.
+    #[error("gem5 has no CPU model {0}: give --cpu atomic, timing, minor or o3")]
+    Cpu(String),
+    /// A path that its options cannot carry.
+    #[error("{} has a comma in its path, which gem5's parameters cannot carry: use another folder", .0.display())]
+    Comma(PathBuf),
+    /// A script in system-call emulation.
+    #[error(
+        "{0} is a script, and system-call emulation runs ELF programs only: leave out --mode se"
+    )]
+    Script(String),
+}
+
+/// CPU models, as the run scripts name them.
+const CPUS: [&str; 4] = ["atomic", "timing", "minor", "o3"];
+/// Files in its output folder.
+const CONSOLE: &str = "system.terminal";
+const LOG: &str = "gem5.log";
+
+/// gem5 for one run.
+pub struct Gem5<'a> {
+    args: &'a RunArgs,
+    options: &'a Gem5Options,
+    program: PathBuf,
+    mode: Mode,
+    outdir: PathBuf,
+    /// As they will be once the run is laid out.
+    scripts: PathBuf,
+    argv: Vec<String>,
+    watch: Vec<Spec>,
+}
+
+impl<'a> Gem5<'a> {
+    /// As `args` have it.
+    ///
+    /// # Errors
+    /// [`RunError::Options`] for options that are QEMU's, and [`Gem5Error`].
+    pub fn new(args: &'a RunArgs) -> Result<Self, RunError> {
+        debug_assert_eq!(args.sim, Some(Sim::Gem5));
+        let options = &args.gem5;
+        let mode = options.mode.unwrap_or(Mode::Fs);
+        check_options(args, mode)?;
+        let outdir = options.outdir.as_deref().unwrap_or(Path::new("m5out"));
+        let outdir = std::path::absolute(outdir).at(outdir)?;
+        if outdir.to_string_lossy().contains(',') {
+            return Err(Gem5Error::Comma(outdir).into());
+        }
+        let program = options.gem5.as_ref().ok_or(Gem5Error::NotSaid)?;
+        Ok(Self {
+            args,
+            options,
+            program: std::path::absolute(program).at(program)?,
+            mode,
+            outdir,
+            scripts: PathBuf::new(),
+            argv: Vec::new(),
+            watch: args.watch.clone(),
+        })
+    }
+
+    fn cpu(&self) -> &str {
+        self.args.cpu.as_deref().unwrap_or(CPUS[0])
+    }
+
+    fn bootloader(&self) -> Result<PathBuf, Gem5Error> {
+        match &self.options.bootloader {
+            Some(path) if path.is_file() => Ok(path.clone()),
+            Some(path) => Err(Gem5Error::MissingBootloader(path.clone())),
+            None => check::bootloader(&self.program),
+        }
+    }
+
+    fn lay_out_full_system(
+        &mut self,
+        guest: &Guest,
+        at: &Path,
+        progress: &Progress,
+    ) -> Result<(), RunError> {
+        let system = FullSystem::prepare(guest, self.args.detect, progress)?;
+        progress.say("writing the guest's image");
+        system.lay_out(self.args, guest, at)?;
+        kernel_command::make_elf(&system.kernel.image, &at.join(file::KERNEL_ELF))?;
+        self.watch = watch::resolve(&self.args.watch, at)?;
+        Ok(())
+    }
+
+    fn lay_out_sysroot(
+        &self,
+        guest: &Guest,
+        at: &Path,
+        progress: &Progress,
+    ) -> Result<(), RunError> {
+        let sysroot = at.join(file::SYSROOT);
+        sysroot::lay_out(&sysroot, guest, &self.args.files, progress)?;
+        let name = &self.argv[0];
+        let program = sysroot.join(name.trim_start_matches('/'));
+        let bytes = fs::read(&program).at(&program)?;
+        match bytes.starts_with(b"\x7fELF") {
+            true => Ok(()),
+            false => Err(Gem5Error::Script(name.clone()).into()),
+        }
+    }
+
+    /// What both modes share.
+    fn machine(&self, command: &mut Command, at: &Path, board: &str) {
+        let cpus = match self.mode {
+            Mode::Fs => 1,
+            Mode::Se => 4,
+        };
+        command
+            .args(["--cpu", self.cpu()])
+            .args(["--cpus", &self.options.cpus.unwrap_or(cpus).to_string()])
+            .args(["--mem-size", &format!("{}B", self.args.memory)])
+            .args(["--board", board, "--time", self.args.time.name()])
+            .arg("--monitor")
+            .arg(at.join(file::MONITOR));
+        let more = [
+            ("--cpu-clock", &self.options.cpu_clock),
+            ("--sys-clock", &self.options.sys_clock),
+            ("--caches", &self.options.caches),
+        ];
+        for (name, value) in more {
+            command.args(value.iter().flat_map(|value| [name, value]));
+        }
+        if let Some(seconds) = self.args.board_timeout {
+            command.args(["--board-timeout", &seconds.to_string()]);
+        }
+        if self.args.record.is_some() {
+            command.arg("--record").arg(at.join(file::TRACE));
+        }
+        self.watches(command, at);
+        command.args(&self.options.script_option);
+    }
+
+    fn watches(&self, command: &mut Command, at: &Path) {
+        if self.watch.is_empty() {
+            return;
+        }
+        for spec in &self.watch {
+            let file = spec.file.iter().map(|file| format!("@{}", file.display()));
+            command.arg(format!("--watch={spec}{}", file.collect::<String>()));
+        }
+        command
+            .args(["--watch-limit", &self.args.watch_limit.to_string()])
+            .arg("--watch-output")
+            .arg(at.join(file::WATCH_LINES));
+    }
+
+    fn full_system(&self, command: &mut Command, at: &Path) {
+        let files = [
+            ("--kernel", at.join(file::KERNEL_ELF)),
+            ("--initrd", at.join(file::INITRD)),
+            // It was there when the run was checked.
+            ("--bootloader", self.bootloader().unwrap_or_default()),
+        ];
+        for (name, path) in files {
+            command.arg(name).arg(path);
+        }
+        if self.args.detect == Detect::Symbol {
+            command.args(["--detect", "symbol"]);
+        }
+    }
+
+    fn emulation(&self, command: &mut Command, at: &Path) {
+        command.arg("--isolated");
+        for (name, path) in [
+            ("--sysroot", file::SYSROOT),
+            ("--stdout", file::STDOUT),
+            ("--stderr", file::STDERR),
+        ] {
+            command.arg(name).arg(at.join(path));
+        }
+        let none = Path::new("/dev/null");
+        let stdin = self.args.stdin.as_deref().unwrap_or(none);
+        command.arg("--stdin").arg(stdin);
+        for (name, value) in image::environment(&self.args.env) {
+            command.arg(format!("--env={name}={value}"));
+        }
+        command.arg("--cwd").arg(&self.args.cwd).args(&self.argv);
+    }
+}
+
+/// Refuses options that have no meaning here.
+fn check_options(args: &RunArgs, mode: Mode) -> Result<(), RunError> {
+    let refused = |option, of, mend| Err(RunError::Options { option, of, mend });
+    if args.count {
+        return refused("--count", "QEMU", "leave it out with --sim gem5");
+    }
+    if args.detect == Detect::Symbol && mode == Mode::Se {
+        let mend = "leave it out with --mode se";
+        return refused("--detect symbol", "a full system", mend);
+    }
+    Ok(())
+}
+
+impl Simulator for Gem5<'_> {
+    fn name(&self) -> &'static str {
+        "gem5"
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        if !CPUS.contains(&self.cpu()) {
+            return Err(Gem5Error::Cpu(self.cpu().into()).into());
+        }
+        check::program(&self.program)?;
+        if self.mode == Mode::Fs {
+            self.bootloader()?;
+        }
+        Ok(())
+    }
+
+    fn part(&self) -> HostPart {
+        HostPart::Gem5Scripts
+    }
+
+    fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError> {
+        self.scripts.clone_from(&guest.assets.host_part);
+        self.argv = guest.argv(self.args);
+        match self.mode {
+            Mode::Fs => self.lay_out_full_system(guest, at, progress)?,
+            Mode::Se => self.lay_out_sysroot(guest, at, progress)?,
+        }
+        make_outdir(&self.outdir)?;
+        Ok(())
+    }
+
+    fn command(&self, at: &Path, board: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg(format!("--outdir={}", self.outdir.display()))
+            .args(["--listener-mode=off", "--dot-config="])
+            .args(&self.options.gem5_option)
+            .arg(self.scripts.join(match self.mode {
+                Mode::Fs => "gil_fs.py",
+                Mode::Se => "gil_se.py",
+            }));
+        self.machine(&mut command, at, board);
+        match self.mode {
+            Mode::Fs => self.full_system(&mut command, at),
+            Mode::Se => self.emulation(&mut command, at),
+        }
+        command
+    }
+
+    fn console(&self, _: &Path) -> Option<PathBuf> {
+        (self.mode == Mode::Fs).then(|| self.outdir.join(CONSOLE))
+    }
+
+    fn log(&self, _: &Path) -> PathBuf {
+        self.outdir.join(LOG)
+    }
+
+    fn pipes(&self) -> Vec<(Pipe, &'static str)> {
+        let mut pipes = Vec::new();
+        if self.mode == Mode::Se {
+            pipes.push((Pipe::Output(Stream::Out), file::STDOUT));
+            pipes.push((Pipe::Output(Stream::Err), file::STDERR));
+        }
+        if !self.watch.is_empty() {
+            pipes.push((Pipe::Watch, file::WATCH_LINES));
+        }
+        pipes
+    }
+
+    fn loaded(&self) -> &'static str {
+        match self.mode {
+            Mode::Fs => "booting the guest, which takes gem5 minutes",
+            Mode::Se => "starting the program",
+        }
+    }
+
+    fn ending(&self) -> Ending {
+        // Only this signal has it write its statistics.
+        Ending {
+            signal: Signal::SIGINT,
+            patience: Duration::from_secs(4),
+        }
+    }
+
+    fn outdir(&self) -> Option<&Path> {
+        Some(&self.outdir)
+    }
+}
+
+/// Makes the folder; what an earlier run left there that this one might not
+/// write again goes.
+fn make_outdir(outdir: &Path) -> Result<(), CacheError> {
+    fs::create_dir_all(outdir).at(outdir)?;
+    for name in [CONSOLE, "stats.txt", "gil.json"] {
+        let path = outdir.join(name);
+        if path.exists() {
+            fs::remove_file(&path).at(&path)?;
+        }
+    }
+    Ok(())
+}

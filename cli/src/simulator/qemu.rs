@@ -1,0 +1,268 @@
+//! QEMU: whether it will do, and how it is called.
+
+use super::{Ending, Simulator, Time};
+use crate::args::RunArgs;
+use crate::assets::HostPart;
+use crate::folder::file;
+use crate::full_system::{self, FullSystem};
+use crate::guest::Guest;
+use crate::module::Detect;
+use crate::progress::Progress;
+use crate::run::RunError;
+use crate::tool::{self, ToolError};
+use crate::watch;
+use gil_host::detect::watch::Spec;
+use nix::sys::signal::Signal;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Oldest QEMU whose plugins can read registers and memory.
+pub const OLDEST: Version = Version { major: 9, minor: 2 };
+const PROGRAM: &str = "qemu-system-aarch64";
+
+/// A version of QEMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// First number.
+    pub major: u32,
+    /// Second number.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Why QEMU will not do.
+#[derive(Debug, thiserror::Error)]
+pub enum QemuError {
+    /// It is not installed.
+    #[error("QEMU ({PROGRAM}) is not installed: run ./scripts/setup")]
+    Missing,
+    /// It is too old.
+    #[error("QEMU {found} is too old, {OLDEST} or later is needed: run ./scripts/setup")]
+    TooOld {
+        /// What is there.
+        found: Version,
+    },
+    /// It has no TCG plugins.
+    #[error(
+        "this QEMU was built without TCG plugins: install Debian's qemu-system-arm by ./scripts/setup"
+    )]
+    NoPlugins,
+    /// Its version cannot be read.
+    #[error("{PROGRAM} does not say its version (it says \"{0}\"): is it QEMU?")]
+    NoVersion(String),
+    /// It cannot be asked.
+    #[error(transparent)]
+    Tool(ToolError),
+}
+
+/// The version of this machine's QEMU, if it will do.
+///
+/// # Errors
+/// [`QemuError`] says what is wrong with it.
+pub fn check() -> Result<Version, QemuError> {
+    let text = ask("--version")?;
+    let found = parse_version(&text)
+        .ok_or_else(|| QemuError::NoVersion(text.lines().next().unwrap_or_default().into()))?;
+    if found < OLDEST {
+        return Err(QemuError::TooOld { found });
+    }
+    if !ask("-help")?
+        .lines()
+        .any(|line| line.starts_with("-plugin "))
+    {
+        return Err(QemuError::NoPlugins);
+    }
+    Ok(found)
+}
+
+fn ask(option: &str) -> Result<String, QemuError> {
+    let answer = tool::run(
+        Command::new(PROGRAM).arg(option),
+        "asking for its version",
+        Path::new("/"),
+    );
+    match answer {
+        Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+        Err(ToolError::Missing { .. }) => Err(QemuError::Missing),
+        Err(error) => Err(QemuError::Tool(error)),
+    }
+}
+
+fn parse_version(text: &str) -> Option<Version> {
+    let after = text.split("version ").nth(1)?;
+    let mut numbers = after.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some(Version {
+        major: numbers.next()?.ok()?,
+        minor: numbers.next()?.ok()?,
+    })
+}
+
+/// QEMU for one run: one CPU, whose time is its instructions.
+pub struct Qemu<'a> {
+    args: &'a RunArgs,
+    /// Functions to watch, with the files they are in.
+    watch: Vec<Spec>,
+}
+
+/// QEMU's name of the usual CPU.
+const CPU: &str = "cortex-a57";
+
+impl<'a> Qemu<'a> {
+    /// As `args` have it.
+    ///
+    /// # Errors
+    /// [`RunError::Options`] for options that are gem5's.
+    pub fn new(args: &'a RunArgs) -> Result<Self, RunError> {
+        match args.gem5.first() {
+            Some(option) => Err(RunError::Options {
+                option,
+                of: "gem5",
+                mend: "add --sim gem5, or leave it out",
+            }),
+            None => Ok(Self {
+                args,
+                watch: Vec::new(),
+            }),
+        }
+    }
+}
+
+impl Simulator for Qemu<'_> {
+    fn name(&self) -> &'static str {
+        "QEMU"
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        check().map(drop).map_err(RunError::from)
+    }
+
+    fn part(&self) -> HostPart {
+        HostPart::QemuPlugin
+    }
+
+    fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError> {
+        let system = FullSystem::prepare(guest, self.args.detect, progress)?;
+        progress.say("writing the guest's image");
+        full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
+        system.lay_out(self.args, guest, at)?;
+        self.watch = watch::resolve(&self.args.watch, at)?;
+        Ok(())
+    }
+
+    /// Board addresses hold no comma, or they were refused before.
+    fn command(&self, folder: &Path, board: &str) -> Command {
+        let at = |name: &str| folder.join(name).display().to_string();
+        let memory = self.args.memory;
+        let ram = format!("memory-backend-memfd,id=ram,size={memory},share=on");
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(["-M", "virt,memory-backend=ram,dtb-randomness=off"])
+            .args(["-object", &ram, "-m", &format!("{memory}B")])
+            .args(["-cpu", self.args.cpu.as_deref().unwrap_or(CPU)])
+            .args(["-smp", "1", "-icount", "shift=0,sleep=off"])
+            // Nothing of this machine, not even its date, reaches the guest: the
+            // same run gives the same times.
+            .args(["-rtc", "base=2025-01-01,clock=vm", "-seed", "1"])
+            .args(["-display", "none", "-monitor", "none"])
+            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
+            .args(["-serial", &format!("file:{}", at(file::CONSOLE))])
+            .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
+            .args(["-append", KERNEL_COMMAND_LINE])
+            .arg("-plugin")
+            .arg(self.plugin_option(folder, board));
+        command
+    }
+
+    fn console(&self, at: &Path) -> Option<PathBuf> {
+        Some(at.join(file::CONSOLE))
+    }
+
+    fn log(&self, at: &Path) -> PathBuf {
+        at.join(file::QEMU_LOG)
+    }
+
+    fn loaded(&self) -> &'static str {
+        "booting the guest"
+    }
+
+    fn ending(&self) -> Ending {
+        Ending {
+            signal: Signal::SIGTERM,
+            patience: Duration::from_secs(2),
+        }
+    }
+}
+
+/// `panic=-1`: a panic reboots at once, and `-no-reboot` ends QEMU then.
+/// The last two leave out what takes two thirds of this kernel's boot and
+/// serves no program: the cipher self-tests, and the certificates that modules
+/// could be signed with.
+const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=panic \
+     random.trust_bootloader=on cryptomgr.notests=1 \
+     initcall_blacklist=load_system_certificate_list";
+
+impl Qemu<'_> {
+    fn plugin_option(&self, folder: &Path, board: &str) -> OsString {
+        let args = self.args;
+        let at = |name: &str| folder.join(name).display().to_string();
+        let mut option = format!(
+            "{},board={board},monitor={},detect={}",
+            at(file::PLUGIN),
+            at(file::MONITOR),
+            args.detect.name(),
+        );
+        if args.detect == Detect::Symbol {
+            option += &format!(",module={}", at(file::MODULE));
+        }
+        if args.detect == Detect::Symbol || !self.watch.is_empty() {
+            option += &format!(",kernel={}", at(file::KERNEL));
+        }
+        if args.record.is_some() {
+            option += &format!(",trace={}", at(file::TRACE));
+        }
+        if args.count {
+            option += ",count=on";
+        }
+        if args.time == Time::Strict {
+            option += ",time=strict";
+        }
+        if let Some(seconds) = args.board_timeout {
+            option += &format!(",board-timeout={seconds}");
+        }
+        (option + &self.watch_options()).into()
+    }
+
+    fn watch_options(&self) -> String {
+        if self.watch.is_empty() {
+            return String::new();
+        }
+        let mut option = format!(",watch-limit={}", self.args.watch_limit);
+        for spec in &self.watch {
+            let file = spec.file.iter().map(|file| format!("@{}", file.display()));
+            option += &format!(",watch={spec}{}", file.collect::<String>());
+        }
+        option
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_compared() {
+        let read = |text| parse_version(text).unwrap();
+        let debian = read("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)");
+        assert!(debian > OLDEST);
+        assert!(read("QEMU emulator version 7.2.17") < OLDEST);
+        assert!(read("QEMU emulator version 9.2.0") >= OLDEST);
+        assert_eq!(parse_version("something else"), None);
+    }
+}
