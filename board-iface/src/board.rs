@@ -5,6 +5,7 @@ use crate::opencl::OpenClError;
 use crate::region::{Budget, Region};
 use crate::replay::ReplayError;
 use gil_wire::Op;
+use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::message::{CallStatus, DeviceInfo};
 
 /// The guest program a session stands for.
@@ -29,6 +30,9 @@ pub trait Board: Send + Sync {
     fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError>;
 }
 
+/// Of a back end that says nothing of its objects.
+const NO_CHECKPOINTS: &str = "this board does not say what its objects hold";
+
 /// One guest program's objects on the board.
 pub trait Session {
     /// Runs a call. What goes wrong is in the outcome.
@@ -39,6 +43,46 @@ pub trait Session {
     /// the guest has yet to cause.
     fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended>;
 
+    /// What a checkpoint of the session has to keep.
+    fn survey(&mut self) -> Survey {
+        Survey {
+            obstacles: vec![NO_CHECKPOINTS.into()],
+            ..Survey::default()
+        }
+    }
+
+    /// What an object of the survey holds.
+    ///
+    /// # Errors
+    /// [`Unable`], one sentence; the session goes on.
+    fn fetch(&mut self, _object: u64) -> Result<Vec<u8>, Unable> {
+        Err(Unable::because(NO_CHECKPOINTS))
+    }
+
+    /// An object holds what was fetched of it in another session.
+    ///
+    /// # Errors
+    /// [`Unable`].
+    fn fill(&mut self, _object: u64, _bytes: &[u8]) -> Result<(), Unable> {
+        Err(Unable::because(NO_CHECKPOINTS))
+    }
+
+    /// The event of an operation that ended in another session exists here.
+    ///
+    /// # Errors
+    /// [`Unable`].
+    fn past(&mut self, _event: &PastEvent) -> Result<(), Unable> {
+        Err(Unable::because(NO_CHECKPOINTS))
+    }
+
+    /// The next object that the board numbers gets this number.
+    ///
+    /// # Errors
+    /// [`Unable`].
+    fn number_from(&mut self, _number: u64) -> Result<(), Unable> {
+        Err(Unable::because(NO_CHECKPOINTS))
+    }
+
     /// The API's code for an operation that nobody ran.
     fn not_run(&self) -> i32 {
         -1
@@ -48,6 +92,18 @@ pub trait Session {
     /// something else once it is answered: nothing that it begins keeps them.
     fn takes_shared(&self) -> bool {
         false
+    }
+}
+
+/// Why something of a checkpoint cannot be kept or made again; one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unable(pub String);
+
+impl Unable {
+    /// With this sentence.
+    pub fn because(reason: impl std::fmt::Display) -> Self {
+        Self(reason.to_string())
     }
 }
 

@@ -1,5 +1,7 @@
 //! One connection, one session: requests in, replies out.
 
+mod checkpoint;
+
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
 use crate::region::{Budget, OutOfMemory, OverBudget, Region};
 use crate::transport::{Connection, ConnectionError, Part};
@@ -59,6 +61,9 @@ pub enum SessionError {
     /// A call before `Open`.
     #[error("{0} came before the session was opened")]
     NotOpen(Op),
+    /// A checkpoint before `Open`.
+    #[error("a checkpoint's request came before the session was opened")]
+    NothingOpen,
     /// A pointer width that does not exist.
     #[error("a program with pointers of {0} bits: only 32 and 64 are known")]
     PointerBits(u32),
@@ -161,6 +166,14 @@ impl Server<'_> {
                 devices: self.board.devices(),
             },
             Request::Close => return Ok(false),
+            Request::Survey
+            | Request::Fetch { .. }
+            | Request::Fill { .. }
+            | Request::Past { .. }
+            | Request::NumberFrom { .. } => {
+                self.checkpoint(&request)?;
+                return Ok(true);
+            }
             Request::Await { event } => {
                 self.finish(event)?;
                 return Ok(true);
@@ -483,6 +496,7 @@ fn check_payload(request: &Request<'_>, prefix: Prefix) -> Result<(), SessionErr
     let announced = match request {
         Request::Call { .. } if prefix.in_window => 0,
         Request::Call { regions, .. } => in_bytes(regions).unwrap_or(u64::MAX),
+        Request::Fill { len, .. } => *len,
         _ => 0,
     };
     if announced != found {

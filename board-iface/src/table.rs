@@ -151,6 +151,31 @@ impl<K: Kind> Table<K> {
         Ok(handle)
     }
 
+    /// The next object that the board finds gets this number.
+    ///
+    /// # Errors
+    /// [`TableError::Taken`] if that or a later one is in use, or
+    /// [`TableError::NotTheGuests`] for a number that the board does not give.
+    pub fn number_from(&mut self, next: Handle) -> Result<(), TableError<K>> {
+        let before = (next.0 & !Handle::BOARD).checked_sub(1);
+        match before.filter(|_| next.is_boards()) {
+            Some(before) if before >= self.found => {
+                self.found = before;
+                Ok(())
+            }
+            Some(_) => Err(TableError::Taken(next.0)),
+            None => Err(TableError::NotTheGuests(next.0)),
+        }
+    }
+
+    /// All objects, in the order of their creation.
+    pub fn all(&self) -> Vec<(Handle, Object<K>)> {
+        let objects = self.objects.iter();
+        let mut all: Vec<_> = objects.map(|(handle, object)| (*handle, *object)).collect();
+        all.sort_unstable_by_key(|(_, object)| object.order);
+        all
+    }
+
     /// The number of an object, if it has one.
     pub fn number(&self, kind: K, pointer: Pointer) -> Option<Handle> {
         let handle = *self.numbers.get(&pointer)?;
@@ -252,6 +277,23 @@ mod tests {
         table.insert(Handle(5), Thing::Queue, at(24)).unwrap();
         let error = table.insert(Handle(5), Thing::Event, at(32));
         assert_eq!(error, Err(TableError::Taken(5)));
+    }
+
+    #[test]
+    fn numbers_go_on_where_they_are_said_to() {
+        let mut table = Table::default();
+        table.found(Thing::Queue, at(8)).unwrap();
+        table.number_from(Handle(Handle::BOARD | 7)).unwrap();
+        let seventh = table.found(Thing::Event, at(16)).unwrap();
+        assert_eq!(seventh, Handle(Handle::BOARD | 7));
+        let taken = Handle(Handle::BOARD | 7);
+        assert_eq!(table.number_from(taken), Err(TableError::Taken(taken.0)));
+        for number in [Handle(9), Handle::NULL, Handle(Handle::BOARD)] {
+            let error = Err(TableError::NotTheGuests(number.0));
+            assert_eq!(table.number_from(number), error);
+        }
+        let order: Vec<_> = table.all().iter().map(|(_, o)| o.kind).collect();
+        assert_eq!(order, [Thing::Queue, Thing::Event]);
     }
 
     #[test]

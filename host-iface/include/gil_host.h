@@ -42,6 +42,7 @@ typedef enum gil_host_result {
 	GIL_HOST_BAD_RAM = 3,      /* ranges that overlap, a file that cannot be mapped */
 	GIL_HOST_BAD_FILE = 4,     /* the monitor or the recording cannot be opened */
 	GIL_HOST_TOO_LATE = 5,     /* RAM is added after the first doorbell */
+	GIL_HOST_NO_CHECKPOINT = 8, /* sessions cannot be kept or restored */
 	GIL_HOST_NO_BOARD = 7,     /* the board cannot be reached, or refuses */
 	GIL_HOST_INTERNAL = 6      /* a defect of gil; it stands on standard error */
 } gil_host_result;
@@ -77,8 +78,8 @@ uint32_t gil_host_abi_version(void);
 
 /*
  * Sets up the host interface. config is "key=value,key=value" with the keys
- * board, monitor, ram, ram-base, trace, report, board-timeout, time (detect,
- * module and count are for simulators that look at code themselves).
+ * board, monitor, ram, ram-base, trace, report, board-timeout, time,
+ * checkpoint-log (detect, module and count are for simulators that look at code themselves).
  *
  * On success *out is the handle. On failure *out is NULL, and error holds one
  * sentence, cut to error_cap bytes with its NUL; error may be NULL.
@@ -143,6 +144,27 @@ gil_host_result gil_host_cancel(gil_host *host);
  * not NULL, its whole length without NUL. A second call returns the same.
  */
 gil_host_result gil_host_finish(gil_host *host, char *json, size_t cap, size_t *len);
+
+/*
+ * Before a checkpoint, while the guest's CPUs stand still: has the board finish
+ * every operation, and delivers the output that is due at now_ns, in nanoseconds
+ * of guest time. *end_ns, if not NULL, is when the last one ends: pass simulated
+ * time until then and call it again. 0: nothing ever ran.
+ */
+gil_host_result gil_host_settle(gil_host *host, uint64_t now_ns, uint64_t *end_ns);
+
+/*
+ * Keeps in the file path what the board holds for the guest's programs, after
+ * gil_host_settle() and before any doorbell. GIL_HOST_NO_CHECKPOINT if it
+ * cannot, with one sentence in error; no file is left then, and the programs go
+ * on. Without checkpoint-log=on it can only while no program uses the GPU.
+ */
+gil_host_result gil_host_checkpoint(gil_host *host, const char *path, uint64_t now_ns,
+				    char *error, size_t error_cap);
+
+/* Makes it again on the board, before the first doorbell and after RAM was
+ * added. GIL_HOST_NO_CHECKPOINT as above. */
+gil_host_result gil_host_restore(gil_host *host, const char *path, char *error, size_t error_cap);
 
 /* Sums since gil_host_new(), for the simulator's own statistics. They only ever
  * grow, but for sessions. Set it to all zero, then size. */

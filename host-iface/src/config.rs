@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,9 @@ pub struct Config {
     pub count: bool,
     /// `time=strict|async`.
     pub time: Time,
+    /// `checkpoint-log=on`: remember what made the board's objects, so that
+    /// checkpoints can be taken while programs use the GPU.
+    pub checkpoint_log: bool,
     /// `kernel=PATH`: the guest's kernel, an arm64 Image, for `watch`.
     pub kernel: Option<PathBuf>,
     /// `watch=FUNCTION`, `watch=MODULE:FUNCTION`, or with the ELF file of a
@@ -81,6 +84,7 @@ impl Default for Config {
             report: None,
             board_timeout: None,
             count: false,
+            checkpoint_log: false,
             time: Time::Async,
             kernel: None,
             watch: Vec::new(),
@@ -159,6 +163,7 @@ impl Config {
             "report" => self.report = Some(path("report", value)?),
             "board-timeout" => self.board_timeout = Some(seconds(value)?),
             "count" => self.count = switch("count", value)?,
+            "checkpoint-log" => self.checkpoint_log = switch("checkpoint-log", value)?,
             "time" => self.time = time(value)?,
             "kernel" => self.kernel = Some(path("kernel", value)?),
             "watch" => self.watch.push(value.parse()?),
@@ -237,7 +242,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
-                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict,\
+                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
@@ -250,6 +255,7 @@ mod tests {
             report: Some("/j".into()),
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,
+            checkpoint_log: true,
             time: Time::Strict,
             kernel: Some("/k".into()),
             watch: ["do_exit", "gil:f", "p:g@/p"]

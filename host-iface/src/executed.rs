@@ -17,6 +17,21 @@ pub struct Executed {
 }
 
 impl Executed {
+    /// The watermark, and the numbers above it.
+    pub fn numbers(&self) -> (u64, Vec<u64>) {
+        (self.up_to, self.above.iter().copied().collect())
+    }
+
+    /// As another one had them.
+    pub fn restored(up_to: u64, above: &[u64]) -> Self {
+        let mut executed = Self {
+            up_to,
+            above: BTreeSet::new(),
+        };
+        above.iter().for_each(|&seq| executed.insert(seq));
+        executed
+    }
+
     /// Whether `seq` was executed.
     pub fn contains(&self, seq: u64) -> bool {
         seq <= self.up_to || self.above.contains(&seq)
@@ -53,6 +68,18 @@ mod tests {
         assert_eq!((executed.up_to, executed.above.len()), (5, 0));
         (7..7 + 2 * WINDOW as u64).for_each(|seq| executed.insert(seq));
         assert!(executed.contains(6), "memory is bounded");
+    }
+
+    #[test]
+    fn another_one_goes_on_with_the_numbers() {
+        let mut executed = Executed::default();
+        [1, 2, 4, 9]
+            .into_iter()
+            .for_each(|seq| executed.insert(seq));
+        let (up_to, above) = executed.numbers();
+        assert_eq!((up_to, &above[..]), (2, &[4, 9][..]));
+        let other = Executed::restored(up_to, &above);
+        assert_eq!(other.numbers(), executed.numbers());
     }
 
     proptest! {

@@ -6,6 +6,7 @@
 
 #![allow(non_camel_case_types)] // the header's names
 
+mod checkpoint;
 mod counters;
 mod watch;
 
@@ -46,6 +47,8 @@ pub enum gil_host_result {
     Internal = 6,
     /// The board.
     NoBoard = 7,
+    /// Sessions cannot be kept, or made again.
+    NoCheckpoint = 8,
 }
 
 use gil_host_result as R;

@@ -52,6 +52,11 @@ impl Held {
         self.outputs.insert(seq, output);
     }
 
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     /// Guest bytes held in all: what the board may make, not what it made.
     pub fn guest_bytes(&self) -> u64 {
         self.len

@@ -1,5 +1,6 @@
 //! The host interface: serves doorbells.
 
+use crate::checkpoint::CheckpointError;
 use crate::client::{BoardConfig, Cancel, Client, ClientError};
 use crate::config::{Config, Time};
 use crate::control;
@@ -18,8 +19,10 @@ use gil_wire::control::Exited;
 use gil_wire::envelope;
 use gil_wire::monitor::Event;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+mod checkpoint;
 
 /// Most sessions at a time: more processes than use a GPU at once, and a bound
 /// for a guest that opens without end.
@@ -36,6 +39,8 @@ struct State {
     memory: Option<Box<dyn GuestMemory>>,
     board: BoardConfig,
     time: Time,
+    /// Whether sessions can be in a checkpoint.
+    keeps_log: bool,
     sessions: HashMap<u64, Session>,
     /// Those of the board's devices, which all sessions use.
     engines: Engines,
@@ -140,6 +145,7 @@ impl Host {
                 cancel: cancel.clone(),
             },
             time: config.time,
+            keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
             engines: Engines::default(),
             events,
@@ -178,6 +184,30 @@ impl Host {
     /// how many the guest executed so far, if the simulator counts them.
     pub fn doorbell(&self, gpa: u64, instructions: Option<u64>) -> Rung {
         self.state().doorbell(gpa, instructions)
+    }
+
+    /// Publishes every operation and delivers what is due at `now_ns`, in
+    /// nanoseconds of guest time: what a checkpoint needs. Returns when all
+    /// operations have ended.
+    pub fn settle(&self, now_ns: u64) -> u64 {
+        self.state().settle(now_ns)
+    }
+
+    /// Keeps the sessions in a file. Between [`settle`](Self::settle) and this
+    /// no doorbell rings.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], one sentence; the sessions go on.
+    pub fn checkpoint(&self, path: &Path, now_ns: u64) -> Result<(), CheckpointError> {
+        self.state().checkpoint(path, now_ns)
+    }
+
+    /// Makes the sessions of a file again, on a new connection each.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], one sentence; there are no sessions then.
+    pub fn restore(&self, path: &Path) -> Result<(), CheckpointError> {
+        self.state().restore(path)
     }
 
     /// What was counted so far.
@@ -345,7 +375,7 @@ impl State {
         if !is_new || self.sessions.len() >= MAX_SESSIONS {
             return Err(unknown_session(header));
         }
-        let session = Session::new(header, self.engines.clone());
+        let session = Session::new(header, self.engines.clone(), self.keeps_log);
         self.sessions.insert(header.session, session);
         Ok(Answer::status(Status::Ok))
     }

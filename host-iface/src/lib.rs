@@ -13,10 +13,12 @@
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
 //! | [`client`], [`vectored`], [`window`] | the connection to the board; memory shared with it |
 //! | [`held`], [`executed`] | output not due yet; sequence numbers |
+//! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
 //! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`detect`] | how doorbells are found |
 
+pub mod checkpoint;
 pub mod client;
 pub mod config;
 pub mod control;

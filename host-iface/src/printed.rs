@@ -40,6 +40,23 @@ impl Printed {
         }
     }
 
+    /// All that is due sooner or later, in order.
+    pub fn all(&self) -> Vec<u8> {
+        self.placed.values().flatten().copied().collect()
+    }
+
+    /// With text that is due at once.
+    pub fn restored(text: Vec<u8>) -> Self {
+        let mut printed = Self {
+            len: text.len(),
+            ..Self::default()
+        };
+        if !text.is_empty() {
+            printed.placed.insert((0, 0), text.into());
+        }
+        printed
+    }
+
     /// Takes at most `room` bytes of what is due by `at_ns`, and whether there
     /// is more.
     pub fn take(&mut self, at_ns: u64, room: usize) -> (Vec<u8>, bool) {

@@ -5,11 +5,15 @@ mod calls;
 mod exchange;
 mod failures;
 mod forward;
+pub(crate) mod log;
 mod observe;
 mod output;
 mod publish;
+mod remember;
 mod reports;
+mod restore;
 mod rows;
+mod save;
 mod settle;
 
 use crate::client::{BoardConfig, Client};
@@ -30,6 +34,7 @@ use gil_wire::Op;
 use gil_wire::envelope::{self, Class};
 use gil_wire::message::Request;
 use gil_wire::trace::Record;
+use log::{Kept, Log};
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -123,6 +128,10 @@ pub struct Session {
     /// Whether the guest's library is to ask the board what its driver said.
     notices: bool,
     released: VecDeque<u64>,
+    /// What a checkpoint needs, if one may be taken.
+    log: Option<Log>,
+    /// The call under way, for it.
+    kept: Option<Kept>,
     /// Whether an event was set in this doorbell: what waits for events nobody
     /// had set may go on.
     progress: bool,
@@ -142,11 +151,19 @@ enum Refusal {
 }
 
 impl Session {
-    /// A session as its `OPEN` mailbox says, on devices with these engines.
-    pub fn new(header: &Header, engines: Engines) -> Self {
+    /// A session as its `OPEN` mailbox says, on devices with these engines; one
+    /// that can be in a checkpoint if `is_logged`.
+    pub fn new(header: &Header, engines: Engines, is_logged: bool) -> Self {
+        Self::of(header.process, header.pointer_bits, engines, is_logged)
+    }
+
+    /// A session of this process.
+    pub(crate) fn of(process: u32, pointer_bits: u32, engines: Engines, is_logged: bool) -> Self {
         Self {
-            process: header.process,
-            pointer_bits: header.pointer_bits,
+            process,
+            pointer_bits,
+            log: is_logged.then(Log::default),
+            kept: None,
             recorded_as: 0,
             executed: Executed::default(),
             link: Link::Unopened,

@@ -17,6 +17,7 @@ pub struct Timeline {
     /// Who waits for an event without an end.
     waiters: HashMap<Event, Vec<Event>>,
     unresolved: usize,
+    last_end_ns: u64,
     newly_resolved: Vec<Event>,
 }
 
@@ -161,6 +162,7 @@ impl Timeline {
         let interval = record.run(head).ok_or(TimelineError::NotReported)?;
         let (queue, observable) = (record.queue, record.observable);
         self.lanes.serve(head, interval.end_ns);
+        self.last_end_ns = self.last_end_ns.max(interval.end_ns);
         if let Some(queue) = queue {
             self.queues.leave(queue.id, head.event, interval.end_ns);
         }
@@ -187,6 +189,37 @@ impl Timeline {
         self.newly_resolved.push(event);
         self.unblock_waiters(event);
         self.release_waiters(event, at_ns);
+        Ok(())
+    }
+
+    /// When all that was published has ended.
+    pub fn last_end_ns(&self) -> u64 {
+        self.last_end_ns
+    }
+
+    /// The events that have an interval and may be asked for, in the order of
+    /// their numbers.
+    pub fn ended(&self) -> Vec<(Event, Interval)> {
+        let events = self.events.iter();
+        let ended = events.filter_map(|(event, record)| Some((*event, record.interval?)));
+        let mut ended: Vec<_> = ended.collect();
+        ended.sort_unstable_by_key(|(event, _)| *event);
+        ended
+    }
+
+    /// What ended before this timeline began: another's event and interval.
+    ///
+    /// # Errors
+    /// [`TimelineError::Duplicate`].
+    pub fn restore(&mut self, event: Event, interval: Interval) -> Result<(), TimelineError> {
+        if self.events.contains_key(&event) {
+            return Err(TimelineError::Duplicate(event));
+        }
+        let mut record = Record::set(interval.end_ns, interval.status);
+        record.queued_ns = interval.queued_ns;
+        record.submitted_ns = interval.submitted_ns;
+        record.interval = Some(interval);
+        self.events.insert(event, record);
         Ok(())
     }
 

@@ -14,7 +14,7 @@
 /// First bytes of every connection.
 pub const MAGIC: [u8; 8] = *b"gil-wire";
 /// Version of everything in this crate that is not generated.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 /// Bytes of a hello.
 pub const HELLO_LEN: usize = 64;
 
@@ -151,7 +151,7 @@ mod tests {
         };
         let message = ours.accept(&newer).unwrap_err().to_string();
         assert!(
-            message.contains("99") && message.contains("speaks 3"),
+            message.contains("99") && message.contains("speaks 4"),
             "{message}"
         );
         let mut other = ours;

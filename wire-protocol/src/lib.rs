@@ -22,6 +22,7 @@
 pub mod address;
 pub mod build_options;
 pub mod call;
+pub mod checkpoint;
 pub mod compact;
 pub mod control;
 pub mod envelope;
@@ -34,6 +35,7 @@ pub mod message;
 pub mod monitor;
 pub mod pieces;
 pub mod rows;
+pub mod state;
 pub mod trace;
 pub mod window;
 

@@ -2,6 +2,7 @@
 //! side of one guest address space.
 
 use crate::Op;
+use crate::checkpoint::{PastEvent, Survey};
 use serde::{Deserialize, Serialize};
 
 /// Which way a region's bytes go, seen from the board.
@@ -101,6 +102,34 @@ pub enum Request<'a> {
     },
     /// What the board has. Answered by [`Reply::Devices`].
     Devices,
+    /// What a checkpoint of the session has to keep. Answered by
+    /// [`Reply::Survey`].
+    Survey,
+    /// What an object of the survey holds. Answered by [`Reply::Contents`].
+    Fetch {
+        /// Its number.
+        object: u64,
+    },
+    /// An object holds this again. Payload: as it was fetched. Answered by
+    /// [`Reply::Restored`].
+    Fill {
+        /// Its number.
+        object: u64,
+        /// Bytes of payload.
+        len: u64,
+    },
+    /// An event of an operation that ended before exists again. Answered by
+    /// [`Reply::Restored`].
+    Past {
+        /// The event.
+        event: PastEvent,
+    },
+    /// The next object that the board numbers gets this number. Answered by
+    /// [`Reply::Restored`].
+    NumberFrom {
+        /// The number.
+        number: u64,
+    },
     /// The session ends; everything it made is released.
     Close,
 }
@@ -184,6 +213,18 @@ pub enum Reply<'a> {
     Pong {
         /// As it came.
         nonce: u64,
+    },
+    /// What a checkpoint has to keep.
+    Survey(Survey),
+    /// What an object holds is the payload.
+    Contents,
+    /// Something of a checkpoint is there again.
+    Restored,
+    /// Something of a checkpoint cannot be had; the session goes on. One
+    /// sentence says why.
+    Unable {
+        /// For the user.
+        reason: String,
     },
     /// What the board has, a line a device.
     Devices {

@@ -292,6 +292,11 @@ impl Checksum {
         self.0.update(bytes);
     }
 
+    /// The checksum.
+    pub(crate) fn finish(self) -> u32 {
+        self.0.finalize()
+    }
+
     /// Compares with what the file says.
     ///
     /// # Errors

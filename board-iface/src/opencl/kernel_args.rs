@@ -54,6 +54,11 @@ impl KernelArgs {
         }
     }
 
+    /// The objects that are set.
+    pub fn held(&self) -> impl Iterator<Item = (Kind, Pointer)> + '_ {
+        self.held.values().copied()
+    }
+
     /// Gives up the objects: the kernel is gone.
     pub fn release(self, driver: &Driver) {
         for (kind, pointer) in self.held.into_values() {

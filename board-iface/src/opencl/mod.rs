@@ -7,6 +7,7 @@
 mod arg_types;
 mod build;
 pub mod call;
+mod checkpoint;
 mod driver;
 mod enqueue;
 mod event_info;
@@ -27,6 +28,7 @@ pub mod refusal;
 pub mod session;
 mod shield;
 pub mod signature;
+mod staging;
 pub mod subgroups;
 pub mod support;
 mod svm;

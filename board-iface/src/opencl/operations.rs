@@ -109,6 +109,11 @@ impl Operations {
         self.under_way.get(&number)
     }
 
+    /// Whether any operation is blocked, or under way and not reported.
+    pub fn is_busy(&self) -> bool {
+        !self.blocked.is_empty() || !self.under_way.is_empty()
+    }
+
     /// Whether no operation enqueued now would be blocked.
     pub fn none_blocks(&self) -> bool {
         self.unset.is_empty() && self.blocked.is_empty()

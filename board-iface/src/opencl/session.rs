@@ -14,12 +14,14 @@ use super::programs::Programs;
 use super::queue::Made;
 use super::refusal::Refusal;
 use super::shield;
+use super::staging;
 use super::svm::Svm;
-use crate::board::{self, Ended, Guest, Outcome};
+use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
 use crate::table::{Pointer, Table};
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent, Property};
+use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::{HashMap, HashSet};
@@ -396,6 +398,27 @@ impl board::Session for Session {
         let mut ended = report(operation, ending);
         self.printed_by(&mut ended);
         Some(ended)
+    }
+
+    fn survey(&mut self) -> Survey {
+        self.surveyed()
+    }
+
+    fn fetch(&mut self, object: u64) -> Result<Vec<u8>, Unable> {
+        staging::fetch(self, Handle(object))
+    }
+
+    fn fill(&mut self, object: u64, bytes: &[u8]) -> Result<(), Unable> {
+        staging::fill(self, Handle(object), bytes)
+    }
+
+    fn past(&mut self, event: &PastEvent) -> Result<(), Unable> {
+        self.past_is_back(event)
+    }
+
+    fn number_from(&mut self, number: u64) -> Result<(), Unable> {
+        let next = self.table.number_from(Handle(number));
+        next.map_err(Unable::because)
     }
 
     fn not_run(&self) -> i32 {

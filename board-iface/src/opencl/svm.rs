@@ -50,6 +50,11 @@ impl Svm {
         around.is_some_and(|(base, found)| size <= found.size as u64 - (address - base))
     }
 
+    /// How many allocations there are.
+    pub fn len(&self) -> usize {
+        self.allocations.len()
+    }
+
     /// Gives up everything; how many allocations there were.
     pub(super) fn release(&mut self, driver: &Driver) -> usize {
         let left = std::mem::take(&mut self.allocations);

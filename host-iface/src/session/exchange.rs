@@ -11,7 +11,7 @@ use gil_address_tables::Extents;
 use gil_timing::Event;
 use gil_wire::envelope::Class;
 use gil_wire::frame::FrameError;
-use gil_wire::message::{CallStatus, Reply, Report};
+use gil_wire::message::{CallStatus, RegionDesc, Reply, Report};
 use gil_wire::trace;
 use std::collections::BTreeSet;
 
@@ -162,6 +162,10 @@ impl Session {
         let all: Vec<&[u8]> = all.collect();
         self.record_call(context, main, input, Some(done.record()), &all);
         self.account(context, main, &done);
+        let kept = self.kept.take();
+        if done.status == CallStatus::Ran {
+            self.remember(kept, Some(&done.result));
+        }
         self.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
@@ -277,6 +281,15 @@ fn out_places(client: &Client, main: &Call<'_>) -> Result<Vec<u64>, ClientError>
     let regions = main.regions.iter().zip(places);
     let outs = regions.filter(|(region, _)| region.dir.is_out());
     Ok(outs.map(|(_, place)| place).collect())
+}
+
+/// Bytes of the regions that go in, or of those that come out.
+pub(super) fn in_len_of(regions: &[RegionDesc], goes_in: bool) -> u64 {
+    let of = regions.iter().filter(|region| match goes_in {
+        true => region.dir.is_in(),
+        false => region.dir.is_out(),
+    });
+    of.fold(0, |sum, region| sum.saturating_add(region.len))
 }
 
 /// Bytes of a call's input regions.

@@ -32,6 +32,16 @@ impl Failures {
         }
     }
 
+    /// Queue, event and status of each, in the order of the queues.
+    pub(super) fn all(&self) -> Vec<(u64, u64, i32)> {
+        let all = self.0.iter();
+        let mut all: Vec<_> = all
+            .map(|(queue, (event, status))| (*queue, *event, *status))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
     fn take(&mut self, queue: u64) -> Option<Observation> {
         let (event, status) = self.0.remove(&queue)?;
         Some(Observation {

@@ -39,11 +39,23 @@ impl Session {
             .map_or(control::STARTED, |call| call.envelope.op);
         let mut client = self.open(context, op, calls[0].header.now_ns)?;
         let inputs = self.inputs(context, calls)?;
+        let kept: Vec<_> = calls
+            .iter()
+            .map(|call| self.kept(context.memory, call))
+            .collect();
         let outcome = send(&mut client, calls, &inputs, answered);
         context.served.waited += client.take_waited();
         self.link = Link::Open(client);
         match outcome {
-            Ok(()) => Ok(self.sent(context, calls, inputs, answered)),
+            Ok(()) => {
+                for (index, kept) in kept.into_iter().enumerate() {
+                    match answered == Some(index) {
+                        true => self.kept = kept,
+                        false => self.remember(kept, None),
+                    }
+                }
+                Ok(self.sent(context, calls, inputs, answered))
+            }
             Err(error) => Err(self.lose(context, op, &error)),
         }
     }
@@ -72,7 +84,10 @@ impl Session {
         }
     }
 
-    fn connect(&mut self, context: &mut Context<'_>) -> Result<Box<Client>, ClientError> {
+    pub(super) fn connect(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Result<Box<Client>, ClientError> {
         let mut client = Box::new(Client::connect(context.board)?);
         client.begin();
         let (process, pointer_bits) = (self.process, self.pointer_bits);
@@ -284,7 +299,7 @@ fn lens(call: &Call<'_>) -> Vec<u64> {
     ins.map(|region| region.extents.len()).collect()
 }
 
-fn descriptions(call: &Call<'_>) -> Vec<RegionDesc> {
+pub(super) fn descriptions(call: &Call<'_>) -> Vec<RegionDesc> {
     let describe = |region: &crate::mailbox::Region| RegionDesc {
         len: region.extents.len(),
         dir: region.dir,
@@ -300,6 +315,8 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
         Reply::Ended { report, .. } => format!("the end of operation {}", report.event),
         Reply::Pong { .. } => "a pong".into(),
         Reply::Devices { .. } => "a list of devices".into(),
+        Reply::Survey(_) | Reply::Contents | Reply::Restored => "a part of a checkpoint".into(),
+        Reply::Unable { reason } => reason.clone(),
         Reply::Refused { .. } => "a refusal".into(),
     };
     ClientError::Unexpected { found, expected }

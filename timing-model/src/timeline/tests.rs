@@ -267,6 +267,36 @@ fn reference(ops: &[(u64, u64)]) -> Vec<(u64, u64)> {
         .collect()
 }
 
+#[test]
+fn what_ended_before_is_known_to_a_new_timeline() {
+    let mut before = Timeline::new();
+    for (event, submit_ns) in [(7, 10), (3, 20)] {
+        before.enqueue(op(event, submit_ns, IN_ORDER, &[])).unwrap();
+        resolve(&mut before, event, 5, -1);
+    }
+    before.enqueue(op(9, 30, IN_ORDER, &[])).unwrap();
+    assert_eq!(before.last_end_ns(), 25);
+    let ended = before.ended();
+    assert_eq!(
+        ended.iter().map(|(event, _)| *event).collect::<Vec<_>>(),
+        [3, 7]
+    );
+    let mut after = Timeline::new();
+    for (event, interval) in &ended {
+        after.restore(*event, *interval).unwrap();
+        assert_eq!(
+            after.restore(*event, *interval),
+            Err(TimelineError::Duplicate(*event))
+        );
+    }
+    assert_eq!(after.ended(), ended);
+    assert_eq!(after.times(3).unwrap().queued_ns, 20);
+    after.enqueue(op(10, 12, OUT_OF_ORDER, &[3])).unwrap();
+    resolve(&mut after, 10, 1, 0);
+    assert_eq!(span(&after, 10), (25, 26), "it waits for the one before");
+    assert!(after.newly_resolved().iter().all(|event| *event == 10));
+}
+
 proptest! {
     #[test]
     fn an_in_order_queue_matches_the_reference(

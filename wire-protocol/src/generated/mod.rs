@@ -6,11 +6,12 @@ pub mod opencl;
 
 use crate::Op;
 use crate::call::CallInfo;
+use crate::state::Effect;
 
 /// Hash of the API descriptions.
 pub const SPEC_HASH: [u8; 32] = [
-    242, 26, 240, 242, 174, 234, 74, 131, 66, 117, 7, 173, 40, 135, 47, 228, 79, 117, 229, 12, 21,
-    245, 73, 240, 133, 85, 84, 222, 43, 137, 254, 96,
+    168, 232, 216, 220, 241, 10, 243, 238, 254, 105, 253, 214, 217, 247, 197, 107, 204, 234, 107,
+    127, 89, 168, 246, 125, 62, 193, 222, 254, 48, 103, 32, 76,
 ];
 
 /// The entry points of an API, by number.
@@ -25,6 +26,15 @@ pub fn calls(api: u16) -> &'static [CallInfo] {
 pub fn api_name(api: u16) -> Option<&'static str> {
     match api {
         1 => Some("OpenCL"),
+        _ => None,
+    }
+}
+
+/// What a call leaves behind in its session, by its arguments and its result, if it
+/// was answered; `None` if nothing.
+pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
+    match op.api() {
+        1 => opencl::effect(op, args, result),
         _ => None,
     }
 }

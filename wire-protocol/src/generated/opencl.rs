@@ -3033,3 +3033,343 @@ pub const fn cl_get_pipe_info(param_name: u32) -> Option<InfoType<Kind>> {
 => InfoType::Sizes,
 _ => return None, })
 }
+
+impl crate::state::Uses for KernelArgument<'_> {
+    fn used(&self, uses: &mut Vec<u64>) {
+        match self {
+            Self::Handle(object) => object.used(uses),
+            Self::Bytes { .. } | Self::Local { .. } => {}
+        }
+    }
+}
+
+/// What a call leaves behind in its session, by its arguments and its result, if it
+/// was answered; `None` if nothing.
+#[rustfmt::skip]
+pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state::Effect> {
+    use crate::state::Effect;
+    use crate::state::decode;
+    use crate::state::succeeded;
+    Some(match op {
+        CL_CREATE_CONTEXT => {
+            succeeded(result, 0)?;
+            let args: ClCreateContextArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.properties);
+            effect.uses(&args.devices);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_CONTEXT_FROM_TYPE => {
+            succeeded(result, 0)?;
+            let args: ClCreateContextFromTypeArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.properties);
+            effect.makes(args.new);
+            effect
+        }
+        CL_RELEASE_CONTEXT => {
+            let args: ClReleaseContextArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.context);
+            effect
+        }
+        CL_CREATE_COMMAND_QUEUE => {
+            succeeded(result, 0)?;
+            let args: ClCreateCommandQueueArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.device);
+            effect.makes(args.new);
+            effect
+        }
+        CL_RELEASE_COMMAND_QUEUE => {
+            let args: ClReleaseCommandQueueArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.command_queue);
+            effect
+        }
+        CL_CREATE_BUFFER => {
+            succeeded(result, 0)?;
+            let args: ClCreateBufferArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect.contents = args.host_ptr.region();
+            effect
+        }
+        CL_CREATE_IMAGE2D => {
+            succeeded(result, 0)?;
+            let args: ClCreateImage2DArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect.contents = args.host_ptr.region();
+            effect
+        }
+        CL_CREATE_IMAGE3D => {
+            succeeded(result, 0)?;
+            let args: ClCreateImage3DArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect.contents = args.host_ptr.region();
+            effect
+        }
+        CL_RELEASE_MEM_OBJECT => {
+            let args: ClReleaseMemObjectArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.memobj);
+            effect
+        }
+        CL_CREATE_SAMPLER => {
+            succeeded(result, 0)?;
+            let args: ClCreateSamplerArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect
+        }
+        CL_RELEASE_SAMPLER => {
+            let args: ClReleaseSamplerArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.sampler);
+            effect
+        }
+        CL_CREATE_PROGRAM_WITH_SOURCE => {
+            succeeded(result, 0)?;
+            let args: ClCreateProgramWithSourceArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_PROGRAM_WITH_BINARY => {
+            succeeded(result, 0)?;
+            let args: ClCreateProgramWithBinaryArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.device_list);
+            effect.makes(args.new);
+            effect
+        }
+        CL_RELEASE_PROGRAM => {
+            let args: ClReleaseProgramArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.program);
+            effect
+        }
+        CL_BUILD_PROGRAM => {
+            let args: ClBuildProgramArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.program);
+            effect.uses(&args.device_list);
+            effect.replaces = Some(vec![args.program.0]);
+            effect
+        }
+        CL_CREATE_KERNEL => {
+            succeeded(result, 0)?;
+            let args: ClCreateKernelArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.program);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_KERNELS_IN_PROGRAM => {
+            succeeded(result, 0)?;
+            let args: ClCreateKernelsInProgramArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.program);
+            let reply: ClCreateKernelsInProgramReply = decode(result?)?;
+            effect.finds(&reply.kernels)?;
+            effect
+        }
+        CL_RELEASE_KERNEL => {
+            let args: ClReleaseKernelArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.kernel);
+            effect
+        }
+        CL_SET_KERNEL_ARG => {
+            succeeded(result, 0)?;
+            let args: ClSetKernelArgArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.kernel);
+            effect.uses(&args.arg_value);
+            effect.replaces = Some(vec![args.kernel.0, args.arg_index as u64]);
+            effect
+        }
+        CL_RELEASE_EVENT => {
+            let args: ClReleaseEventArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.event);
+            effect
+        }
+        CL_CREATE_SUB_BUFFER => {
+            succeeded(result, 0)?;
+            let args: ClCreateSubBufferArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.buffer);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_USER_EVENT => {
+            succeeded(result, 0)?;
+            let args: ClCreateUserEventArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect
+        }
+        CL_SET_USER_EVENT_STATUS => {
+            succeeded(result, 0)?;
+            let args: ClSetUserEventStatusArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.event);
+            effect
+        }
+        CL_CREATE_SUB_DEVICES => {
+            succeeded(result, 0)?;
+            let args: ClCreateSubDevicesArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.in_device);
+            effect.uses(&args.properties);
+            let reply: ClCreateSubDevicesReply = decode(result?)?;
+            effect.finds(&reply.out_devices)?;
+            effect
+        }
+        CL_RELEASE_DEVICE => {
+            let args: ClReleaseDeviceArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.device);
+            effect
+        }
+        CL_CREATE_IMAGE => {
+            succeeded(result, 0)?;
+            let args: ClCreateImageArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect.uses(&args.mem_object);
+            effect.contents = args.host_ptr.region();
+            effect
+        }
+        CL_CREATE_PROGRAM_WITH_BUILT_IN_KERNELS => {
+            succeeded(result, 0)?;
+            let args: ClCreateProgramWithBuiltInKernelsArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.device_list);
+            effect.makes(args.new);
+            effect
+        }
+        CL_COMPILE_PROGRAM => {
+            let args: ClCompileProgramArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.program);
+            effect.uses(&args.device_list);
+            effect.uses(&args.input_headers);
+            effect.replaces = Some(vec![args.program.0]);
+            effect
+        }
+        CL_LINK_PROGRAM => {
+            let args: ClLinkProgramArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.device_list);
+            effect.uses(&args.input_programs);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES => {
+            succeeded(result, 0)?;
+            let args: ClCreateCommandQueueWithPropertiesArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.device);
+            effect.uses(&args.properties);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_PIPE => {
+            succeeded(result, 0)?;
+            let args: ClCreatePipeArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.properties);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_SAMPLER_WITH_PROPERTIES => {
+            succeeded(result, 0)?;
+            let args: ClCreateSamplerWithPropertiesArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.sampler_properties);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CLONE_KERNEL => {
+            succeeded(result, 0)?;
+            let args: ClCloneKernelArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.source_kernel);
+            effect.makes(args.new);
+            effect
+        }
+        CL_CREATE_PROGRAM_WITH_IL => {
+            succeeded(result, 0)?;
+            let args: ClCreateProgramWithILArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect
+        }
+        CL_SET_DEFAULT_DEVICE_COMMAND_QUEUE => {
+            succeeded(result, 0)?;
+            let args: ClSetDefaultDeviceCommandQueueArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.device);
+            effect.uses(&args.command_queue);
+            effect.replaces = Some(vec![args.context.0, args.device.0]);
+            effect
+        }
+        CL_SET_PROGRAM_SPECIALIZATION_CONSTANT => {
+            succeeded(result, 0)?;
+            let args: ClSetProgramSpecializationConstantArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.program);
+            effect.replaces = Some(vec![args.program.0, args.spec_id as u64]);
+            effect
+        }
+        CL_CREATE_BUFFER_WITH_PROPERTIES => {
+            succeeded(result, 0)?;
+            let args: ClCreateBufferWithPropertiesArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.properties);
+            effect.makes(args.new);
+            effect.contents = args.host_ptr.region();
+            effect
+        }
+        CL_CREATE_IMAGE_WITH_PROPERTIES => {
+            succeeded(result, 0)?;
+            let args: ClCreateImageWithPropertiesArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.makes(args.new);
+            effect.uses(&args.mem_object);
+            effect.contents = args.host_ptr.region();
+            effect
+        }
+        GIL_GIVE_FILES => {
+            succeeded(result, 0)?;
+            let args: GilGiveFilesArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.program);
+            effect
+        }
+        _ => return None,
+    })
+}

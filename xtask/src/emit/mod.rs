@@ -8,6 +8,7 @@ pub mod exports;
 pub mod expr;
 pub mod guest;
 pub mod names;
+pub mod state;
 pub mod types;
 pub mod wire;
 

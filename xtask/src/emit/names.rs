@@ -33,7 +33,7 @@ pub fn index(apis: &[Api], hash: &[u8; 32]) -> String {
     }
     let _ = writeln!(
         out,
-        "\nuse crate::Op;\nuse crate::call::CallInfo;\n\n/// Hash of the API descriptions.\npub const SPEC_HASH: [u8; 32] = {hash:?};\n"
+        "\nuse crate::Op;\nuse crate::call::CallInfo;\nuse crate::state::Effect;\n\n/// Hash of the API descriptions.\npub const SPEC_HASH: [u8; 32] = {hash:?};\n"
     );
     out.push_str("/// The entry points of an API, by number.\npub fn calls(api: u16) -> &'static [CallInfo] { match api {\n");
     for api in apis {
@@ -42,6 +42,14 @@ pub fn index(apis: &[Api], hash: &[u8; 32]) -> String {
     out.push_str("_ => &[], } }\n\n/// An API's name for people.\npub fn api_name(api: u16) -> Option<&'static str> { match api {\n");
     for api in apis {
         let _ = writeln!(out, "{} => Some(\"{}\"),", api.number, api.title);
+    }
+    out.push_str("_ => None, } }\n\n/// What a call leaves behind in its session, by its arguments and its result, if it\n/// was answered; `None` if nothing.\npub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> { match op.api() {\n");
+    for api in apis {
+        let _ = writeln!(
+            out,
+            "{} => {}::effect(op, args, result),",
+            api.number, api.name
+        );
     }
     out.push_str("_ => None, } }\n\n/// What is known of an operation.\npub fn info(op: Op) -> Option<&'static CallInfo> {\nlet calls = calls(op.api());\nlet at = calls.binary_search_by_key(&op.entry(), |call| call.entry).ok()?;\nSome(&calls[at])\n}\n\n/// The name of an operation.\npub fn name(op: Op) -> Option<&'static str> { info(op).map(|call| call.name) }\n");
     out

@@ -183,6 +183,7 @@ pub fn module(api: &Api, paths: &Paths) -> String {
     for call in &api.calls {
         query_table(api, call, &mut out);
     }
+    state::effect(api, krate, &mut out);
     out
 }
 

@@ -401,6 +401,22 @@ pub enum Role {
     Unused,
 }
 
+/// What a synchronous call leaves behind on the board, for checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// What its prototype says: new objects, or something about its first one.
+    Derived,
+    /// Nothing.
+    None,
+    /// What a later call with the same values of these parameters replaces.
+    Set {
+        /// The parameters.
+        key: Vec<String>,
+        /// Whether a call that fails replaces it too.
+        even_failed: bool,
+    },
+}
+
 /// A parameter.
 #[derive(Clone, Debug)]
 pub struct Param {
@@ -463,6 +479,10 @@ pub struct Call {
     pub instead: Option<Helper>,
     /// A guest helper that says whether an enqueue needs no answer.
     pub posts_if: Option<Helper>,
+    /// What a synchronous call leaves behind on the board.
+    pub state: State,
+    /// The parameter with what a new object holds at first.
+    pub contents: Option<String>,
     /// The documented error of an unsupported call.
     pub fails: Option<String>,
     /// Wire arguments by hand.

@@ -80,6 +80,8 @@ pub struct RawCall {
     pub check: Option<String>,
     pub instead: Option<String>,
     pub posts_if: Option<String>,
+    pub state: Option<String>,
+    pub contents: Option<String>,
     pub fails: Option<String>,
     pub wire: Option<Vec<String>>,
     pub reply: Option<Vec<String>>,

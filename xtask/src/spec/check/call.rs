@@ -49,6 +49,8 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         check: None,
         instead: None,
         posts_if: None,
+        state: State::Derived,
+        contents: raw.contents.clone(),
         fails: raw.fails.clone(),
         wire: fields(api, raw.wire.as_deref(), &place.key("wire"))?,
         reply: fields(api, raw.reply.as_deref(), &place.key("reply"))?,
@@ -60,6 +62,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
     call.check = guests(raw.check.as_deref(), &call, &place.key("check"))?;
     call.instead = guests(raw.instead.as_deref(), &call, &place.key("instead"))?;
     call.posts_if = guests(raw.posts_if.as_deref(), &call, &place.key("posts_if"))?;
+    call.state = state(raw.state.as_deref(), &call, &place.key("state"))?;
     names(api, &call, &place)?;
     consistent(api, &call, &place)?;
     Ok(call)
@@ -303,6 +306,24 @@ fn guests(text: Option<&str>, call: &Call, place: &Place) -> Result<Option<Helpe
     Ok(Some(helper))
 }
 
+/// `none`, `set(p, …)` or `set(p, …) even failed`.
+fn state(text: Option<&str>, call: &Call, place: &Place) -> Result<State, SpecError> {
+    let text = match text {
+        None => return Ok(State::Derived),
+        Some("none") => return Ok(State::None),
+        Some(text) => text,
+    };
+    let key = text.strip_suffix(EVEN_FAILED);
+    let helper = guests(Some(key.unwrap_or(text)), call, place)?;
+    match helper.filter(|helper| helper.name == "set") {
+        Some(helper) => Ok(State::Set {
+            key: helper.args,
+            even_failed: key.is_some(),
+        }),
+        None => Err(word(place, "state", text, "none, or set(PARAMETER, …)")),
+    }
+}
+
 fn known_param(call: &Call, name: &str, place: &Place) -> Result<(), SpecError> {
     match call.param(name) {
         Some(_) => Ok(()),
@@ -316,6 +337,7 @@ fn names(api: &Api, call: &Call, place: &Place) -> Result<(), SpecError> {
         ("queue", &call.queue),
         ("blocking", &call.blocking),
         ("signals", &call.signals),
+        ("contents", &call.contents),
     ];
     for (key, name) in keys {
         if let Some(name) = name {

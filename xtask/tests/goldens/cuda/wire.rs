@@ -213,3 +213,39 @@ pub struct CuStreamAddCallbackArgs {
 pub struct CuStreamAddCallbackReply {
     pub result: i32,
 }
+
+impl gil_wire::state::Uses for ModuleImage<'_> {
+    fn used(&self, _uses: &mut Vec<u64>) {
+        match self {
+            Self::Binary { .. } | Self::Text { .. } => {}
+        }
+    }
+}
+
+/// What a call leaves behind in its session, by its arguments and its result, if it
+/// was answered; `None` if nothing.
+#[rustfmt::skip]
+pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<gil_wire::state::Effect> {
+    use gil_wire::state::Effect;
+    use gil_wire::state::decode;
+    use gil_wire::state::succeeded;
+    Some(match op {
+        CU_MODULE_LOAD_DATA => {
+            succeeded(result, 0)?;
+            let args: CuModuleLoadDataArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.makes(args.module);
+            effect.uses(&args.image);
+            effect
+        }
+        CU_MODULE_GET_FUNCTION => {
+            succeeded(result, 0)?;
+            let args: CuModuleGetFunctionArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.makes(args.hfunc);
+            effect.uses(&args.hmod);
+            effect
+        }
+        _ => return None,
+    })
+}

@@ -179,3 +179,44 @@ pub struct EglSwapBuffersReply<'a> {
     #[serde(borrow)]
     pub pixels: OutData<'a>,
 }
+
+/// What a call leaves behind in its session, by its arguments and its result, if it
+/// was answered; `None` if nothing.
+#[rustfmt::skip]
+pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<gil_wire::state::Effect> {
+    use gil_wire::state::Effect;
+    use gil_wire::state::decode;
+    use gil_wire::state::succeeded;
+    Some(match op {
+        EGL_CREATE_CONTEXT => {
+            succeeded(result, 1)?;
+            let args: EglCreateContextArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.dpy);
+            effect.uses(&args.config);
+            effect.uses(&args.share_context);
+            effect.uses(&args.attrib_list);
+            effect.makes(args.new);
+            effect
+        }
+        EGL_MAKE_CURRENT => {
+            succeeded(result, 1)?;
+            let args: EglMakeCurrentArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.dpy);
+            effect.uses(&args.draw);
+            effect.uses(&args.read);
+            effect.uses(&args.ctx);
+            effect
+        }
+        EGL_SWAP_BUFFERS => {
+            succeeded(result, 1)?;
+            let args: EglSwapBuffersArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.dpy);
+            effect.uses(&args.surface);
+            effect
+        }
+        _ => return None,
+    })
+}

@@ -205,3 +205,28 @@ pub struct GlCreateShaderArgs {
 pub struct GlCreateShaderReply {
     pub value: u32,
 }
+
+impl gil_wire::state::Uses for Source<'_> {
+    fn used(&self, _uses: &mut Vec<u64>) {
+        match self {
+            Self::Data { .. } | Self::Offset { .. } => {}
+        }
+    }
+}
+
+/// What a call leaves behind in its session, by its arguments and its result, if it
+/// was answered; `None` if nothing.
+#[rustfmt::skip]
+pub fn effect(op: Op, args: &[u8], _result: Option<&[u8]>) -> Option<gil_wire::state::Effect> {
+    use gil_wire::state::Effect;
+    use gil_wire::state::decode;
+    Some(match op {
+        GL_BUFFER_SUB_DATA => {
+            let args: GlBufferSubDataArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,222 @@
+//! What a session holds, for checkpoints: contents of memory objects, events of
+//! operations that ended, and what cannot be made again.
+
+use super::driver::{fetch, fetch_handle};
+use super::generated::types::*;
+use super::session::Session;
+use super::staging::Staging;
+use crate::board::Unable;
+use crate::table::{Object, Pointer};
+use gil_wire::call::Handle;
+use gil_wire::checkpoint::{Contents, MAX_SURVEYED, PastEvent, Survey};
+use gil_wire::generated::opencl::Kind;
+use std::ptr::{null, null_mut};
+
+/// Sentences of a survey, at most.
+const MAX_OBSTACLES: usize = 4;
+
+/// One object of the session's table.
+type Numbered = (Handle, Object<Kind>);
+
+impl Session {
+    /// What a checkpoint of the session has to keep.
+    pub(super) fn surveyed(&self) -> Survey {
+        let mut survey = Survey::default();
+        self.obstacles(&mut survey.obstacles);
+        for (handle, object) in self.table.all() {
+            let found = match object.kind {
+                Kind::Mem => self.contents(handle, object.pointer, &mut survey),
+                Kind::Event => self.past_event(handle, object.pointer, &mut survey),
+                Kind::Kernel => self.check_arguments(handle, object.pointer),
+                _ => self.check_found((handle, object)),
+            };
+            survey.obstacles.extend(found.err().map(|Unable(why)| why));
+        }
+        if survey.contents.len() + survey.past.len() > MAX_SURVEYED {
+            let text = format!("it has more than {MAX_SURVEYED} memory objects and events");
+            survey = Survey::default();
+            survey.obstacles.push(text);
+        }
+        survey.obstacles.truncate(MAX_OBSTACLES);
+        survey
+    }
+
+    fn obstacles(&self, out: &mut Vec<String>) {
+        let svm = self.svm.len();
+        if svm > 0 {
+            out.push(format!(
+                "it has {svm} allocations of shared virtual memory, whose addresses another session cannot be sure to get: free them before, or use buffers"
+            ));
+        }
+        if self.operations.is_busy() {
+            out.push("operations are under way, or wait for a user event that is not set: call clFinish before".into());
+        }
+    }
+
+    /// Objects that queries found are numbered as they are found.
+    fn check_found(&self, (handle, object): Numbered) -> Result<(), Unable> {
+        let is_known = matches!(object.kind, Kind::Platform | Kind::Device);
+        match is_known || !handle.is_boards() {
+            true => Ok(()),
+            false => Err(Unable(format!(
+                "it asked for the {} {:#x}, which its driver made by itself",
+                object.kind.name(),
+                handle.0
+            ))),
+        }
+    }
+
+    fn contents(&self, handle: Handle, mem: Pointer, survey: &mut Survey) -> Result<(), Unable> {
+        let within = self.mem_info(mem, CL_MEM_ASSOCIATED_MEMOBJECT);
+        let within = within.as_deref().and_then(fetch_handle);
+        if within.is_some_and(|within| self.table.number(Kind::Mem, within).is_some()) {
+            // It lies in another one, which has its bytes.
+            return Ok(());
+        }
+        let staging = Staging::form(self, handle, mem)?;
+        survey.contents.push(Contents {
+            object: handle.0,
+            len: staging.len(),
+        });
+        Ok(())
+    }
+
+    fn past_event(
+        &self,
+        handle: Handle,
+        event: Pointer,
+        survey: &mut Survey,
+    ) -> Result<(), Unable> {
+        let command = self.event_number(event, CL_EVENT_COMMAND_TYPE);
+        if command == Some(CL_COMMAND_USER) {
+            // The calls that made it and set it make it again.
+            return Ok(());
+        }
+        let status = self.driver.status(event);
+        if status > 0 {
+            let number = handle.0;
+            return Err(Unable(format!(
+                "the operation of its event {number:#x} has not ended: call clFinish before"
+            )));
+        }
+        let of = |kind, name| {
+            let bytes = self.event_info(event, name)?;
+            self.table.number(kind, fetch_handle(&bytes)?)
+        };
+        let queue = of(Kind::CommandQueue, CL_EVENT_COMMAND_QUEUE);
+        let context = of(Kind::Context, CL_EVENT_CONTEXT);
+        if queue.or(context).is_none() {
+            let number = handle.0;
+            return Err(Unable(format!(
+                "it holds the event {number:#x}, whose queue and context it released: release the event too"
+            )));
+        }
+        survey.past.push(PastEvent {
+            event: handle.0,
+            queue: queue.map_or(0, |handle| handle.0),
+            context: context.map_or(0, |handle| handle.0),
+            command: self.commands.get(&event).copied().or(command).unwrap_or(0),
+            status,
+        });
+        Ok(())
+    }
+
+    /// Memory that only a kernel still knows has no number under which its
+    /// bytes could be kept.
+    fn check_arguments(&self, handle: Handle, kernel: Pointer) -> Result<(), Unable> {
+        let args = self.kernels.get(&kernel);
+        let held = args.into_iter().flat_map(|args| args.held());
+        let mut mems = held.filter(|(kind, _)| *kind == Kind::Mem);
+        match mems.all(|(_, mem)| self.table.number(Kind::Mem, mem).is_some()) {
+            true => Ok(()),
+            false => Err(Unable(format!(
+                "an argument of its kernel {:#x} is a memory object that it released: set the argument anew before, or release the memory object after",
+                handle.0
+            ))),
+        }
+    }
+
+    /// The event of an operation that ended in another session.
+    pub(super) fn past_is_back(&mut self, past: &PastEvent) -> Result<(), Unable> {
+        let number = Handle(past.event);
+        self.can_bind(number).map_err(Unable::because)?;
+        let (event, parent) = match past.queue {
+            0 => (None, Handle(past.context)),
+            queue => (self.marker(Handle(queue), past)?, Handle(queue)),
+        };
+        let event = match event {
+            Some(event) => event,
+            None => self.set_event(past)?,
+        };
+        let bound = self.bind(Kind::Event, number, event.as_ptr(), parent);
+        bound.map_err(Unable::because)?;
+        self.commands.insert(event, past.command);
+        Ok(())
+    }
+
+    /// A marker's event stands for one of an operation that succeeded.
+    fn marker(&self, queue: Handle, past: &PastEvent) -> Result<Option<Pointer>, Unable> {
+        let queue: cl_command_queue = self
+            .get(Kind::CommandQueue, queue)
+            .map_err(Unable::because)?;
+        let functions = self.functions();
+        let mut event: cl_event = null_mut();
+        let (Some(marker), 0) = (functions.clEnqueueMarkerWithWaitList, past.status) else {
+            return Ok(None);
+        };
+        // SAFETY: the queue is alive.
+        let result = unsafe { marker(queue, 0, null(), &mut event) };
+        let event = Pointer::new(event.cast()).filter(|_| result == CL_SUCCESS);
+        let event = event.ok_or_else(|| failed("clEnqueueMarkerWithWaitList", result))?;
+        self.driver.wait(event);
+        Ok(Some(event))
+    }
+
+    /// An event that is set stands for one of an operation that failed.
+    fn set_event(&self, past: &PastEvent) -> Result<Pointer, Unable> {
+        let context = self.get(Kind::Context, Handle(past.context));
+        let context: cl_context = context.map_err(Unable::because)?;
+        let create = self.functions().clCreateUserEvent;
+        let create = create.ok_or_else(|| failed("clCreateUserEvent", CL_INVALID_OPERATION))?;
+        let mut result = CL_SUCCESS;
+        // SAFETY: the context is alive.
+        let event = unsafe { create(context, &mut result) };
+        let event = Pointer::new(event.cast());
+        let event = event.ok_or_else(|| failed("clCreateUserEvent", result))?;
+        self.driver.set_user_event(event, past.status.min(0));
+        Ok(event)
+    }
+
+    pub(super) fn mem_info(&self, mem: Pointer, name: cl_mem_info) -> Option<Vec<u8>> {
+        let ask = self.functions().clGetMemObjectInfo?;
+        // SAFETY: the object is alive, and `fetch` gives room as it says.
+        fetch(|size, value, len| unsafe { ask(mem.as_ptr().cast(), name, size, value, len) })
+    }
+
+    /// A device of a context.
+    pub(super) fn context_device(&self, context: Pointer) -> Option<Pointer> {
+        let ask = self.functions().clGetContextInfo?;
+        let name = CL_CONTEXT_DEVICES;
+        // SAFETY: the context is alive, and `fetch` gives room as it says.
+        let list = fetch(|size, value, len| unsafe {
+            ask(context.as_ptr().cast(), name, size, value, len)
+        });
+        fetch_handle(&list?)
+    }
+
+    fn event_info(&self, event: Pointer, name: cl_event_info) -> Option<Vec<u8>> {
+        let ask = self.functions().clGetEventInfo?;
+        // SAFETY: as above.
+        fetch(|size, value, len| unsafe { ask(event.as_ptr().cast(), name, size, value, len) })
+    }
+
+    fn event_number(&self, event: Pointer, name: cl_event_info) -> Option<cl_uint> {
+        let bytes = self.event_info(event, name)?;
+        Some(cl_uint::from_ne_bytes(*bytes.first_chunk()?))
+    }
+}
+
+/// A function of the driver's failed.
+pub(super) fn failed(function: &str, code: cl_int) -> Unable {
+    Unable(format!("the driver's {function} failed with {code}"))
+}

@@ -1,0 +1,153 @@
+//! All sessions in a checkpoint, and back.
+
+use super::State;
+use crate::checkpoint::{CheckpointError, Reader, Writer};
+use crate::memory::GuestMemory;
+use crate::session::{Context, Served, Session};
+use gil_wire::checkpoint::Record;
+use gil_wire::message::DeviceInfo;
+use std::path::Path;
+
+impl State {
+    /// Runs `body` with each session, in the order of their numbers.
+    fn each_session<T>(
+        &mut self,
+        memory: &dyn GuestMemory,
+        mut body: impl FnMut(u64, &mut Session, &mut Context<'_>) -> T,
+    ) -> Vec<T> {
+        let mut numbers: Vec<u64> = self.sessions.keys().copied().collect();
+        numbers.sort_unstable();
+        let mut all = Vec::new();
+        for number in numbers {
+            let Some(mut session) = self.sessions.remove(&number) else {
+                continue;
+            };
+            all.push(body(number, &mut session, &mut self.context(memory)));
+            self.sessions.insert(number, session);
+        }
+        all
+    }
+
+    fn context<'a>(&'a mut self, memory: &'a dyn GuestMemory) -> Context<'a> {
+        Context {
+            memory,
+            board: &self.board,
+            time: self.time,
+            stats: &mut self.stats,
+            trace: &mut self.trace,
+            events: &mut self.events,
+            others: &mut self.sessions,
+            served: Served::default(),
+        }
+    }
+
+    pub(super) fn settle(&mut self, now_ns: u64) -> u64 {
+        let Some(memory) = self.memory.take() else {
+            return 0;
+        };
+        let ends = self.each_session(&*memory, |_, session, context| {
+            session.settle_all(context, now_ns)
+        });
+        self.memory = Some(memory);
+        ends.into_iter().max().unwrap_or(0)
+    }
+
+    pub(super) fn checkpoint(&mut self, path: &Path, now_ns: u64) -> Result<(), CheckpointError> {
+        let Some(memory) = self.memory.take() else {
+            return write(path, |writer| {
+                let devices = Vec::new();
+                writer.write(&Record::Begin { devices }, &[])
+            });
+        };
+        let saved = write(path, |writer| self.save(&*memory, writer, now_ns));
+        self.memory = Some(memory);
+        saved
+    }
+
+    fn save(
+        &mut self,
+        memory: &dyn GuestMemory,
+        writer: &mut Writer,
+        now_ns: u64,
+    ) -> Result<(), CheckpointError> {
+        let mut sessions = self.sessions.values_mut();
+        let devices = sessions.find_map(Session::devices).transpose()?;
+        let devices = devices.unwrap_or_default();
+        writer.write(&Record::Begin { devices }, &[])?;
+        let saved = self.each_session(memory, |number, session, _| {
+            session.save(number, now_ns, writer)
+        });
+        saved.into_iter().collect()
+    }
+
+    pub(super) fn restore(&mut self, path: &Path) -> Result<(), CheckpointError> {
+        if !self.sessions.is_empty() {
+            return Err(CheckpointError::NotEmpty(self.sessions.len()));
+        }
+        let memory = self.memory.take().ok_or(CheckpointError::NoMemory)?;
+        let restored = self.restore_from(&*memory, path);
+        if restored.is_err() {
+            self.sessions.clear();
+        }
+        self.memory = Some(memory);
+        restored
+    }
+
+    fn restore_from(
+        &mut self,
+        memory: &dyn GuestMemory,
+        path: &Path,
+    ) -> Result<(), CheckpointError> {
+        let mut reader = Reader::open(path)?;
+        let devices = begin(&mut reader)?;
+        let mut open: Option<(u64, Session)> = None;
+        while let Some(stored) = reader.next()? {
+            let record = stored.record().map_err(|error| reader.damaged(error))?;
+            let Record::Session(saved) = record else {
+                let Some((_, session)) = &mut open else {
+                    return Err(reader.not_whole());
+                };
+                session.restore(&mut self.context(memory), &reader, &stored)?;
+                continue;
+            };
+            self.sessions.extend(open.take());
+            if self.sessions.contains_key(&saved.number)
+                || self.sessions.len() >= super::MAX_SESSIONS
+            {
+                return Err(reader.not_whole());
+            }
+            let printed = stored.payload.clone();
+            let mut session = Session::restored(&saved, printed, self.engines.clone());
+            if saved.is_open {
+                session.reconnect(&mut self.context(memory), &devices)?;
+            }
+            open = Some((saved.number, session));
+        }
+        self.sessions.extend(open);
+        self.seen_driver |= !self.sessions.is_empty();
+        Ok(())
+    }
+}
+
+fn begin(reader: &mut Reader) -> Result<Vec<DeviceInfo>, CheckpointError> {
+    let stored = reader.next()?.ok_or_else(|| reader.not_whole())?;
+    match stored.record() {
+        Ok(Record::Begin { devices }) => Ok(devices),
+        Ok(_) => Err(reader.not_whole()),
+        Err(error) => Err(reader.damaged(error)),
+    }
+}
+
+/// Writes a file whole, or leaves none.
+fn write(
+    path: &Path,
+    body: impl FnOnce(&mut Writer) -> Result<(), CheckpointError>,
+) -> Result<(), CheckpointError> {
+    let mut writer = Writer::create(path)?;
+    let written = body(&mut writer).and_then(|()| writer.finish());
+    if written.is_err() {
+        // What failed is the reason to tell.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}

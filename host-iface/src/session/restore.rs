@@ -1,0 +1,333 @@
+//! A session comes back from a checkpoint.
+
+use super::exchange::{in_len_of, wrong};
+use super::forward::unexpected;
+use super::log::Kept;
+use super::{Context, Link, Pending, Session};
+use crate::checkpoint::{CheckpointError, Reader, Stored};
+use crate::client::{Client, ClientError, Received};
+use crate::executed::Executed;
+use crate::printed::Printed;
+use crate::vectored::{SendSpan, Span};
+use gil_timing::{Engines, Interval};
+use gil_wire::checkpoint::{self, Call, Ran, Record};
+use gil_wire::frame::{self, FrameError};
+use gil_wire::generated::effect;
+use gil_wire::message::{CallStatus, DeviceInfo, Reply, Request};
+use gil_wire::trace;
+
+/// Most bytes of output of a call that made an object.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// Zeroes, sent where first contents are not kept: the real ones follow.
+static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+
+impl Session {
+    /// The session as it was, without its objects.
+    pub(crate) fn restored(
+        saved: &checkpoint::Session,
+        printed: Vec<u8>,
+        engines: Engines,
+    ) -> Self {
+        let mut session = Self::of(saved.process, saved.pointer_bits, engines, true);
+        session.executed = Executed::restored(saved.executed, &saved.executed_above);
+        session.printed = Printed::restored(printed);
+        session.released = saved.released.iter().copied().collect();
+        session.notices = saved.notices;
+        for &(queue, event, status) in &saved.failures {
+            session.failures.note(Some(queue), event, status);
+        }
+        for awaited in &saved.awaited {
+            let pending = Pending {
+                seq: awaited.seq,
+                op: awaited.op,
+                is_reported: true,
+                is_rejected: false,
+                queue: awaited.queue,
+                is_fence: false,
+                observable: awaited.observable,
+                awaited: true,
+                input_len: 0,
+            };
+            session.pending.insert(awaited.event, pending);
+        }
+        session
+    }
+
+    /// Connects to the board, which must have the same devices.
+    pub(crate) fn reconnect(
+        &mut self,
+        context: &mut Context<'_>,
+        saved: &[DeviceInfo],
+    ) -> Result<(), CheckpointError> {
+        let mut client = self.connect(context)?;
+        let found = super::save::devices(&mut client)?;
+        let is_recording = found.iter().any(|device| device.api == "replay");
+        if found != saved && !is_recording {
+            return Err(CheckpointError::Devices {
+                found: list(&found),
+                saved: list(saved),
+            });
+        }
+        self.link = Link::Open(client);
+        Ok(())
+    }
+
+    /// Makes again what a record says.
+    pub(crate) fn restore(
+        &mut self,
+        context: &mut Context<'_>,
+        reader: &Reader,
+        stored: &Stored,
+    ) -> Result<(), CheckpointError> {
+        let record = stored.record().map_err(|error| reader.damaged(error))?;
+        if let Record::Ran(ran) = &record {
+            return self.restore_interval(ran, reader);
+        }
+        let Link::Open(client) = &mut self.link else {
+            return Err(reader.not_whole());
+        };
+        client.begin();
+        let done = match &record {
+            Record::Call(call) => return self.restore_call(context, call, &stored.payload),
+            Record::Contents(contents) => {
+                let (object, len) = (contents.object, contents.len);
+                restored(client, &Request::Fill { object, len }, &stored.payload)
+            }
+            Record::Past(event) => restored(client, &Request::Past { event: *event }, &[]),
+            _ => return Err(reader.not_whole()),
+        };
+        self.or_not_restored(done?)
+    }
+
+    fn or_not_restored(&self, done: Result<(), String>) -> Result<(), CheckpointError> {
+        let process = self.process;
+        done.map_err(|reason| CheckpointError::NotRestored { process, reason })
+    }
+
+    fn restore_interval(&mut self, ran: &Ran, reader: &Reader) -> Result<(), CheckpointError> {
+        let interval = Interval {
+            queued_ns: ran.queued_ns,
+            submitted_ns: ran.submitted_ns,
+            start_ns: ran.start_ns,
+            end_ns: ran.end_ns,
+            status: ran.status,
+        };
+        let restored = self.timeline.restore(ran.event, interval);
+        restored.map_err(|_| reader.not_whole())
+    }
+
+    /// Has the board do a call again; it must answer as it did.
+    fn restore_call(
+        &mut self,
+        context: &mut Context<'_>,
+        call: &Call<'_>,
+        payload: &[u8],
+    ) -> Result<(), CheckpointError> {
+        let Link::Open(client) = &mut self.link else {
+            return Ok(());
+        };
+        if let Some(number) = call.found {
+            let done = restored(client, &Request::NumberFrom { number }, &[])?;
+            self.or_not_restored(done)?;
+        }
+        let Link::Open(client) = &mut self.link else {
+            return Ok(());
+        };
+        send(client, call, payload)?;
+        let answer = match call.result {
+            Some(_) => Some(Answer::receive(client, call)?),
+            None => None,
+        };
+        let is_same = answer.as_ref().is_none_or(|answer| answer.is_of(call));
+        self.record_restored(context, call, payload, answer.as_ref());
+        let reason = || {
+            let op = call.op;
+            format!("the board answers {op} otherwise than it did then")
+        };
+        self.or_not_restored(is_same.then_some(()).ok_or_else(reason))?;
+        self.remember_again(call, payload);
+        Ok(())
+    }
+
+    /// A checkpoint of the restored session needs the call, too.
+    fn remember_again(&mut self, call: &Call<'_>, payload: &[u8]) {
+        let (Some(log), Some(effect)) = (&mut self.log, effect(call.op, call.args, call.result))
+        else {
+            return;
+        };
+        let kept = Kept {
+            seq: call.seq,
+            op: call.op,
+            thread: call.thread,
+            event: call.event,
+            args: call.args.to_vec(),
+            regions: call.regions.clone(),
+            payload: vec![payload.to_vec()],
+            result: call.result.map(<[u8]>::to_vec),
+        };
+        log.add(kept, effect);
+    }
+
+    fn record_restored(
+        &self,
+        context: &mut Context<'_>,
+        call: &Call<'_>,
+        payload: &[u8],
+        answer: Option<&Answer>,
+    ) {
+        if context.trace.is_none() {
+            return;
+        }
+        let done = answer.and_then(|answer| answer.done().ok());
+        let record = trace::Record::Call(trace::Call {
+            session: self.recorded_as,
+            seq: call.seq,
+            op: call.op,
+            thread: call.thread,
+            answer: call.result.is_some(),
+            finish: true,
+            event: call.event,
+            args: call.args,
+            regions: call.regions.clone(),
+            done,
+        });
+        let mut pieces = inputs(call, payload);
+        pieces.extend(answer.map(|answer| &answer.payload[..]));
+        context.record(&record, &pieces);
+    }
+}
+
+/// What the board answered to a call that was made again.
+struct Answer {
+    header: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Answer {
+    fn receive(client: &mut Client, call: &Call<'_>) -> Result<Self, ClientError> {
+        let Received {
+            header,
+            payload_len,
+            ..
+        } = client.reply()?;
+        let most = in_len_of(&call.regions, false).saturating_add(MAX_OUTPUT);
+        if payload_len > MAX_OUTPUT.min(most) {
+            return Err(wrong(format!("{payload_len} bytes of output")));
+        }
+        let mut payload = vec![0; payload_len as usize];
+        client.payload([Span::target(&mut payload)])?;
+        let answer = Self { header, payload };
+        match answer.reply()? {
+            Reply::Done { .. } => Ok(answer),
+            Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+            other => Err(unexpected(&other, "the call's answer")),
+        }
+    }
+
+    fn reply(&self) -> Result<Reply<'_>, ClientError> {
+        Ok(postcard::from_bytes(&self.header).map_err(FrameError::from)?)
+    }
+
+    /// Whether it is the one that the call got then.
+    fn is_of(&self, call: &Call<'_>) -> bool {
+        match self.reply() {
+            Ok(Reply::Done { status, result, .. }) => {
+                status == CallStatus::Ran && Some(result) == call.result
+            }
+            _ => false,
+        }
+    }
+
+    fn done(&self) -> Result<trace::Done<'_>, ClientError> {
+        match self.reply()? {
+            Reply::Done {
+                status,
+                result,
+                cpu_ns,
+                busy_ns,
+                out,
+                reports,
+                notices,
+                ..
+            } => Ok(trace::Done {
+                status,
+                result,
+                cpu_ns,
+                busy_ns,
+                out,
+                reports,
+                notices,
+            }),
+            other => Err(unexpected(&other, "the call's answer")),
+        }
+    }
+}
+
+/// The bytes of the regions that go in: those that are kept, and zeroes.
+fn inputs<'a>(call: &Call<'_>, mut payload: &'a [u8]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    for (index, region) in call.regions.iter().enumerate() {
+        let mut left = if region.dir.is_in() { region.len } else { 0 };
+        if call.contents != u32::try_from(index).ok() {
+            // The record's head and payload agree.
+            let (own, rest) = payload.split_at(left.min(payload.len() as u64) as usize);
+            pieces.push(own);
+            payload = rest;
+            continue;
+        }
+        while left > 0 {
+            let now = left.min(ZEROES.len() as u64);
+            pieces.push(&ZEROES[..now as usize]);
+            left -= now;
+        }
+    }
+    pieces
+}
+
+fn send(client: &mut Client, call: &Call<'_>, payload: &[u8]) -> Result<(), ClientError> {
+    let request = Request::Call {
+        seq: call.seq,
+        op: call.op,
+        thread: call.thread,
+        answer: call.result.is_some(),
+        finish: true,
+        event: call.event,
+        args: call.args,
+        regions: call.regions.clone(),
+    };
+    let mut head = Vec::new();
+    let len = in_len_of(&call.regions, true);
+    frame::begin(&request, len, &mut head)?;
+    let pieces = inputs(call, payload);
+    let spans = std::iter::once(&head[..]).chain(pieces);
+    client.send(spans.map(Span::source).collect::<Vec<SendSpan<'_>>>())
+}
+
+/// Sends a part of a checkpoint; the inner error says why the board does not
+/// take it.
+fn restored(
+    client: &mut Client,
+    request: &Request<'_>,
+    payload: &[u8],
+) -> Result<Result<(), String>, ClientError> {
+    let mut head = Vec::new();
+    frame::begin(request, payload.len() as u64, &mut head)?;
+    client.send([Span::source(&head), Span::source(payload)])?;
+    let received = client.reply()?;
+    match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
+        Reply::Restored => Ok(Ok(())),
+        Reply::Unable { reason } => Ok(Err(reason)),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        other => Err(unexpected(&other, "a part's restoring")),
+    }
+}
+
+fn list(devices: &[DeviceInfo]) -> String {
+    let each = devices
+        .iter()
+        .map(|d| format!("{} ({})", d.name, d.version));
+    match devices.is_empty() {
+        true => "no device".into(),
+        false => each.collect::<Vec<_>>().join(", "),
+    }
+}

@@ -1,0 +1,220 @@
+//! A session goes into a checkpoint.
+
+use super::forward::unexpected;
+use super::{Context, Link, Refusal, Session};
+use crate::checkpoint::{CheckpointError, Writer};
+use crate::client::{Client, ClientError};
+use crate::vectored::Span;
+use gil_wire::checkpoint::{self, Awaited, Contents, Ran, Record, Survey};
+use gil_wire::frame::FrameError;
+use gil_wire::message::{DeviceInfo, Reply, Request};
+
+impl Session {
+    /// Publishes all operations and delivers what is due; when all have ended,
+    /// in nanoseconds of guest time.
+    pub(crate) fn settle_all(&mut self, context: &mut Context<'_>, now_ns: u64) -> u64 {
+        while self.timeline.unresolved() > 0 {
+            match self.publish_one(context) {
+                Ok(()) => {}
+                // What is behind a user event stays; who takes the checkpoint
+                // is told.
+                Err(Refusal::Unresolved) => break,
+                Err(_) => {
+                    self.link = Link::Lost;
+                    break;
+                }
+            }
+        }
+        self.deliver(context, now_ns);
+        self.timeline.last_end_ns()
+    }
+
+    /// Why the session cannot be in a checkpoint, in one sentence.
+    pub(crate) fn not_saved(&self, reason: impl std::fmt::Display) -> CheckpointError {
+        CheckpointError::Process {
+            process: self.process,
+            reason: reason.to_string(),
+        }
+    }
+
+    /// The board's devices, if the session is on a board.
+    pub(crate) fn devices(&mut self) -> Option<Result<Vec<DeviceInfo>, ClientError>> {
+        match &mut self.link {
+            Link::Open(client) => Some(devices(client)),
+            Link::Unopened | Link::Lost => None,
+        }
+    }
+
+    /// Writes the session.
+    pub(crate) fn save(
+        &mut self,
+        number: u64,
+        now_ns: u64,
+        out: &mut Writer,
+    ) -> Result<(), CheckpointError> {
+        self.check_quiet(now_ns)?;
+        let printed = self.printed.all();
+        let head = self.head(number, printed.len() as u64);
+        out.write(&Record::Session(head), &[&printed])?;
+        let mut client = match std::mem::replace(&mut self.link, Link::Lost) {
+            Link::Open(client) => client,
+            other => {
+                self.link = other;
+                return Ok(());
+            }
+        };
+        let saved = self.save_objects(&mut client, out);
+        if !matches!(saved, Err(CheckpointError::Client(_))) {
+            self.link = Link::Open(client);
+        }
+        saved
+    }
+
+    fn check_quiet(&self, now_ns: u64) -> Result<(), CheckpointError> {
+        let waiting = self.timeline.unresolved();
+        let has_log = self.log.as_ref().map(|log| log.is_whole());
+        let reason = match (&self.link, has_log) {
+            (Link::Lost, _) => "it lost its board".into(),
+            (Link::Unopened, _) => return Ok(()),
+            (Link::Open(_), _) if waiting > 0 => format!(
+                "{waiting} of its operations wait for user events that are not set: set them before"
+            ),
+            (Link::Open(_), _) if self.timeline.last_end_ns() > now_ns || !self.held.is_empty() => {
+                "operations are under way: wait for their end".into()
+            }
+            (Link::Open(_), Some(true)) => return Ok(()),
+            (Link::Open(_), Some(false)) => {
+                "what made its objects exceeds the bound of what is remembered: take the checkpoint before it builds as much".into()
+            }
+            (Link::Open(_), None) => {
+                "it uses the GPU, and what made its objects is not remembered: set checkpoint-log, or take the checkpoint before the first call".into()
+            }
+        };
+        Err(self.not_saved(reason))
+    }
+
+    fn head(&self, number: u64, printed: u64) -> checkpoint::Session {
+        let (executed, executed_above) = self.executed.numbers();
+        let pending = self.pending.iter();
+        let mut awaited: Vec<_> = pending
+            .map(|(&event, pending)| Awaited {
+                event,
+                seq: pending.seq,
+                op: pending.op,
+                queue: pending.queue,
+                observable: pending.observable,
+            })
+            .collect();
+        awaited.sort_unstable_by_key(|awaited| awaited.event);
+        checkpoint::Session {
+            number,
+            process: self.process,
+            pointer_bits: self.pointer_bits,
+            is_open: matches!(self.link, Link::Open(_)),
+            executed,
+            executed_above,
+            released: self.released.iter().copied().collect(),
+            notices: self.notices,
+            awaited,
+            failures: self.failures.all(),
+            printed,
+        }
+    }
+
+    fn save_objects(
+        &mut self,
+        client: &mut Client,
+        out: &mut Writer,
+    ) -> Result<(), CheckpointError> {
+        client.begin();
+        let survey = survey(client)?;
+        if let Some(obstacle) = survey.obstacles.first() {
+            return Err(self.not_saved(obstacle));
+        }
+        self.save_calls(out)?;
+        for past in survey.past {
+            out.write(&Record::Past(past), &[])?;
+        }
+        for contents in survey.contents {
+            let bytes = fetch(client, contents)?;
+            let bytes = bytes.map_err(|reason| self.not_saved(reason))?;
+            out.write(&Record::Contents(contents), &[&bytes])?;
+        }
+        for (event, interval) in self.timeline.ended() {
+            let ran = Ran {
+                event,
+                queued_ns: interval.queued_ns,
+                submitted_ns: interval.submitted_ns,
+                start_ns: interval.start_ns,
+                end_ns: interval.end_ns,
+                status: interval.status,
+            };
+            out.write(&Record::Ran(ran), &[])?;
+        }
+        Ok(())
+    }
+
+    fn save_calls(&mut self, out: &mut Writer) -> Result<(), CheckpointError> {
+        let log = self.log.as_mut();
+        for entry in log.into_iter().flat_map(|log| log.calls()) {
+            let call = &entry.call;
+            let record = Record::Call(checkpoint::Call {
+                seq: call.seq,
+                op: call.op,
+                thread: call.thread,
+                event: call.event,
+                args: &call.args,
+                regions: call.regions.clone(),
+                contents: entry.effect.contents,
+                found: entry.effect.found,
+                result: call.result.as_deref(),
+            });
+            let payload: Vec<&[u8]> = call.payload.iter().map(Vec::as_slice).collect();
+            out.write(&record, &payload)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn devices(client: &mut Client) -> Result<Vec<DeviceInfo>, ClientError> {
+    client.begin();
+    client.send_message(&Request::Devices)?;
+    let received = client.reply()?;
+    match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
+        Reply::Devices { devices } => Ok(devices),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        other => Err(unexpected(&other, "a list of devices")),
+    }
+}
+
+fn survey(client: &mut Client) -> Result<Survey, ClientError> {
+    client.send_message(&Request::Survey)?;
+    let received = client.reply()?;
+    match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
+        Reply::Survey(survey) => Ok(survey),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        other => Err(unexpected(&other, "a survey")),
+    }
+}
+
+/// An object's bytes, or why the board does not give them.
+fn fetch(client: &mut Client, contents: Contents) -> Result<Result<Vec<u8>, String>, ClientError> {
+    let object = contents.object;
+    client.begin();
+    client.send_message(&Request::Fetch { object })?;
+    let received = client.reply()?;
+    match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
+        Reply::Contents if received.payload_len == contents.len => {}
+        Reply::Unable { reason } => return Ok(Err(reason)),
+        Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+        other => return Err(unexpected(&other, "what an object holds")),
+    }
+    let mut bytes = Vec::new();
+    let len = contents.len as usize;
+    if bytes.try_reserve_exact(len).is_err() {
+        return Err(super::exchange::wrong(format!("an object of {len} bytes")));
+    }
+    bytes.resize(len, 0);
+    client.payload([Span::target(&mut bytes)])?;
+    Ok(Ok(bytes))
+}

@@ -1,0 +1,538 @@
+//! A checkpoint between a guest's driver, the host interface and a real agent on
+//! a real OpenCL device; the simulator is this test. Skipped, with the agent's
+//! sentence, where there is no device.
+
+#[path = "../../host-iface/tests/support/mod.rs"]
+mod support;
+
+use gil_board::opencl::{DriverOptions, OpenClBoard};
+use gil_board::server::{Server, ServerOptions, Stopper};
+use gil_host::checkpoint::CheckpointError;
+use gil_host::config::Time;
+use gil_host::layout::Status;
+use gil_host::memory::Mapped;
+use gil_host::{Config, Host};
+use gil_wire::Op;
+use gil_wire::address::Address;
+use gil_wire::call::{Handle, InData, NewEvent, OutRoom, Packed, pack};
+use gil_wire::envelope::{Class, Envelope, Queue, State};
+use gil_wire::generated::opencl::{self as cl, KernelArgument};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use support::Log;
+use support::guest::{DATA, Guest, IN, OUT, RAM_BASE, call};
+
+const SCALE: &str = "
+    kernel void scale(global const int *in, global int *out, int factor, local int *scratch) {
+        scratch[get_local_id(0)] = in[get_global_id(0)];
+        out[get_global_id(0)] = scratch[get_local_id(0)] * factor + BIAS;
+    }";
+const COUNT: usize = 1024;
+const BYTES: u64 = 4 * COUNT as u64;
+const COPY_HOST_PTR: u64 = 32;
+const HOST_NO_ACCESS: u64 = 512;
+const COMPLETE: i32 = 0;
+
+/// An agent in this process.
+struct Agent {
+    address: Address,
+    stopper: Stopper,
+    _folder: tempfile::TempDir,
+}
+
+impl Agent {
+    fn start() -> Option<Self> {
+        let board = match OpenClBoard::load(DriverOptions::default()) {
+            Ok(board) => board,
+            Err(reason) => {
+                eprintln!("skipped, there is no OpenCL device: {reason}");
+                return None;
+            }
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let address = Address::Unix(folder.path().join("s"));
+        let options = ServerOptions::default();
+        let (server, stopper) = Server::bind(&address, Arc::new(board), options).unwrap();
+        std::thread::spawn(move || server.run());
+        Some(Self {
+            address,
+            stopper,
+            _folder: folder,
+        })
+    }
+
+    fn config(&self, checkpoint_log: bool) -> Config {
+        Config {
+            board: Some(self.address.clone()),
+            time: Time::Async,
+            checkpoint_log,
+            ..Config::default()
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}
+
+/// A program in the guest: its calls as its library encodes them.
+struct Program {
+    guest: Guest,
+    next: u64,
+    device: Handle,
+    context: Handle,
+    queue: Handle,
+}
+
+#[derive(Deserialize)]
+struct Result32 {
+    result: i32,
+}
+
+impl Program {
+    fn start(config: Config) -> Self {
+        let mut program = Self {
+            guest: Guest::with(config, false),
+            next: 0,
+            device: Handle::NULL,
+            context: Handle::NULL,
+            queue: Handle::NULL,
+        };
+        program.find_device();
+        program.context = program.new_context();
+        program.queue = program.number();
+        let args = cl::ClCreateCommandQueueArgs {
+            context: program.context,
+            device: program.device,
+            properties: 0,
+            new: program.queue,
+        };
+        program.done(cl::CL_CREATE_COMMAND_QUEUE, &args, &[]);
+        program
+    }
+
+    fn find_device(&mut self) {
+        let args = cl::ClGetPlatformIDsArgs {
+            num_entries: 8,
+            platforms: true,
+            num_platforms: true,
+        };
+        let found = self.ask(cl::CL_GET_PLATFORM_IDS, &args);
+        let found: cl::ClGetPlatformIDsReply = postcard::from_bytes(&found).unwrap();
+        let args = cl::ClGetDeviceIDsArgs {
+            platform: found.platforms[0],
+            device_type: 0xffff_ffff,
+            num_entries: 8,
+            devices: true,
+            num_devices: true,
+        };
+        let found = self.ask(cl::CL_GET_DEVICE_IDS, &args);
+        let found: cl::ClGetDeviceIDsReply = postcard::from_bytes(&found).unwrap();
+        self.device = found.devices[0];
+    }
+
+    fn number(&mut self) -> Handle {
+        self.next += 1;
+        Handle(self.next)
+    }
+
+    /// Submits one call and lets its time pass; its answer's result.
+    fn submit(&mut self, envelope: Envelope<'_>, regions: &[(u64, u64, u32)]) -> Vec<u8> {
+        let envelope = Envelope {
+            entry: self.guest.now_ns,
+            regions: regions.len() as u32,
+            ..envelope
+        };
+        let seen = self.guest.submit(&[envelope], regions);
+        assert_eq!(
+            seen.status,
+            Status::Ok as u32,
+            "{:?}",
+            self.guest.log.warnings()
+        );
+        self.guest.now_ns = self.guest.now_ns.max(seen.deadline_ns) + 1;
+        if seen.reply.is_empty() {
+            return Vec::new();
+        }
+        seen.answer().result.to_vec()
+    }
+
+    fn ask<A: Serialize>(&mut self, op: Op, args: &A) -> Vec<u8> {
+        let args = postcard::to_stdvec(args).unwrap();
+        let query = call(Class::Query, 0);
+        self.submit(
+            Envelope {
+                op,
+                args: &args,
+                ..query
+            },
+            &[],
+        )
+    }
+
+    /// A synchronous call; its error.
+    fn sync<A: Serialize>(&mut self, op: Op, args: &A, regions: &[(u64, u64, u32)]) -> i32 {
+        let args = postcard::to_stdvec(args).unwrap();
+        let sync = call(Class::Sync, 0);
+        let result = self.submit(
+            Envelope {
+                op,
+                args: &args,
+                ..sync
+            },
+            regions,
+        );
+        let (result, _) = postcard::take_from_bytes::<Result32>(&result).unwrap();
+        result.result
+    }
+
+    /// One that succeeds.
+    fn done<A: Serialize>(&mut self, op: Op, args: &A, regions: &[(u64, u64, u32)]) {
+        assert_eq!(self.sync(op, args, regions), 0, "{op}");
+    }
+
+    fn post<A: Serialize>(&mut self, op: Op, args: &A) {
+        let args = postcard::to_stdvec(args).unwrap();
+        let post = call(Class::Post, 0);
+        self.submit(
+            Envelope {
+                op,
+                args: &args,
+                ..post
+            },
+            &[],
+        );
+    }
+
+    fn new_context(&mut self) -> Handle {
+        let new = self.number();
+        let args = cl::ClCreateContextArgs {
+            num_devices: 1,
+            devices: Some(vec![self.device]),
+            new,
+            ..Default::default()
+        };
+        self.done(cl::CL_CREATE_CONTEXT, &args, &[]);
+        new
+    }
+
+    /// A buffer that holds `first` from the beginning, if there is such.
+    fn buffer(&mut self, flags: u64, first: Option<&[u8]>) -> Handle {
+        let new = self.number();
+        let args = cl::ClCreateBufferArgs {
+            context: self.context,
+            flags: 1 | flags,
+            size: BYTES,
+            host_ptr: first.map_or(InData::Null, |_| InData::Region(0)),
+            new,
+        };
+        if let Some(first) = first {
+            self.guest.write(DATA, first);
+        }
+        let regions = [(DATA, BYTES, IN)];
+        let count = usize::from(first.is_some());
+        self.done(cl::CL_CREATE_BUFFER, &args, &regions[..count]);
+        new
+    }
+
+    /// A program whose source is so long that it goes by region.
+    fn program(&mut self, source: &str) -> Handle {
+        let new = self.number();
+        let source = format!("{source}\n// {}", "long ".repeat(400));
+        let data = pack([Some(source.as_bytes())]);
+        self.guest.write(DATA, &data);
+        let args = cl::ClCreateProgramWithSourceArgs {
+            context: self.context,
+            count: 1,
+            strings: Packed {
+                count: 1,
+                data: InData::Region(0),
+            },
+            new,
+        };
+        let regions = [(DATA, data.len() as u64, IN)];
+        self.done(cl::CL_CREATE_PROGRAM_WITH_SOURCE, &args, &regions);
+        // The memory is the program's own again.
+        self.guest.write(DATA, &vec![0xff; data.len()]);
+        new
+    }
+
+    fn build(&mut self, program: Handle, options: &str) -> i32 {
+        let args = cl::ClBuildProgramArgs {
+            program,
+            options: InData::Inline(options.as_bytes()),
+            ..Default::default()
+        };
+        self.sync(cl::CL_BUILD_PROGRAM, &args, &[])
+    }
+
+    fn kernel(&mut self, program: Handle, name: &str) -> Handle {
+        let new = self.number();
+        let args = cl::ClCreateKernelArgs {
+            program,
+            kernel_name: InData::Inline(name.as_bytes()),
+            new,
+        };
+        self.done(cl::CL_CREATE_KERNEL, &args, &[]);
+        new
+    }
+
+    fn arg(
+        &mut self,
+        kernel: Handle,
+        arg_index: u32,
+        arg_size: u64,
+        arg_value: KernelArgument<'_>,
+    ) {
+        let args = cl::ClSetKernelArgArgs {
+            kernel,
+            arg_index,
+            arg_size,
+            arg_value,
+        };
+        self.done(cl::CL_SET_KERNEL_ARG, &args, &[]);
+    }
+
+    /// The kernel with its arguments; the program is released.
+    fn scale(&mut self, input: Handle, output: Handle, factor: i32) -> Handle {
+        let program = self.program(SCALE);
+        assert_ne!(self.build(program, ""), 0, "BIAS is not defined");
+        assert_eq!(self.build(program, "-DBIAS=5"), 0);
+        let kernel = self.kernel(program, "scale");
+        self.post(
+            cl::CL_RELEASE_PROGRAM,
+            &cl::ClReleaseProgramArgs { program },
+        );
+        self.arg(kernel, 0, 8, KernelArgument::Handle(output));
+        self.arg(kernel, 0, 8, KernelArgument::Handle(input));
+        self.arg(kernel, 1, 8, KernelArgument::Handle(output));
+        let factor = factor.to_ne_bytes();
+        let factor = KernelArgument::Bytes(InData::Inline(&factor));
+        self.arg(kernel, 2, 4, factor);
+        self.arg(kernel, 3, 64, KernelArgument::Local);
+        kernel
+    }
+
+    fn enqueue<A: Serialize>(
+        &mut self,
+        op: Op,
+        args: &A,
+        event: Handle,
+        (waits, blocking): (&[Handle], bool),
+        regions: &[(u64, u64, u32)],
+    ) {
+        let args = postcard::to_stdvec(args).unwrap();
+        let envelope = Envelope {
+            op,
+            args: &args,
+            queue: Some(Queue {
+                id: self.queue.0,
+                in_order: true,
+                device: self.device.0,
+            }),
+            signals: Some(event.0),
+            waits: waits.iter().map(|wait| wait.0).collect(),
+            blocking,
+            ..call(Class::Enqueue, 0)
+        };
+        let result = self.submit(envelope, regions);
+        let (result, _) = postcard::take_from_bytes::<Result32>(&result).unwrap();
+        assert_eq!(result.result, 0, "{op}");
+    }
+
+    fn event(&mut self) -> NewEvent {
+        NewEvent {
+            number: self.number(),
+            kept: true,
+        }
+    }
+
+    fn write(&mut self, buffer: Handle, data: &[u8]) -> Handle {
+        self.guest.write(DATA, data);
+        let event = self.event();
+        let args = cl::ClEnqueueWriteBufferArgs {
+            command_queue: self.queue,
+            buffer,
+            offset: 0,
+            size: data.len() as u64,
+            ptr: InData::Region(0),
+            event_wait_list: vec![],
+            event,
+        };
+        let regions = [(DATA, data.len() as u64, IN)];
+        let op = cl::CL_ENQUEUE_WRITE_BUFFER;
+        self.enqueue(op, &args, event.number, (&[], false), &regions);
+        event.number
+    }
+
+    fn run(&mut self, kernel: Handle, waits: &[Handle]) -> Handle {
+        let event = self.event();
+        let args = cl::ClEnqueueNDRangeKernelArgs {
+            command_queue: self.queue,
+            kernel,
+            work_dim: 1,
+            global_work_size: Some(vec![COUNT as u64]),
+            local_work_size: Some(vec![16]),
+            event_wait_list: waits.to_vec(),
+            event,
+            ..Default::default()
+        };
+        let op = cl::CL_ENQUEUE_ND_RANGE_KERNEL;
+        self.enqueue(op, &args, event.number, (waits, false), &[]);
+        event.number
+    }
+
+    fn read(&mut self, buffer: Handle, waits: &[Handle]) -> Vec<i32> {
+        let event = self.event();
+        let args = cl::ClEnqueueReadBufferArgs {
+            command_queue: self.queue,
+            buffer,
+            offset: 0,
+            size: BYTES,
+            ptr: OutRoom::Region(0),
+            event_wait_list: waits.to_vec(),
+            event,
+        };
+        let op = cl::CL_ENQUEUE_READ_BUFFER;
+        let regions = [(DATA, BYTES, OUT)];
+        self.enqueue(op, &args, event.number, (waits, true), &regions);
+        self.guest.collect();
+        ints(&self.guest.read(DATA, BYTES as usize))
+    }
+
+    /// How an event stands, from the timeline.
+    fn state(&mut self, event: Handle) -> (State, i32, u64) {
+        let poll = Envelope {
+            waits: vec![event.0],
+            ..call(Class::Poll, self.guest.now_ns)
+        };
+        let seen = self.guest.submit(&[poll], &[]);
+        let observed = seen.answer().observed[0];
+        (observed.state, observed.status, observed.end_ns)
+    }
+
+    /// As a simulator does: passes time until all has ended, then saves.
+    fn save(&mut self) -> std::result::Result<PathBuf, CheckpointError> {
+        let end_ns = self.guest.host.settle(self.guest.now_ns);
+        self.guest.now_ns = self.guest.now_ns.max(end_ns);
+        assert_eq!(self.guest.host.settle(self.guest.now_ns), end_ns);
+        let path = self.guest.path.path().with_extension("state");
+        let saved = self.guest.host.checkpoint(&path, self.guest.now_ns);
+        saved.map(|()| path)
+    }
+
+    /// The same guest in another simulator, on another session of the board.
+    fn restored(self, config: &Config, path: &Path) -> Self {
+        let log = Log::default();
+        let host = Host::new(config, "test", Box::new(log.clone())).unwrap();
+        let memory = Mapped::open(self.guest.path.path(), RAM_BASE, vec![]).unwrap();
+        host.set_memory(Box::new(memory));
+        drop(self.guest.host.finish());
+        host.restore(path).unwrap();
+        let guest = Guest {
+            host: Arc::new(host),
+            log,
+            ..self.guest
+        };
+        Self { guest, ..self }
+    }
+}
+
+fn ints(bytes: &[u8]) -> Vec<i32> {
+    let (words, _) = bytes.as_chunks::<4>();
+    words.iter().map(|word| i32::from_ne_bytes(*word)).collect()
+}
+
+fn bytes(ints: impl IntoIterator<Item = i32>) -> Vec<u8> {
+    ints.into_iter().flat_map(i32::to_ne_bytes).collect()
+}
+
+#[test]
+fn a_program_goes_on_with_its_objects_and_their_contents() {
+    let Some(agent) = Agent::start() else { return };
+    let config = agent.config(true);
+    let mut program = Program::start(config.clone());
+    let data: Vec<i32> = (0..COUNT as i32).collect();
+    let first = bytes(data.iter().map(|i| -i));
+    let input = program.buffer(COPY_HOST_PTR, Some(&first));
+    let untouched = program.buffer(COPY_HOST_PTR | HOST_NO_ACCESS, Some(&first));
+    let output = program.buffer(0, None);
+    let kernel = program.scale(input, output, 3);
+    let written = program.write(input, &bytes(data.iter().copied()));
+    let path = program.save().unwrap();
+    let before = program.state(written);
+    assert_eq!((before.0, before.1), (State::Complete, COMPLETE));
+    let mut program = program.restored(&config, &path);
+    assert_eq!(program.state(written), before, "its interval stays");
+    let ran = program.run(kernel, &[written]);
+    let scaled: Vec<i32> = data.iter().map(|i| i * 3 + 5).collect();
+    assert_eq!(program.read(output, &[ran]), scaled);
+    // A checkpoint of what was restored, with what was made since.
+    let again = program.scale(untouched, input, 2);
+    let path = program.save().unwrap();
+    let mut program = program.restored(&config, &path);
+    assert_eq!(program.read(output, &[]), scaled);
+    program.run(again, &[]);
+    let doubled: Vec<i32> = data.iter().map(|i| -2 * i + 5).collect();
+    assert_eq!(program.read(input, &[]), doubled);
+}
+
+#[test]
+fn what_cannot_be_kept_is_named_and_the_program_goes_on() {
+    let Some(agent) = Agent::start() else { return };
+    let mut program = Program::start(agent.config(true));
+    let buffer = program.buffer(0, None);
+    let new = program.number();
+    let args = cl::ClCreateUserEventArgs {
+        context: program.context,
+        new,
+    };
+    program.done(cl::CL_CREATE_USER_EVENT, &args, &[]);
+    let kernel = program.scale(buffer, buffer, 1);
+    program.run(kernel, &[new]);
+    let refused = program.save().unwrap_err().to_string();
+    assert!(
+        refused.contains("user events that are not set"),
+        "{refused}"
+    );
+    assert!(!program.guest.path.path().with_extension("state").exists());
+    let mut other = Program::start(agent.config(false));
+    let refused = other.save().unwrap_err().to_string();
+    assert!(refused.contains("checkpoint-log"), "{refused}");
+    let written = other.buffer(0, None);
+    let data = bytes(0..COUNT as i32);
+    other.write(written, &data);
+    assert_eq!(other.read(written, &[]), ints(&data));
+}
+
+#[test]
+fn a_damaged_file_is_refused_and_leaves_no_session() {
+    let Some(agent) = Agent::start() else { return };
+    let config = agent.config(true);
+    let mut program = Program::start(config.clone());
+    program.buffer(0, None);
+    let path = program.save().unwrap();
+    let good = std::fs::read(&path).unwrap();
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let host = Host::new(&config, "test", Box::new(Log::default())).unwrap();
+        let memory = Mapped::open(program.guest.path.path(), RAM_BASE, vec![]).unwrap();
+        host.set_memory(Box::new(memory));
+        let error = host.restore(&path).unwrap_err().to_string();
+        assert_eq!(host.counters().sessions, 0);
+        error
+    };
+    for len in [0, 20, 60, good.len() / 2, good.len() - 1] {
+        assert!(refused(&good[..len]).contains("not whole"));
+    }
+    let mut other = good.clone();
+    other[20] ^= 1;
+    assert!(refused(&other).contains("API descriptions"));
+    let mut flipped = good.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    assert!(refused(&flipped).contains("checksum"));
+    assert!(refused(&[good.clone(), vec![0]].concat()).contains("not whole"));
+}
