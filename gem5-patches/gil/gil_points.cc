@@ -29,7 +29,7 @@ Points::Points(System &system, const std::string &owner,
 {
     char error[errorLength] = "";
     if (gil_watch_new(config.c_str(), &_watch, error, sizeof(error)))
-        fatal("%s: %s.", owner, error);
+        fatal("%s: %s", owner, error);
 }
 
 Points::~Points()

@@ -70,9 +70,9 @@ GilWatch::configuration() const
         all += ",kernel=" + kernel;
     for (const std::string &function : p.functions) {
         refuseComma(*this, function);
-        fatal_if(!FullSystem && function.find('@') == std::string::npos,
-                 "%s: system-call emulation has no kernel, in which %s could "
-                 "be: write NAME:FUNCTION@FILE.", name(), function);
+        if (!FullSystem && function.find('@') == std::string::npos)
+            fatal("%s: system-call emulation has no kernel, in which %s could "
+                  "be: write NAME:FUNCTION@FILE.", name(), function);
         all += ",watch=" + function;
     }
     return all;

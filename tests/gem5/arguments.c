@@ -4,7 +4,8 @@
  * Freestanding, for 64 and 32 bits: of the system, it only needs its end.
  *   gcc -g -O1 -static -nostdlib -ffreestanding */
 
-int sum;
+/* Not empty: gem5 takes no segment without contents at the end of a file. */
+int sum = 1;
 
 __attribute__((noinline)) void many_arguments(int count, const char *text, unsigned long long wide,
 					      signed char a, unsigned char b, short c, long d,
