@@ -59,6 +59,10 @@ GilISA::readMiscReg(RegIndex idx)
         control.el0vcten = 1;
         return control;
       }
+      case ArmISA::MISCREG_CNTHCTL:
+      case ArmISA::MISCREG_CNTHCTL_EL2:
+        // Asked with every read of the counter. No hypervisor traps it.
+        return 0;
       default:
         return ArmISA::ISA::readMiscReg(idx);
     }

@@ -50,6 +50,7 @@ GilEmuLinux::dispatch(ThreadContext *tc)
     }
     const int number = tc->getReg(ArmISA::int_reg::X8);
     Process *process = tc->getProcessPtr();
+    gil::bringInArguments(tc, number);
     if (SyscallDesc *desc = gil::ownSyscall(number)) {
         process->Process::syscall(tc);
         desc->doSyscall(tc);

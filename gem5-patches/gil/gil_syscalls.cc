@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "arch/arm/linux/linux.hh"
+#include "arch/arm/regs/int.hh"
 #include "cpu/thread_context.hh"
 #include "gil/gil_parking.hh"
 #include "gil/gil_se.hh"
+#include "gil/gil_user_memory.hh"
 #include "mem/se_translating_port_proxy.hh"
 #include "sim/core.hh"
 #include "sim/cur_tick.hh"
@@ -32,8 +34,11 @@ using OS = ArmLinux64;
 /** Linux's numbers for AArch64. */
 enum Number
 {
-    nrPpoll = 73,
+    nrWrite = 64,
+    nrWritev = 66,
     nrPread = 67,
+    nrPwrite = 68,
+    nrPpoll = 73,
     nrNewfstatat = 79,
     nrFstat = 80,
     nrFutex = 98,
@@ -352,6 +357,13 @@ nothingToDo(SyscallDesc *, ThreadContext *tc)
     return 0;
 }
 
+/** Linux's struct iovec for 64-bit programs. */
+struct Iovec
+{
+    uint64_t base;
+    uint64_t len;
+};
+
 using Table = SyscallDescTable<ArmISA::EmuLinux::SyscallABI64>;
 
 Table &
@@ -386,6 +398,32 @@ SyscallDesc *
 ownSyscall(int number)
 {
     return table().get(number, false);
+}
+
+void
+bringInArguments(ThreadContext *tc, int number)
+{
+    constexpr uint64_t arguments = 6;
+    /** A path, or a structure of any call. */
+    constexpr uint64_t most = 4096;
+    constexpr uint64_t iovecsMax = 1024;
+    Process &process = *tc->getProcessPtr();
+    uint64_t args[arguments];
+    for (uint64_t i = 0; i < arguments; i++) {
+        args[i] = tc->getReg(ArmISA::int_reg::x(i));
+        bringIn(process, args[i], most);
+    }
+    if (number == nrWrite || number == nrPwrite)
+        bringIn(process, args[1], args[2]);
+    if (number != nrWritev)
+        return;
+    for (uint64_t i = 0; i < std::min(args[2], iovecsMax); i++) {
+        Iovec piece;
+        bringIn(process, args[1] + i * sizeof(piece), sizeof(piece));
+        if (!load(tc, args[1] + i * sizeof(piece), piece))
+            return;
+        bringIn(process, piece.base, piece.len);
+    }
 }
 
 bool

@@ -16,6 +16,9 @@ namespace gil
  */
 SyscallDesc *ownSyscall(int number);
 
+/** Makes the pages that a 64-bit program's system call names. */
+void bringInArguments(ThreadContext *tc, int number);
+
 /** Whether gem5 would end the simulation: it knows the call by name at most. */
 bool isAbsent(int number);
 

@@ -20,6 +20,8 @@ namespace
 
 /** Physical pages left alone, so that the program itself can go on. */
 constexpr Addr reserve = 1 << 20;
+/** Most bytes that bringIn() looks at. */
+constexpr uint64_t bringInMax = 64 << 20;
 
 int
 makePage(Process &process, Addr page)
@@ -81,6 +83,19 @@ extentsOf(Process &process, Addr start, uint64_t len, bool is_output,
         left -= now;
     }
     return 0;
+}
+
+void
+bringIn(Process &process, Addr start, uint64_t len)
+{
+    EmulationPageTable &table = *process.pTable;
+    const Addr page_size = table.pageSize();
+    const uint64_t bound = std::min<uint64_t>(len, bringInMax);
+    const Addr end = start + bound;
+    for (Addr page = table.pageAlign(start); page < end; page += page_size) {
+        if (!table.lookup(page) && makePage(process, page))
+            return;
+    }
 }
 
 Addr

@@ -31,6 +31,13 @@ struct Extent
 int extentsOf(Process &process, Addr start, uint64_t len, bool is_output,
               std::vector<Extent> &out);
 
+/**
+ * Makes the pages of a range that the program was given and has not touched.
+ * gem5 makes them as the program does: what only a system call reads, such as a
+ * string in a library's constants, it would not find.
+ */
+void bringIn(Process &process, Addr start, uint64_t len);
+
 /** An address without the tag that AArch64 ignores. */
 Addr withoutTag(Addr address);
 
