@@ -106,11 +106,18 @@ def parse() -> argparse.Namespace:
         "function gil_doorbell, which is found as the kernel loads it; there "
         "is no device then, and waits end by the driver's timer",
     )
+    guest.add_argument(
+        "--at",
+        choices=("driver", "program"),
+        default="driver",
+        help="when --checkpoint saves the guest: as its driver starts, before "
+        "any program used the GPU, or where the program executes m5_checkpoint",
+    )
     points = parser.add_mutually_exclusive_group()
     points.add_argument(
         "--checkpoint",
         metavar="FOLDER",
-        help="save the guest there as its driver starts, and end",
+        help="save the guest there, and end; --at says when",
     )
     points.add_argument(
         "--restore", metavar="FOLDER", help="go on from such a checkpoint"
@@ -139,6 +146,10 @@ def memory_ranges(args, platform) -> list:
     return ranges
 
 
+def waits_for_driver(args) -> bool:
+    return args.checkpoint is not None and args.at == "driver"
+
+
 def add_platform(args, system) -> None:
     by_symbol = args.detect == "symbol"
     system.realview = StockPlatform() if by_symbol else GilPlatform()
@@ -151,13 +162,13 @@ def add_platform(args, system) -> None:
     system.gil = gil_common.bridge_for(args)
     if by_symbol:
         system.gil_doorbell = GilDoorbell(
-            bridge=system.gil, exit_at_load=args.checkpoint is not None
+            bridge=system.gil, exit_at_load=waits_for_driver(args)
         )
         return
     device = system.realview.gil_device
     device.bridge = system.gil
     device.wake_by_interrupt = args.sleep == "interrupt"
-    device.exit_at_probe = args.checkpoint is not None
+    device.exit_at_probe = waits_for_driver(args)
 
 
 def connect_platform(args, system) -> None:
@@ -206,6 +217,20 @@ def make_system(args) -> ArmSystem:
     return system
 
 
+def save(args) -> None:
+    """Simulates up to the point, and saves the guest there."""
+    causes = {
+        "driver": "gil: the guest's driver starts",
+        "program": "checkpoint",
+    }
+    event = m5.simulate()
+    if event.getCause() != causes[args.at]:
+        fatal(f"the guest ended before the checkpoint: {event.getCause()}")
+    m5.checkpoint(args.checkpoint)
+    print(f"gil: the checkpoint is in {args.checkpoint}", file=sys.stderr)
+    sys.exit(0)
+
+
 def main() -> None:
     args = parse()
     check_files(args)
@@ -213,12 +238,7 @@ def main() -> None:
     system.generateDtb(system.workload.dtb_filename)
     gil_common.instantiate(system, True, args.restore)
     if args.checkpoint:
-        event = m5.simulate()
-        if event.getCause() != "gil: the guest's driver starts":
-            fatal(f"the guest ended before its driver: {event.getCause()}")
-        m5.checkpoint(args.checkpoint)
-        print(f"gil: the checkpoint is in {args.checkpoint}", file=sys.stderr)
-        sys.exit(0)
+        save(args)
     gil_common.simulate_to_the_end()
 
 

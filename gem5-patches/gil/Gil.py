@@ -62,6 +62,11 @@ class GilBridge(SimObject):
     monitor = Param.String(
         "", "Unix socket on which 'gil run' listens. Empty: none"
     )
+    checkpoint_log = Param.Bool(
+        True,
+        "Remember what made the board's objects, so that checkpoints can be "
+        "taken while programs use the GPU; otherwise only while none does",
+    )
     direct_memory = Param.Bool(
         False,
         "Read and write guest memory behind gem5's memory system, which is "

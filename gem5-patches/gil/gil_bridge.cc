@@ -53,7 +53,8 @@ inOutputFolder(const std::string &path)
 } // anonymous namespace
 
 GilBridge::GilBridge(const Params &p) :
-    SimObject(p), _system(p.system), stats(*this)
+    SimObject(p), _system(p.system), stats(*this),
+    settled([this] { settle(); }, p.name + ".settled")
 {
     fatal_if(!bridged.insert(_system).second,
              "%s: %s has a GilBridge already: give each System one, and let "
@@ -79,6 +80,8 @@ GilBridge::configuration() const
     all += setting(*this, "trace", inOutputFolder(p.trace));
     all += setting(*this, "report", inOutputFolder(p.report));
     all += setting(*this, "monitor", p.monitor);
+    if (p.checkpoint_log)
+        all += "checkpoint-log=on,";
     if (p.board_timeout > 0)
         all += csprintf("board-timeout=%f,", p.board_timeout);
     return all;
@@ -136,24 +139,12 @@ GilBridge::startup()
     // At the doorbell it may be too late: gem5's own handler only sets a
     // flag, which nobody looks at while the board is waited for.
     interruptWatcher = std::thread([this] { watchForInterrupt(); });
-    if (params().board.empty() || !params().check_board)
-        return;
     char error[errorLength] = "";
-    if (gil_host_check_board(_host, error, sizeof(error)))
+    const bool checked = !params().board.empty() && params().check_board;
+    if (checked && gil_host_check_board(_host, error, sizeof(error)))
         stop(error);
-}
-
-void
-GilBridge::serialize(CheckpointOut &cp) const
-{
-    gil_host_counters counters{};
-    counters.size = sizeof(counters);
-    gil_host_count(_host, &counters);
-    fatal_if(counters.sessions > 0, "%s: %d program(s) use the GPU, and what "
-             "the board holds for them is in no checkpoint: take it before "
-             "the first call, or after the last program ended.", name(),
-             counters.sessions);
-    SimObject::serialize(cp);
+    else
+        restore();
 }
 
 /**
@@ -205,6 +196,7 @@ GilBridge::ring(Addr mailbox)
     if (gil_host_ring(_host, mailbox, GIL_HOST_NOT_COUNTED, &answer) ==
         GIL_HOST_OK)
         stats.answered(answer);
+    setGuestTime(answer);
     return answer;
 }
 

@@ -12,6 +12,7 @@
 #include "gil/gil_stats.hh"
 #include "gil_host.h"
 #include "params/GilBridge.hh"
+#include "sim/eventq.hh"
 #include "sim/sim_object.hh"
 
 namespace gem5
@@ -32,7 +33,9 @@ class GilBridge : public SimObject
 
     void init() override;
     void startup() override;
+    DrainState drain() override;
     void serialize(CheckpointOut &cp) const override;
+    void unserialize(CheckpointIn &cp) override;
     void notifyFork() override;
 
     /**
@@ -77,6 +80,10 @@ class GilBridge : public SimObject
     uint8_t *backing(Addr gpa, uint64_t len) const;
     void watchForInterrupt();
     void finish();
+    void setGuestTime(const gil_host_answer &answer);
+    uint64_t guestNs() const;
+    void settle();
+    void restore();
 
     static int readGuest(void *bridge, uint64_t gpa, void *to, uint64_t len);
     static int writeGuest(void *bridge, uint64_t gpa, const void *from,
@@ -87,6 +94,16 @@ class GilBridge : public SimObject
     gil_host *_host = nullptr;
     std::vector<Backing> backings;
     gil::Stats stats;
+
+    /**
+     * The tick at which the guest's CLOCK_MONOTONIC was 0, as the last doorbell
+     * tells; modulo 2^64, it may lie before the first tick.
+     */
+    Tick guestEpoch = 0;
+    /** Rings when all operations have ended, for drain(). */
+    EventFunctionWrapper settled;
+    /** The sessions' file of the checkpoint that this run goes on from. */
+    std::string restoreFrom;
 
     std::atomic<bool> finished{false};
     std::thread interruptWatcher;

@@ -121,4 +121,16 @@ GilEmulDriver::ioctl(ThreadContext *tc, unsigned req, Addr buf)
     }
 }
 
+/** gem5 itself keeps no open device in a checkpoint of an emulated process. */
+void
+GilEmulDriver::serialize(CheckpointOut &cp) const
+{
+    for (const auto &session : sessions)
+        fatal_if(!session->isClosed(), "%s: a program has /dev/%s open, which "
+                 "gem5 does not keep in checkpoints of system-call emulation: "
+                 "take it before the first call, or use full system.", name(),
+                 params().filename);
+    EmulatedDriver::serialize(cp);
+}
+
 } // namespace gem5

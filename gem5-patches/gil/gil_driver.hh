@@ -23,6 +23,7 @@ class GilEmulDriver : public EmulatedDriver
 
     int open(ThreadContext *tc, int mode, int flags) override;
     int ioctl(ThreadContext *tc, unsigned req, Addr buf) override;
+    void serialize(CheckpointOut &cp) const override;
 
   private:
     void forgetClosed();

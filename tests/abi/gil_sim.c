@@ -161,6 +161,51 @@ static void own_program(const char *config, const gil_host_setup *setup)
 	gil_host_free(host);
 }
 
+/* Another simulator on the same RAM, with the sessions of this one. */
+static struct sim restored(const struct sim *sim, const char *config,
+			   const gil_host_setup *setup, const char *state)
+{
+	gil_host_counters counters = { .size = sizeof(counters) };
+	struct sim other = *sim;
+	char error[200] = "";
+
+	CHECK(gil_host_new(config, setup, &other.host, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_restore(other.host, "/nowhere", error, sizeof(error)) ==
+	      GIL_HOST_NO_CHECKPOINT);
+	CHECK(strstr(error, "/nowhere") != NULL);
+	CHECK(gil_host_restore(other.host, state, NULL, 0) == GIL_HOST_OK);
+	CHECK(gil_host_count(other.host, &counters) == GIL_HOST_OK && counters.sessions == 1);
+	CHECK(gil_host_restore(other.host, state, error, sizeof(error)) ==
+	      GIL_HOST_NO_CHECKPOINT);
+	CHECK(strstr(error, "already") != NULL);
+	return other;
+}
+
+/* Before the first call to the board, and with a program that uses it. */
+static void checkpoints(struct sim *sim, const char *config, const gil_host_setup *setup,
+			const char *ram)
+{
+	char error[200] = "", state[300];
+	struct sim other;
+	uint64_t end_ns = 1;
+
+	snprintf(state, sizeof(state), "%s.state", ram);
+	CHECK(gil_host_settle(sim->host, sim->now_ns, &end_ns) == GIL_HOST_OK && end_ns == 0);
+	CHECK(gil_host_checkpoint(sim->host, "/nowhere/state", 0, error, sizeof(error)) ==
+	      GIL_HOST_NO_CHECKPOINT);
+	CHECK(gil_host_checkpoint(sim->host, NULL, 0, NULL, 0) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_checkpoint(sim->host, state, sim->now_ns, NULL, 0) == GIL_HOST_OK);
+	other = restored(sim, config, setup, state);
+	CHECK(call_board(&other) == GIL_STATUS_OK);
+	CHECK(gil_host_settle(other.host, other.now_ns, NULL) == GIL_HOST_OK);
+	CHECK(gil_host_checkpoint(other.host, state, other.now_ns, error, sizeof(error)) ==
+	      GIL_HOST_NO_CHECKPOINT);
+	CHECK(strstr(error, "checkpoint-log") != NULL);
+	gil_host_free(other.host);
+	CHECK(gil_host_settle(NULL, 0, NULL) == GIL_HOST_BAD_ARGUMENT);
+	CHECK(gil_host_restore(NULL, state, NULL, 0) == GIL_HOST_BAD_ARGUMENT);
+}
+
 int main(int argc, char **argv)
 {
 	gil_host_setup setup = { .size = sizeof(setup), .simulator = "a tiny simulator in C" };
@@ -187,6 +232,7 @@ int main(int argc, char **argv)
 	CHECK(gil_host_add_ram(sim.host, 0, 1, 0, error, sizeof(error)) == GIL_HOST_TOO_LATE);
 	bad_mailboxes(&sim);
 	CHECK(say_hello(&sim) == GIL_STATUS_OK); /* to standard output */
+	checkpoints(&sim, config, &setup, argv[1]);
 	CHECK(call_board(&sim) == GIL_STATUS_OK);
 	CHECK(memcmp(at(&sim, DATA + 0x1000), "87654321", 8) == 0);
 	CHECK(mailbox(&sim)->wait_kind == GIL_WAIT_OCCUPY);

@@ -526,7 +526,8 @@ fn a_damaged_file_is_refused_and_leaves_no_session() {
         error
     };
     for len in [0, 20, 60, good.len() / 2, good.len() - 1] {
-        assert!(refused(&good[..len]).contains("not whole"));
+        let reason = refused(&good[..len]);
+        assert!(reason.contains("not whole"), "{len}: {reason}");
     }
     let mut other = good.clone();
     other[20] ^= 1;

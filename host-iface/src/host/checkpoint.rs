@@ -70,13 +70,14 @@ impl State {
         writer: &mut Writer,
         now_ns: u64,
     ) -> Result<(), CheckpointError> {
+        let sessions = self.sessions.values();
+        let quiet = sessions.map(|session| session.check_quiet(now_ns));
+        quiet.collect::<Result<(), _>>()?;
         let mut sessions = self.sessions.values_mut();
         let devices = sessions.find_map(Session::devices).transpose()?;
         let devices = devices.unwrap_or_default();
         writer.write(&Record::Begin { devices }, &[])?;
-        let saved = self.each_session(memory, |number, session, _| {
-            session.save(number, now_ns, writer)
-        });
+        let saved = self.each_session(memory, |number, session, _| session.save(number, writer));
         saved.into_iter().collect()
     }
 
@@ -98,6 +99,9 @@ impl State {
         memory: &dyn GuestMemory,
         path: &Path,
     ) -> Result<(), CheckpointError> {
+        // Nothing is made of a file that is damaged at its end.
+        let mut reader = Reader::open(path)?;
+        while reader.next()?.is_some() {}
         let mut reader = Reader::open(path)?;
         let devices = begin(&mut reader)?;
         let mut open: Option<(u64, Session)> = None;
@@ -117,7 +121,8 @@ impl State {
                 return Err(reader.not_whole());
             }
             let printed = stored.payload.clone();
-            let mut session = Session::restored(&saved, printed, self.engines.clone());
+            let mut session =
+                Session::restored(&saved, printed, self.engines.clone(), self.keeps_log);
             if saved.is_open {
                 session.reconnect(&mut self.context(memory), &devices)?;
             }

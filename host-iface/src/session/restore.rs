@@ -27,8 +27,9 @@ impl Session {
         saved: &checkpoint::Session,
         printed: Vec<u8>,
         engines: Engines,
+        is_logged: bool,
     ) -> Self {
-        let mut session = Self::of(saved.process, saved.pointer_bits, engines, true);
+        let mut session = Self::of(saved.process, saved.pointer_bits, engines, is_logged);
         session.executed = Executed::restored(saved.executed, &saved.executed_above);
         session.printed = Printed::restored(printed);
         session.released = saved.released.iter().copied().collect();

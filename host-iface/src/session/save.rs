@@ -45,14 +45,8 @@ impl Session {
         }
     }
 
-    /// Writes the session.
-    pub(crate) fn save(
-        &mut self,
-        number: u64,
-        now_ns: u64,
-        out: &mut Writer,
-    ) -> Result<(), CheckpointError> {
-        self.check_quiet(now_ns)?;
+    /// Writes the session, which is quiet.
+    pub(crate) fn save(&mut self, number: u64, out: &mut Writer) -> Result<(), CheckpointError> {
         let printed = self.printed.all();
         let head = self.head(number, printed.len() as u64);
         out.write(&Record::Session(head), &[&printed])?;
@@ -70,7 +64,8 @@ impl Session {
         saved
     }
 
-    fn check_quiet(&self, now_ns: u64) -> Result<(), CheckpointError> {
+    /// Whether the session can be in a checkpoint, as far as this side knows.
+    pub(crate) fn check_quiet(&self, now_ns: u64) -> Result<(), CheckpointError> {
         let waiting = self.timeline.unresolved();
         let has_log = self.log.as_ref().map(|log| log.is_whole());
         let reason = match (&self.link, has_log) {
