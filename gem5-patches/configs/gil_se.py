@@ -69,7 +69,8 @@ def parse() -> argparse.Namespace:
 
 def find_program(args) -> str:
     """Where the program lies on this machine."""
-    if os.path.isfile(args.program) and "/" in args.program:
+    is_path = "/" in args.program and not args.isolated
+    if is_path and os.path.isfile(args.program):
         return os.path.abspath(args.program)
     names = [f"{folder}/{args.program}" for folder in PROGRAM_FOLDERS]
     names.append(args.program.lstrip("/"))
