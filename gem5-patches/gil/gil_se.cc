@@ -6,12 +6,10 @@
 
 #include "arch/arm/regs/int.hh"
 #include "arch/arm/utility.hh"
-#include "base/intmath.hh"
 #include "base/logging.hh"
 #include "cpu/thread_context.hh"
 #include "gil/gil_parking.hh"
 #include "gil/gil_syscalls.hh"
-#include "mem/page_table.hh"
 #include "sim/cur_tick.hh"
 #include "sim/eventq.hh"
 #include "sim/process.hh"
@@ -25,33 +23,6 @@ namespace
 
 /** Linux's number of clone() for AArch64. */
 constexpr int nrClone = 220;
-/** Arguments of a system call. */
-constexpr int mostArguments = 6;
-/** Of the addresses that a program has. */
-constexpr int addressBits = 48;
-
-/**
- * gem5 fills a mapped page when the program touches it, and system calls do not
- * count: a path that nothing else has read would not be found.
- */
-void
-touchArguments(ThreadContext *tc)
-{
-    Process *process = tc->getProcessPtr();
-    const Addr size = process->pTable->pageSize();
-    for (int i = 0; i < mostArguments; i++) {
-        const RegVal value = tc->getReg(ArmISA::intRegClass[i]);
-        // Small negative numbers are no addresses.
-        if (value >> addressBits)
-            continue;
-        const Addr page = roundDown(value, size);
-        for (Addr at : {page, page + size}) {
-            if (!process->pTable->lookup(at) &&
-                !process->memState->isUnmapped(at, size))
-                process->fixupFault(at);
-        }
-    }
-}
 
 } // anonymous namespace
 
@@ -77,7 +48,6 @@ GilEmuLinux::dispatch(ThreadContext *tc)
         ArmISA::EmuLinux::syscall(tc);
         return;
     }
-    touchArguments(tc);
     const int number = tc->getReg(ArmISA::int_reg::X8);
     Process *process = tc->getProcessPtr();
     gil::bringInArguments(tc, number);
