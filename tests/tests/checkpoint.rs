@@ -480,6 +480,128 @@ fn a_program_goes_on_with_its_objects_and_their_contents() {
     assert_eq!(program.read(input, &[]), doubled);
 }
 
+impl Program {
+    /// An image of 16 by 16 elements of four bytes.
+    fn image(&mut self, first: &[u8]) -> Handle {
+        let new = self.number();
+        let args = cl::ClCreateImageArgs {
+            context: self.context,
+            new,
+            flags: 1 | COPY_HOST_PTR,
+            channel_order: 0x10b5, // CL_RGBA
+            channel_type: 0x10da,  // CL_UNSIGNED_INT8
+            image_type: 0x10f1,    // CL_MEM_OBJECT_IMAGE2D
+            width: 16,
+            height: 16,
+            host_ptr: InData::Inline(first),
+            ..Default::default()
+        };
+        self.done(cl::CL_CREATE_IMAGE, &args, &[]);
+        new
+    }
+
+    fn read_image(&mut self, image: Handle) -> Vec<u8> {
+        let event = self.event();
+        let args = cl::ClEnqueueReadImageArgs {
+            command_queue: self.queue,
+            image,
+            origin: vec![0, 0, 0],
+            region: vec![16, 16, 1],
+            memory: OutRoom::Region(0),
+            event_wait_list: vec![],
+            event,
+        };
+        let op = cl::CL_ENQUEUE_READ_IMAGE;
+        let regions = [(DATA, 1024, OUT)];
+        self.enqueue(op, &args, event.number, (&[], true), &regions);
+        self.guest.collect();
+        self.guest.read(DATA, 1024)
+    }
+
+    /// The second half of a buffer.
+    fn half(&mut self, buffer: Handle) -> Handle {
+        let new = self.number();
+        let args = cl::ClCreateSubBufferArgs {
+            buffer,
+            flags: 1,
+            buffer_create_type: 0x1220, // CL_BUFFER_CREATE_TYPE_REGION
+            buffer_create_info: Some(cl::ClBufferRegion {
+                origin: BYTES / 2,
+                size: BYTES / 2,
+            }),
+            new,
+        };
+        self.done(cl::CL_CREATE_SUB_BUFFER, &args, &[]);
+        new
+    }
+
+    /// All kernels of a program, which the board numbers.
+    fn kernels(&mut self, program: Handle) -> Vec<Handle> {
+        let args = cl::ClCreateKernelsInProgramArgs {
+            program,
+            num_kernels: 4,
+            kernels: true,
+            num_kernels_ret: true,
+        };
+        let args = postcard::to_stdvec(&args).unwrap();
+        let op = cl::CL_CREATE_KERNELS_IN_PROGRAM;
+        let sync = call(Class::Sync, 0);
+        let envelope = Envelope {
+            op,
+            args: &args,
+            ..sync
+        };
+        let reply = self.submit(envelope, &[]);
+        let reply: cl::ClCreateKernelsInProgramReply = postcard::from_bytes(&reply).unwrap();
+        assert_eq!(reply.result, 0);
+        reply.kernels
+    }
+}
+
+#[test]
+fn images_parts_and_kernels_that_the_board_numbers_come_back() {
+    let Some(agent) = Agent::start() else { return };
+    let config = agent.config(true);
+    let mut program = Program::start(config.clone());
+    let pixels: Vec<u8> = (0..1024).map(|i| (i * 7) as u8).collect();
+    let image = program.image(&pixels);
+    let whole = program.buffer(0, None);
+    let data: Vec<i32> = (0..COUNT as i32).collect();
+    program.write(whole, &bytes(data.iter().copied()));
+    let half = program.half(whole);
+    let source = "kernel void one(global int *a) { a[get_global_id(0)] += 1; }";
+    let built = program.program(source);
+    assert_eq!(program.build(built, ""), 0);
+    // The first ones are gone; the numbers of the others stay.
+    for kernel in program.kernels(built) {
+        program.post(cl::CL_RELEASE_KERNEL, &cl::ClReleaseKernelArgs { kernel });
+    }
+    let kernels = program.kernels(built);
+    program.arg(kernels[0], 0, 8, KernelArgument::Handle(half));
+    let path = program.save().unwrap();
+    let mut program = program.restored(&config, &path);
+    assert_eq!(program.read_image(image), pixels);
+    assert_eq!(program.read(whole, &[]), data);
+    let event = program.event();
+    let args = cl::ClEnqueueNDRangeKernelArgs {
+        command_queue: program.queue,
+        kernel: kernels[0],
+        work_dim: 1,
+        global_work_size: Some(vec![COUNT as u64 / 2]),
+        event,
+        ..Default::default()
+    };
+    let op = cl::CL_ENQUEUE_ND_RANGE_KERNEL;
+    program.enqueue(op, &args, event.number, (&[], false), &[]);
+    let half = COUNT as i32 / 2;
+    let changed: Vec<i32> = data.iter().map(|i| i + i32::from(*i >= half)).collect();
+    assert_eq!(
+        program.read(whole, &[]),
+        changed,
+        "the part lies in the whole"
+    );
+}
+
 #[test]
 fn what_cannot_be_kept_is_named_and_the_program_goes_on() {
     let Some(agent) = Agent::start() else { return };
