@@ -9,7 +9,7 @@
 #define N 4096
 
 static const char source[] =
-	"__kernel void step(__global const int *in, __global int *out,"
+	"__kernel void advance(__global const int *in, __global int *out,"
 	"                   int factor, __local int *own)"
 	"{ size_t i = get_global_id(0), l = get_local_id(0);"
 	"  own[l] = in[i]; out[i] = own[l] * factor + BIAS; }";
@@ -50,7 +50,7 @@ int main(void)
 
 	NEED(error);
 	NEED(clBuildProgram(program, 1, &gpu.device, "-DBIAS=5", NULL, NULL));
-	step = kernel_of(program, "step");
+	step = kernel_of(program, "advance");
 	NEED(clReleaseProgram(program));
 	for (int i = 0; i < N; i++)
 		data[i] = i * 7;
