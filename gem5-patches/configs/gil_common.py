@@ -232,6 +232,9 @@ def simulate_to_the_end(emulated_for=None) -> None:
         f"exit code {code}",
         file=sys.stderr,
     )
+    if m5.curTick() == 0:
+        # gem5 believes that it dumped the statistics of tick 0 already.
+        m5.stats.lastDump = -1
     if cause == "user interrupt received":
         sys.exit(130)
     # Nothing is left to happen, and no program ended: all its threads wait.
