@@ -47,6 +47,27 @@ COMMAND_LINE = (
 )
 
 
+# What the CPUs implement, by gem5's own names. Its default has pointer
+# authentication, which Linux uses in every function of its own, and which gem5
+# computes at many times the cost of a call.
+RELEASES = {
+    release.__name__: release
+    for release in (
+        Armv8,
+        Armv81,
+        Armv82,
+        Armv83,
+        Armv84,
+        Armv85,
+        Armv86,
+        Armv87,
+        Armv89,
+        Armv92,
+        ArmDefaultRelease,
+    )
+}
+
+
 class QuietTimerMem(GenericTimerMem):
     """
     Not in the device tree: the stock kernel finds no frame in it that it can
@@ -90,6 +111,13 @@ def parse() -> argparse.Namespace:
     guest.add_argument("--bootloader", required=True, metavar="ELF")
     guest.add_argument(
         "--append", default="", help="add this to the kernel's command line"
+    )
+    guest.add_argument(
+        "--release",
+        choices=RELEASES,
+        default="Armv82",
+        help="the extensions that the CPUs implement, by gem5's name; from "
+        "Armv83 on they authenticate pointers, and Linux takes far longer",
     )
     guest.add_argument(
         "--sleep",
@@ -200,7 +228,9 @@ def add_workload(args, system) -> None:
 
 def make_system(args) -> ArmSystem:
     system = ArmSystem(
-        mem_mode=gil_common.memory_mode(args), cache_line_size=64
+        mem_mode=gil_common.memory_mode(args),
+        cache_line_size=64,
+        release=RELEASES[args.release](),
     )
     gil_common.add_clocks(args, system)
     add_platform(args, system)

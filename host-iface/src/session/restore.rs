@@ -142,8 +142,11 @@ impl Session {
         let is_same = answer.as_ref().is_none_or(|answer| answer.is_of(call));
         self.record_restored(context, call, payload, answer.as_ref());
         let reason = || {
-            let op = call.op;
-            format!("the board answers {op} otherwise than it did then")
+            let (op, then) = (call.op, call.result.unwrap_or_default());
+            let now = answer.as_ref().map_or(String::new(), Answer::told);
+            format!(
+                "the board answers {op} otherwise than it did then (result {then:02x?}, now {now})"
+            )
         };
         self.or_not_restored(is_same.then_some(()).ok_or_else(reason))?;
         self.remember_again(call, payload);
@@ -236,6 +239,14 @@ impl Answer {
                 status == CallStatus::Ran && Some(result) == call.result
             }
             _ => false,
+        }
+    }
+
+    /// What it says, for those who look for the reason.
+    fn told(&self) -> String {
+        match self.reply() {
+            Ok(Reply::Done { status, result, .. }) => format!("{status:?}, {result:02x?}"),
+            _ => "something else".into(),
         }
     }
 

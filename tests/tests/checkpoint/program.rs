@@ -1,10 +1,8 @@
-//! A checkpoint between a guest's driver, the host interface and a real agent on
-//! a real OpenCL device; the simulator is this test. Skipped, with the agent's
-//! sentence, where there is no device.
+//! A program in the guest, whose calls this test makes as its library encodes
+//! them, and the agent that runs them.
 
-#[path = "../../host-iface/tests/support/mod.rs"]
-mod support;
-
+use crate::support::Log;
+use crate::support::guest::{DATA, Guest, IN, OUT, RAM_BASE, call};
 use gil_board::opencl::{DriverOptions, OpenClBoard};
 use gil_board::server::{Server, ServerOptions, Stopper};
 use gil_host::checkpoint::CheckpointError;
@@ -14,35 +12,35 @@ use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
 use gil_wire::Op;
 use gil_wire::address::Address;
-use gil_wire::call::{Handle, InData, NewEvent, OutRoom, Packed, pack};
+use gil_wire::call::{Handle, InData, NewEvent, OutData, OutRoom, Packed, pack};
 use gil_wire::envelope::{Class, Envelope, Queue, State};
 use gil_wire::generated::opencl::{self as cl, KernelArgument};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use support::Log;
-use support::guest::{DATA, Guest, IN, OUT, RAM_BASE, call};
 
 const SCALE: &str = "
     kernel void scale(global const int *in, global int *out, int factor, local int *scratch) {
         scratch[get_local_id(0)] = in[get_global_id(0)];
         out[get_global_id(0)] = scratch[get_local_id(0)] * factor + BIAS;
     }";
-const COUNT: usize = 1024;
-const BYTES: u64 = 4 * COUNT as u64;
-const COPY_HOST_PTR: u64 = 32;
-const HOST_NO_ACCESS: u64 = 512;
-const COMPLETE: i32 = 0;
+/// Elements of a buffer.
+pub const COUNT: usize = 1024;
+/// Bytes of a buffer.
+pub const BYTES: u64 = 4 * COUNT as u64;
+pub const COPY_HOST_PTR: u64 = 32;
+/// An image's elements, of four bytes each: 16 by 16, or 8 by 8 by 4.
+pub const PIXELS: usize = 256;
 
 /// An agent in this process.
-struct Agent {
+pub struct Agent {
     address: Address,
     stopper: Stopper,
     _folder: tempfile::TempDir,
 }
 
 impl Agent {
-    fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let board = match OpenClBoard::load(DriverOptions::default()) {
             Ok(board) => board,
             Err(reason) => {
@@ -62,7 +60,7 @@ impl Agent {
         })
     }
 
-    fn config(&self, checkpoint_log: bool) -> Config {
+    pub fn config(&self, checkpoint_log: bool) -> Config {
         Config {
             board: Some(self.address.clone()),
             time: Time::Async,
@@ -79,12 +77,12 @@ impl Drop for Agent {
 }
 
 /// A program in the guest: its calls as its library encodes them.
-struct Program {
-    guest: Guest,
+pub struct Program {
+    pub guest: Guest,
     next: u64,
     device: Handle,
-    context: Handle,
-    queue: Handle,
+    pub context: Handle,
+    pub queue: Handle,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +91,7 @@ struct Result32 {
 }
 
 impl Program {
-    fn start(config: Config) -> Self {
+    pub fn start(config: Config) -> Self {
         let mut program = Self {
             guest: Guest::with(config, false),
             next: 0,
@@ -134,13 +132,13 @@ impl Program {
         self.device = found.devices[0];
     }
 
-    fn number(&mut self) -> Handle {
+    pub fn number(&mut self) -> Handle {
         self.next += 1;
         Handle(self.next)
     }
 
     /// Submits one call and lets its time pass; its answer's result.
-    fn submit(&mut self, envelope: Envelope<'_>, regions: &[(u64, u64, u32)]) -> Vec<u8> {
+    pub fn submit(&mut self, envelope: Envelope<'_>, regions: &[(u64, u64, u32)]) -> Vec<u8> {
         let envelope = Envelope {
             entry: self.guest.now_ns,
             regions: regions.len() as u32,
@@ -160,7 +158,7 @@ impl Program {
         seen.answer().result.to_vec()
     }
 
-    fn ask<A: Serialize>(&mut self, op: Op, args: &A) -> Vec<u8> {
+    pub fn ask<A: Serialize>(&mut self, op: Op, args: &A) -> Vec<u8> {
         let args = postcard::to_stdvec(args).unwrap();
         let query = call(Class::Query, 0);
         self.submit(
@@ -190,11 +188,11 @@ impl Program {
     }
 
     /// One that succeeds.
-    fn done<A: Serialize>(&mut self, op: Op, args: &A, regions: &[(u64, u64, u32)]) {
+    pub fn done<A: Serialize>(&mut self, op: Op, args: &A, regions: &[(u64, u64, u32)]) {
         assert_eq!(self.sync(op, args, regions), 0, "{op}");
     }
 
-    fn post<A: Serialize>(&mut self, op: Op, args: &A) {
+    pub fn post<A: Serialize>(&mut self, op: Op, args: &A) {
         let args = postcard::to_stdvec(args).unwrap();
         let post = call(Class::Post, 0);
         self.submit(
@@ -220,7 +218,7 @@ impl Program {
     }
 
     /// A buffer that holds `first` from the beginning, if there is such.
-    fn buffer(&mut self, flags: u64, first: Option<&[u8]>) -> Handle {
+    pub fn buffer(&mut self, flags: u64, first: Option<&[u8]>) -> Handle {
         let new = self.number();
         let args = cl::ClCreateBufferArgs {
             context: self.context,
@@ -239,7 +237,7 @@ impl Program {
     }
 
     /// A program whose source is so long that it goes by region.
-    fn program(&mut self, source: &str) -> Handle {
+    pub fn program(&mut self, source: &str) -> Handle {
         let new = self.number();
         let source = format!("{source}\n// {}", "long ".repeat(400));
         let data = pack([Some(source.as_bytes())]);
@@ -260,7 +258,7 @@ impl Program {
         new
     }
 
-    fn build(&mut self, program: Handle, options: &str) -> i32 {
+    pub fn build(&mut self, program: Handle, options: &str) -> i32 {
         let args = cl::ClBuildProgramArgs {
             program,
             options: InData::Inline(options.as_bytes()),
@@ -269,7 +267,7 @@ impl Program {
         self.sync(cl::CL_BUILD_PROGRAM, &args, &[])
     }
 
-    fn kernel(&mut self, program: Handle, name: &str) -> Handle {
+    pub fn kernel(&mut self, program: Handle, name: &str) -> Handle {
         let new = self.number();
         let args = cl::ClCreateKernelArgs {
             program,
@@ -280,7 +278,7 @@ impl Program {
         new
     }
 
-    fn arg(
+    pub fn arg(
         &mut self,
         kernel: Handle,
         arg_index: u32,
@@ -297,7 +295,7 @@ impl Program {
     }
 
     /// The kernel with its arguments; the program is released.
-    fn scale(&mut self, input: Handle, output: Handle, factor: i32) -> Handle {
+    pub fn scale(&mut self, input: Handle, output: Handle, factor: i32) -> Handle {
         let program = self.program(SCALE);
         assert_ne!(self.build(program, ""), 0, "BIAS is not defined");
         assert_eq!(self.build(program, "-DBIAS=5"), 0);
@@ -316,7 +314,7 @@ impl Program {
         kernel
     }
 
-    fn enqueue<A: Serialize>(
+    pub fn enqueue<A: Serialize>(
         &mut self,
         op: Op,
         args: &A,
@@ -343,14 +341,14 @@ impl Program {
         assert_eq!(result.result, 0, "{op}");
     }
 
-    fn event(&mut self) -> NewEvent {
+    pub fn event(&mut self) -> NewEvent {
         NewEvent {
             number: self.number(),
             kept: true,
         }
     }
 
-    fn write(&mut self, buffer: Handle, data: &[u8]) -> Handle {
+    pub fn write(&mut self, buffer: Handle, data: &[u8]) -> Handle {
         self.guest.write(DATA, data);
         let event = self.event();
         let args = cl::ClEnqueueWriteBufferArgs {
@@ -368,7 +366,7 @@ impl Program {
         event.number
     }
 
-    fn run(&mut self, kernel: Handle, waits: &[Handle]) -> Handle {
+    pub fn run(&mut self, kernel: Handle, waits: &[Handle]) -> Handle {
         let event = self.event();
         let args = cl::ClEnqueueNDRangeKernelArgs {
             command_queue: self.queue,
@@ -385,7 +383,7 @@ impl Program {
         event.number
     }
 
-    fn read(&mut self, buffer: Handle, waits: &[Handle]) -> Vec<i32> {
+    pub fn read(&mut self, buffer: Handle, waits: &[Handle]) -> Vec<i32> {
         let event = self.event();
         let args = cl::ClEnqueueReadBufferArgs {
             command_queue: self.queue,
@@ -404,7 +402,7 @@ impl Program {
     }
 
     /// How an event stands, from the timeline.
-    fn state(&mut self, event: Handle) -> (State, i32, u64) {
+    pub fn state(&mut self, event: Handle) -> (State, i32, u64) {
         let poll = Envelope {
             waits: vec![event.0],
             ..call(Class::Poll, self.guest.now_ns)
@@ -415,7 +413,7 @@ impl Program {
     }
 
     /// As a simulator does: passes time until all has ended, then saves.
-    fn save(&mut self) -> std::result::Result<PathBuf, CheckpointError> {
+    pub fn save(&mut self) -> std::result::Result<PathBuf, CheckpointError> {
         let end_ns = self.guest.host.settle(self.guest.now_ns);
         self.guest.now_ns = self.guest.now_ns.max(end_ns);
         assert_eq!(self.guest.host.settle(self.guest.now_ns), end_ns);
@@ -425,7 +423,7 @@ impl Program {
     }
 
     /// The same guest in another simulator, on another session of the board.
-    fn restored(self, config: &Config, path: &Path) -> Self {
+    pub fn restored(self, config: &Config, path: &Path) -> Self {
         let log = Log::default();
         let host = Host::new(config, "test", Box::new(log.clone())).unwrap();
         let memory = Mapped::open(self.guest.path.path(), RAM_BASE, vec![]).unwrap();
@@ -441,58 +439,30 @@ impl Program {
     }
 }
 
-fn ints(bytes: &[u8]) -> Vec<i32> {
+pub fn ints(bytes: &[u8]) -> Vec<i32> {
     let (words, _) = bytes.as_chunks::<4>();
     words.iter().map(|word| i32::from_ne_bytes(*word)).collect()
 }
 
-fn bytes(ints: impl IntoIterator<Item = i32>) -> Vec<u8> {
+pub fn bytes(ints: impl IntoIterator<Item = i32>) -> Vec<u8> {
     ints.into_iter().flat_map(i32::to_ne_bytes).collect()
 }
 
-#[test]
-fn a_program_goes_on_with_its_objects_and_their_contents() {
-    let Some(agent) = Agent::start() else { return };
-    let config = agent.config(true);
-    let mut program = Program::start(config.clone());
-    let data: Vec<i32> = (0..COUNT as i32).collect();
-    let first = bytes(data.iter().map(|i| -i));
-    let input = program.buffer(COPY_HOST_PTR, Some(&first));
-    let untouched = program.buffer(COPY_HOST_PTR | HOST_NO_ACCESS, Some(&first));
-    let output = program.buffer(0, None);
-    let kernel = program.scale(input, output, 3);
-    let written = program.write(input, &bytes(data.iter().copied()));
-    let path = program.save().unwrap();
-    let before = program.state(written);
-    assert_eq!((before.0, before.1), (State::Complete, COMPLETE));
-    let mut program = program.restored(&config, &path);
-    assert_eq!(program.state(written), before, "its interval stays");
-    let ran = program.run(kernel, &[written]);
-    let scaled: Vec<i32> = data.iter().map(|i| i * 3 + 5).collect();
-    assert_eq!(program.read(output, &[ran]), scaled);
-    // A checkpoint of what was restored, with what was made since.
-    let again = program.scale(untouched, input, 2);
-    let path = program.save().unwrap();
-    let mut program = program.restored(&config, &path);
-    assert_eq!(program.read(output, &[]), scaled);
-    program.run(again, &[]);
-    let doubled: Vec<i32> = data.iter().map(|i| -2 * i + 5).collect();
-    assert_eq!(program.read(input, &[]), doubled);
-}
-
 impl Program {
-    /// An image of 16 by 16 elements of four bytes.
-    fn image(&mut self, first: &[u8]) -> Handle {
+    /// An image of [`PIXELS`] elements.
+    pub fn image(&mut self, flat: bool, first: &[u8]) -> Handle {
         let new = self.number();
+        let (width, height, depth) = if flat { (16, 16, 0) } else { (8, 8, 4) };
         let args = cl::ClCreateImageArgs {
             context: self.context,
             new,
             flags: 1 | COPY_HOST_PTR,
-            channel_order: 0x10b5, // CL_RGBA
-            channel_type: 0x10da,  // CL_UNSIGNED_INT8
-            image_type: 0x10f1,    // CL_MEM_OBJECT_IMAGE2D
-            width: 16,
-            height: 16,
+            channel_order: 0x10b5,                          // CL_RGBA
+            channel_type: 0x10da,                           // CL_UNSIGNED_INT8
+            image_type: if flat { 0x10f1 } else { 0x10f2 }, // 2D or 3D
+            width,
+            height,
+            depth,
             host_ptr: InData::Inline(first),
             ..Default::default()
         };
@@ -500,13 +470,13 @@ impl Program {
         new
     }
 
-    fn read_image(&mut self, image: Handle) -> Vec<u8> {
+    pub fn read_image(&mut self, image: Handle, flat: bool) -> Vec<u8> {
         let event = self.event();
         let args = cl::ClEnqueueReadImageArgs {
             command_queue: self.queue,
             image,
             origin: vec![0, 0, 0],
-            region: vec![16, 16, 1],
+            region: if flat { vec![16, 16, 1] } else { vec![8, 8, 4] },
             memory: OutRoom::Region(0),
             event_wait_list: vec![],
             event,
@@ -519,7 +489,7 @@ impl Program {
     }
 
     /// The second half of a buffer.
-    fn half(&mut self, buffer: Handle) -> Handle {
+    pub fn half(&mut self, buffer: Handle) -> Handle {
         let new = self.number();
         let args = cl::ClCreateSubBufferArgs {
             buffer,
@@ -536,7 +506,7 @@ impl Program {
     }
 
     /// All kernels of a program, which the board numbers.
-    fn kernels(&mut self, program: Handle) -> Vec<Handle> {
+    pub fn kernels(&mut self, program: Handle) -> Vec<Handle> {
         let args = cl::ClCreateKernelsInProgramArgs {
             program,
             num_kernels: 4,
@@ -556,106 +526,62 @@ impl Program {
         assert_eq!(reply.result, 0);
         reply.kernels
     }
-}
 
-#[test]
-fn images_parts_and_kernels_that_the_board_numbers_come_back() {
-    let Some(agent) = Agent::start() else { return };
-    let config = agent.config(true);
-    let mut program = Program::start(config.clone());
-    let pixels: Vec<u8> = (0..1024).map(|i| (i * 7) as u8).collect();
-    let image = program.image(&pixels);
-    let whole = program.buffer(0, None);
-    let data: Vec<i32> = (0..COUNT as i32).collect();
-    program.write(whole, &bytes(data.iter().copied()));
-    let half = program.half(whole);
-    let source = "kernel void one(global int *a) { a[get_global_id(0)] += 1; }";
-    let built = program.program(source);
-    assert_eq!(program.build(built, ""), 0);
-    // The first ones are gone; the numbers of the others stay.
-    for kernel in program.kernels(built) {
-        program.post(cl::CL_RELEASE_KERNEL, &cl::ClReleaseKernelArgs { kernel });
+    /// One that clamps to the edge, without filter or normalised coordinates.
+    pub fn sampler(&mut self) -> Handle {
+        let new = self.number();
+        let args = cl::ClCreateSamplerArgs {
+            context: self.context,
+            normalized_coords: 0,
+            addressing_mode: 0x1131, // CL_ADDRESS_CLAMP_TO_EDGE
+            filter_mode: 0x1140,     // CL_FILTER_NEAREST
+            new,
+        };
+        self.done(cl::CL_CREATE_SAMPLER, &args, &[]);
+        new
     }
-    let kernels = program.kernels(built);
-    program.arg(kernels[0], 0, 8, KernelArgument::Handle(half));
-    let path = program.save().unwrap();
-    let mut program = program.restored(&config, &path);
-    assert_eq!(program.read_image(image), pixels);
-    assert_eq!(program.read(whole, &[]), data);
-    let event = program.event();
-    let args = cl::ClEnqueueNDRangeKernelArgs {
-        command_queue: program.queue,
-        kernel: kernels[0],
-        work_dim: 1,
-        global_work_size: Some(vec![COUNT as u64 / 2]),
-        event,
-        ..Default::default()
-    };
-    let op = cl::CL_ENQUEUE_ND_RANGE_KERNEL;
-    program.enqueue(op, &args, event.number, (&[], false), &[]);
-    let half = COUNT as i32 / 2;
-    let changed: Vec<i32> = data.iter().map(|i| i + i32::from(*i >= half)).collect();
-    assert_eq!(
-        program.read(whole, &[]),
-        changed,
-        "the part lies in the whole"
-    );
-}
 
-#[test]
-fn what_cannot_be_kept_is_named_and_the_program_goes_on() {
-    let Some(agent) = Agent::start() else { return };
-    let mut program = Program::start(agent.config(true));
-    let buffer = program.buffer(0, None);
-    let new = program.number();
-    let args = cl::ClCreateUserEventArgs {
-        context: program.context,
-        new,
-    };
-    program.done(cl::CL_CREATE_USER_EVENT, &args, &[]);
-    let kernel = program.scale(buffer, buffer, 1);
-    program.run(kernel, &[new]);
-    let refused = program.save().unwrap_err().to_string();
-    assert!(
-        refused.contains("user events that are not set"),
-        "{refused}"
-    );
-    assert!(!program.guest.path.path().with_extension("state").exists());
-    let mut other = Program::start(agent.config(false));
-    let refused = other.save().unwrap_err().to_string();
-    assert!(refused.contains("checkpoint-log"), "{refused}");
-    let written = other.buffer(0, None);
-    let data = bytes(0..COUNT as i32);
-    other.write(written, &data);
-    assert_eq!(other.read(written, &[]), ints(&data));
-}
-
-#[test]
-fn a_damaged_file_is_refused_and_leaves_no_session() {
-    let Some(agent) = Agent::start() else { return };
-    let config = agent.config(true);
-    let mut program = Program::start(config.clone());
-    program.buffer(0, None);
-    let path = program.save().unwrap();
-    let good = std::fs::read(&path).unwrap();
-    let refused = |bytes: &[u8]| {
-        std::fs::write(&path, bytes).unwrap();
-        let host = Host::new(&config, "test", Box::new(Log::default())).unwrap();
-        let memory = Mapped::open(program.guest.path.path(), RAM_BASE, vec![]).unwrap();
-        host.set_memory(Box::new(memory));
-        let error = host.restore(&path).unwrap_err().to_string();
-        assert_eq!(host.counters().sessions, 0);
-        error
-    };
-    for len in [0, 20, 60, good.len() / 2, good.len() - 1] {
-        let reason = refused(&good[..len]);
-        assert!(reason.contains("not whole"), "{len}: {reason}");
+    /// The first device's binary of a program that is built.
+    pub fn binary(&mut self, program: Handle) -> Vec<u8> {
+        let room = 256 << 10;
+        let args = cl::GilGetProgramBinaryArgs {
+            program,
+            index: 0,
+            binary: OutRoom::Region(0),
+        };
+        let args = postcard::to_stdvec(&args).unwrap();
+        let envelope = Envelope {
+            op: cl::GIL_GET_PROGRAM_BINARY,
+            args: &args,
+            ..call(Class::Query, 0)
+        };
+        let reply = self.submit(envelope, &[(DATA, room, OUT)]);
+        let reply: cl::GilGetProgramBinaryReply<'_> = postcard::from_bytes(&reply).unwrap();
+        assert_eq!(reply.result, 0);
+        assert!(matches!(reply.binary, OutData::Region), "{reply:?}");
+        self.guest.read(DATA, reply.size as usize)
     }
-    let mut other = good.clone();
-    other[20] ^= 1;
-    assert!(refused(&other).contains("API descriptions"));
-    let mut flipped = good.clone();
-    *flipped.last_mut().unwrap() ^= 1;
-    assert!(refused(&flipped).contains("checksum"));
-    assert!(refused(&[good.clone(), vec![0]].concat()).contains("not whole"));
+
+    /// A program of one device's binary, built.
+    pub fn from_binary(&mut self, binary: &[u8]) -> Handle {
+        let new = self.number();
+        let data = pack([Some(binary)]);
+        self.guest.write(DATA, &data);
+        let args = cl::ClCreateProgramWithBinaryArgs {
+            context: self.context,
+            num_devices: 1,
+            device_list: Some(vec![self.device]),
+            binaries: Packed {
+                count: 1,
+                data: InData::Region(0),
+            },
+            binary_status: true,
+            new,
+        };
+        let regions = [(DATA, data.len() as u64, IN)];
+        self.done(cl::CL_CREATE_PROGRAM_WITH_BINARY, &args, &regions);
+        self.guest.write(DATA, &vec![0xff; data.len()]);
+        assert_eq!(self.build(new, ""), 0);
+        new
+    }
 }
