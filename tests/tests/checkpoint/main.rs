@@ -121,7 +121,7 @@ fn programs_of_binaries_samplers_and_images_of_three_dimensions_come_back() {
     let ran = program.run(look, &[]);
     let seen = program.read(output, &[ran]);
     // The edge is what lies one to the left of it.
-    let at = |i: usize| i.saturating_sub(usize::from(i % 8 != 0)) % PIXELS;
+    let at = |i: usize| i.saturating_sub(usize::from(!i.is_multiple_of(8))) % PIXELS;
     let expected: Vec<i32> = (0..COUNT).map(|i| pixels[4 * at(i)].into()).collect();
     assert_eq!(seen, expected);
     // The binary's program itself came back, not only its kernel.
