@@ -43,7 +43,8 @@ COMMAND_LINE = (
     "oops=panic",
     "random.trust_bootloader=on",
     "cryptomgr.notests=1",
-    "initcall_blacklist=load_system_certificate_list",
+    "kvm-arm.mode=none",
+    "initcall_blacklist=load_system_certificate_list,init_blk_tracer",
 )
 
 

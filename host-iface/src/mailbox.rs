@@ -106,7 +106,7 @@ pub enum MailboxError {
     },
     /// Not a mailbox at all.
     #[error(
-        "a doorbell rang with {gpa:#x}, where no mailbox is (it begins with {found:#010x}): something in the guest's kernel executes the marker"
+        "a doorbell rang with {gpa:#x}, where no mailbox is (it begins with {found:#010x}): something in the guest's kernel executes the marker or writes to the doorbell"
     )]
     Magic {
         /// The doorbell's address.

@@ -201,12 +201,12 @@ impl Simulator for Qemu<'_> {
 }
 
 /// `panic=-1`: a panic reboots at once, and `-no-reboot` ends QEMU then.
-/// The last two leave out what takes two thirds of this kernel's boot and
-/// serves no program: the cipher self-tests, and the certificates that modules
-/// could be signed with.
+/// The last two leave out what takes most of this kernel's boot and
+/// serves no program: the cipher self-tests, the certificates that modules
+/// could be signed with, and the tracer of block devices.
 const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=panic \
      random.trust_bootloader=on cryptomgr.notests=1 \
-     initcall_blacklist=load_system_certificate_list";
+     initcall_blacklist=load_system_certificate_list,init_blk_tracer";
 
 impl Qemu<'_> {
     fn plugin_option(&self, folder: &Path, board: &str) -> OsString {
