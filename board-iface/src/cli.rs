@@ -1,17 +1,22 @@
 //! The command `gil-board`, which is also `gil board`.
 
-use crate::board::{Board, BoardError};
+use crate::board::BoardError;
+use crate::inventory::Inventory;
 use crate::opencl::{DriverOptions, OpenClBoard};
 use crate::printed;
+use crate::process::{self, Launcher, Program, Setup};
 use crate::replay::ReplayBoard;
-use crate::server::{Server, ServerError, ServerOptions, Stopper};
+use crate::server::{Server, ServerError, ServerOptions, Sessions, Stopper};
 use crate::session::{ScriptedTimes, SessionOptions};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::generated::opencl;
+use gil_wire::secure::{Key, KeyError, MAX_KEY_FILE, Zeroizing};
 use nix::sys::signal::{SigSet, Signal};
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +24,17 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 pub struct BoardArgs {
     /// Where to listen: tcp://HOST:PORT (port 0: any free one) or unix:PATH.
-    /// Only loopback addresses: connections are not authenticated.
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Address,
+    /// Without a key only loopback addresses: connections are not
+    /// authenticated.
+    #[arg(long, value_name = "ADDR", required_unless_present_any = ["list", "worker"])]
+    pub listen: Option<Address>,
+    /// Say what devices there are and why others are left out, and end.
+    #[arg(long, conflicts_with_all = ["listen", "replay"])]
+    pub list: bool,
+    /// Take peers only that have this key, and encrypt what is exchanged;
+    /// `gil key new FILE` makes one.
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
     /// Answer from a recording instead of a device.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
@@ -29,12 +42,21 @@ pub struct BoardArgs {
     /// process that started it.
     #[arg(long)]
     pub exit_with_stdin: bool,
+    /// Where sessions live: in a process each, so that a GPU driver that
+    /// crashes ends one session only, or in threads of the agent, as those of
+    /// a recording do.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub sessions: Option<SessionsIn>,
     /// Sessions at a time.
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub max_sessions: usize,
     /// Mebibytes of call data that one session may hold in memory.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     pub max_memory: u64,
+    /// Seconds for which a session's simulator may ask for nothing; without it
+    /// there is no bound.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_idle: Option<u64>,
     /// For tests, and for drivers that lie: do not ask the driver which of a
     /// kernel's arguments are objects, but read it from the program's text.
     #[arg(long)]
@@ -51,6 +73,18 @@ pub struct BoardArgs {
     /// For tests: wait this many milliseconds before every answer.
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub delay_reply: u64,
+    /// Be a process of the agent with this number.
+    #[arg(long, value_name = "PID", hide = true)]
+    pub worker: Option<u32>,
+}
+
+/// Where sessions live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SessionsIn {
+    /// In a process each.
+    Processes,
+    /// In threads of one process.
+    Threads,
 }
 
 /// A text that is not `cpu=NS,device=NS`.
@@ -110,38 +144,125 @@ pub enum CliError {
     /// The server.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// No key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// Nothing that can be used.
+    #[error("{}", no_device(.0))]
+    NoDevice(Vec<String>),
+    /// Neither an address nor anything else to do.
+    #[error("give --listen ADDR, tcp://HOST:PORT or unix:PATH")]
+    NoAddress,
+    /// A recording in processes.
+    #[error(
+        "a recording's sessions follow each other in one process: leave out --sessions processes"
+    )]
+    ReplayInProcesses,
     /// Signals, standard input or output.
     #[error("the agent cannot be set up: {0}")]
     System(#[from] io::Error),
 }
 
+fn no_device(left_out: &[String]) -> String {
+    match left_out {
+        [] => "no device can be used".into(),
+        reasons => format!("no device can be used: {}", reasons.join("; ")),
+    }
+}
+
 /// Runs the agent until SIGINT, SIGTERM, or the end of standard input if so
-/// asked. Prints one line, `listening on ADDR`, when it is ready.
+/// asked. Prints one line, `listening on ADDR`, when it is ready. `program` is
+/// how this program gets here again.
 ///
 /// # Errors
 /// [`CliError`], one sentence.
-pub fn run(args: &BoardArgs) -> Result<(), CliError> {
-    let signals = block_signals()?;
-    let board: Arc<dyn Board> = match &args.replay {
-        Some(file) => Arc::new(ReplayBoard::open(file).map_err(BoardError::from)?),
-        None => Arc::new(OpenClBoard::load(driver_options(args)).map_err(BoardError::from)?),
-    };
-    for device in board.devices() {
-        let (api, platform, version) = (device.api, device.platform, device.version);
-        tracing::info!("{api}: {platform}, {} ({version})", device.name);
+pub fn run(args: &BoardArgs, program: Program) -> Result<(), CliError> {
+    if let Some(agent) = args.worker {
+        return Ok(process::run(agent)?);
     }
-    let (server, stopper) = Server::bind(&args.listen, board, options(args))?;
+    if args.list {
+        return list(args, program);
+    }
+    let address = args.listen.as_ref().ok_or(CliError::NoAddress)?;
+    let options = options(args)?;
+    let signals = block_signals()?;
+    let (sessions, _inventory) = sessions(args, &options, program)?;
+    let (server, stopper) = Server::bind_with(address, sessions, options)?;
     let stopper = Arc::new(stopper);
     end_with_signals(signals, stopper.clone())?;
     if args.exit_with_stdin {
         end_with_stdin(stopper)?;
     }
+    let who = match &args.key {
+        Some(file) => format!("peers that have the key {}", file.display()),
+        None => "this machine only, since there is no --key".into(),
+    };
+    tracing::info!("for {who}, up to {} sessions", args.max_sessions);
     let mut out = io::stdout();
     writeln!(out, "listening on {}", server.address())?;
     out.flush()?;
     // Nothing of the agent's own goes there any more.
     printed::capture()?;
     Ok(server.run()?)
+}
+
+/// Where sessions live, and what has to be kept as long as they do.
+fn sessions(
+    args: &BoardArgs,
+    options: &ServerOptions,
+    program: Program,
+) -> Result<(Sessions, Option<Inventory>), CliError> {
+    if let Some(file) = &args.replay {
+        if args.sessions == Some(SessionsIn::Processes) {
+            return Err(CliError::ReplayInProcesses);
+        }
+        let board = ReplayBoard::open(file).map_err(BoardError::from)?;
+        return Ok((Sessions::Threads(Arc::new(board)), None));
+    }
+    let inventory = take_inventory(args, program)?;
+    if args.sessions == Some(SessionsIn::Threads) {
+        let board = OpenClBoard::load(driver_options(args)).map_err(BoardError::from)?;
+        return Ok((Sessions::Threads(Arc::new(board)), None));
+    }
+    let setup = Setup {
+        key: options.key.clone(),
+        devices: inventory.devices.clone(),
+        ..setup(args)
+    };
+    let launcher = Launcher::new(program, inventory.env.clone(), setup)?;
+    Ok((Sessions::Processes(Arc::new(launcher)), Some(inventory)))
+}
+
+fn take_inventory(args: &BoardArgs, program: Program) -> Result<Inventory, CliError> {
+    let inventory = Inventory::take(program, &setup(args))?;
+    for line in inventory.lines() {
+        tracing::info!("{line}");
+    }
+    match inventory.devices.is_empty() {
+        true => Err(CliError::NoDevice(inventory.left_out)),
+        false => Ok(inventory),
+    }
+}
+
+fn list(args: &BoardArgs, program: Program) -> Result<(), CliError> {
+    let inventory = Inventory::take(program, &setup(args))?;
+    let mut out = io::stdout();
+    for line in inventory.lines() {
+        writeln!(out, "{line}")?;
+    }
+    match inventory.devices.is_empty() {
+        true => Err(CliError::NoDevice(Vec::new())),
+        false => Ok(()),
+    }
+}
+
+fn setup(args: &BoardArgs) -> Setup {
+    Setup {
+        driver: driver_options(args),
+        session: session_options(args),
+        key: None,
+        devices: Vec::new(),
+    }
 }
 
 fn driver_options(args: &BoardArgs) -> DriverOptions {
@@ -153,15 +274,37 @@ fn driver_options(args: &BoardArgs) -> DriverOptions {
     }
 }
 
-fn options(args: &BoardArgs) -> ServerOptions {
-    ServerOptions {
+fn options(args: &BoardArgs) -> Result<ServerOptions, KeyError> {
+    Ok(ServerOptions {
+        key: args.key.as_deref().map(read_key).transpose()?,
         sessions: args.max_sessions,
-        session: SessionOptions {
-            memory: args.max_memory.saturating_mul(1 << 20),
-            scripted: args.scripted_times,
-            delay: Duration::from_millis(args.delay_reply),
-        },
+        session: session_options(args),
+    })
+}
+
+fn session_options(args: &BoardArgs) -> SessionOptions {
+    SessionOptions {
+        memory: args.max_memory.saturating_mul(1 << 20),
+        scripted: args.scripted_times,
+        delay: Duration::from_millis(args.delay_reply),
+        silence: args.max_idle.map(Duration::from_secs),
     }
+}
+
+/// A key, if only its owner can read it.
+fn read_key(path: &Path) -> Result<Key, KeyError> {
+    let read = || {
+        let mut file = File::open(path)?;
+        let of = file.metadata()?;
+        let mut text = Zeroizing::new(String::new());
+        (&mut file).take(MAX_KEY_FILE).read_to_string(&mut text)?;
+        Ok((of, text))
+    };
+    let (of, text) = read().map_err(|error| KeyError::Io {
+        path: path.into(),
+        error,
+    })?;
+    Key::from_file(path.into(), of.mode(), of.gid(), &text)
 }
 
 /// Signals that end the agent. They are blocked in all threads and waited for

@@ -3,7 +3,10 @@
 //! | module | what |
 //! |---|---|
 //! | [`transport`] | sockets, the handshake, framed messages |
-//! | [`server`] | accepting connections, a thread and a session each |
+//! | [`server`] | accepting connections, a thread or a process and a session each |
+//! | [`process`] | the agent's own processes: one a session, one a driver that is asked what it has |
+//! | [`meter`], [`operator`] | what sessions did; telling an operator |
+//! | [`inventory`] | what this machine has, and why something is left out |
 //! | [`session`] | one connection's requests and replies, its bounds |
 //! | [`board`] | what a back end offers: devices, sessions, outcomes |
 //! | [`table`] | which guest number stands for which real object |
@@ -16,8 +19,12 @@
 
 pub mod board;
 pub mod cli;
+pub mod inventory;
+pub mod meter;
 pub mod opencl;
+pub mod operator;
 pub mod printed;
+pub mod process;
 pub mod region;
 pub mod replay;
 pub mod server;

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use gil_board::cli::{BoardArgs, run};
+use gil_board::process::Program;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
@@ -22,7 +23,11 @@ fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .init();
-    match run(&Args::parse().board) {
+    let program = Program {
+        name: "gil-board",
+        args: &[],
+    };
+    match run(&Args::parse().board, program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("gil-board: {error}");

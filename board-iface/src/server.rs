@@ -1,33 +1,47 @@
-//! Accepting connections, one thread each, until told to stop.
+//! Accepting connections until told to stop: one thread each, and where drivers
+//! may crash one process.
+
+mod connections;
+mod refusals;
+mod supervise;
 
 use crate::board::Board;
+use crate::meter::Meter;
+use crate::operator;
+use crate::process::Launcher;
 use crate::session::{SessionError, SessionOptions, serve};
 use crate::transport::{Connection, ListenError, Listener};
+use connections::{Connections, Entry};
 use gil_wire::address::Address;
+use gil_wire::secure::Key;
+use gil_wire::status::Status;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use refusals::{Peer, Refusals};
 use socket2::Socket;
-use std::collections::HashMap;
 use std::io::{self, Write};
-use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections beyond the bound of sessions that are told why they are refused.
-const WAITING_ROOM: usize = 64;
+/// Connections at a time that have not shaken hands.
+const HANDSHAKES: usize = 64;
 /// How long sessions may take to end when the agent is stopped.
 const GRACE: Duration = Duration::from_secs(5);
 /// Stack of a session's thread: drivers compile kernels on it.
 const STACK: usize = 16 << 20;
+/// Stack of a thread that waits for a session's process.
+const SMALL_STACK: usize = 512 << 10;
 /// Pause when the system gives no more connections, such as for lack of
 /// file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How an agent behaves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ServerOptions {
+    /// What peers have to prove that they have.
+    pub key: Option<Key>,
     /// Sessions at a time.
     pub sessions: usize,
     /// How each behaves.
@@ -37,6 +51,7 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
+            key: None,
             sessions: 64,
             session: SessionOptions::default(),
         }
@@ -54,13 +69,23 @@ pub enum ServerError {
     System(#[from] io::Error),
 }
 
+/// Where sessions live.
+#[derive(Clone)]
+pub enum Sessions {
+    /// In this process.
+    Threads(Arc<dyn Board>),
+    /// In a process each.
+    Processes(Arc<Launcher>),
+}
+
 /// An agent that listens.
 pub struct Server {
     listener: Listener,
-    board: Arc<dyn Board>,
+    sessions: Sessions,
     options: ServerOptions,
     stop: UnixStream,
     connections: Arc<Connections>,
+    refusals: Arc<Refusals>,
 }
 
 /// Tells an agent to stop; may be called from anywhere, any number of times.
@@ -76,7 +101,7 @@ impl Stopper {
 }
 
 impl Server {
-    /// Listens on `address`.
+    /// Listens on `address`, and has its sessions in this process.
     ///
     /// # Errors
     /// [`ServerError`].
@@ -85,14 +110,32 @@ impl Server {
         board: Arc<dyn Board>,
         options: ServerOptions,
     ) -> Result<(Self, Stopper), ServerError> {
+        Self::bind_with(address, Sessions::Threads(board), options)
+    }
+
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// [`ServerError`].
+    pub fn bind_with(
+        address: &Address,
+        sessions: Sessions,
+        options: ServerOptions,
+    ) -> Result<(Self, Stopper), ServerError> {
         let (stop, stopper) = UnixStream::pair()?;
         stopper.set_nonblocking(true)?;
+        let devices = match &sessions {
+            Sessions::Threads(board) => board.devices(),
+            Sessions::Processes(launcher) => launcher.devices().to_vec(),
+        };
+        let connections = Connections::new(devices, options.sessions);
         let server = Self {
-            listener: Listener::bind(address)?,
-            board,
+            listener: Listener::bind(address, options.key.is_some())?,
+            sessions,
             options,
             stop,
-            connections: Arc::default(),
+            connections: Arc::new(connections),
+            refusals: Arc::default(),
         };
         Ok((server, Stopper(stopper)))
     }
@@ -119,7 +162,7 @@ impl Server {
             }
         }
         drop(self.listener);
-        let left = self.connections.end_all();
+        let left = self.connections.end_all(GRACE);
         if left > 0 {
             tracing::warn!("{left} sessions are busy on the device and are left behind");
         }
@@ -139,15 +182,38 @@ impl Server {
 
     fn begin(&self, socket: Socket) {
         let socket = Arc::new(socket);
-        let bound = self.options.sessions + WAITING_ROOM;
-        let Some(entry) = Entry::new(&self.connections, &socket, bound) else {
-            tracing::warn!("a connection is dropped: {bound} are open");
-            return;
+        let peer = Peer::of(&socket);
+        let meter = match Meter::new() {
+            Ok(meter) => meter,
+            Err(error) => return tracing::warn!("no memory for a session: {error}"),
         };
-        let (board, options) = (self.board.clone(), self.options);
+        let entry = Entry::new(&self.connections, &socket, peer, meter.clone(), HANDSHAKES);
+        let Some(entry) = entry else {
+            self.connections.refused();
+            return self.refusals.say(peer, &Crowded.to_string());
+        };
         let name = format!("session {}", entry.number);
-        let thread = std::thread::Builder::new().name(name).stack_size(STACK);
-        let spawned = thread.spawn(move || session(entry, socket, &*board, options));
+        let thread = std::thread::Builder::new().name(name);
+        let gate = Here {
+            entry,
+            peer,
+            meter,
+            refusals: self.refusals.clone(),
+        };
+        let spawned = match self.sessions.clone() {
+            Sessions::Threads(board) => {
+                let (key, options) = (self.options.key.clone(), self.options.session);
+                thread.stack_size(STACK).spawn(move || {
+                    let _span = tracing::info_span!("session", number = gate.entry.number);
+                    let _span = _span.enter();
+                    let meter = gate.meter.clone();
+                    session(&mut { gate }, socket, key.as_ref(), meter, &*board, options);
+                })
+            }
+            Sessions::Processes(launcher) => thread
+                .stack_size(SMALL_STACK)
+                .spawn(move || supervise::run(gate, socket, &launcher)),
+        };
         if let Err(error) = spawned {
             tracing::warn!("no thread for a session: {error}");
         }
@@ -159,99 +225,80 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
 }
 
-fn session(mut entry: Entry, socket: Arc<Socket>, board: &dyn Board, options: ServerOptions) {
-    let number = entry.number;
-    let connection = match Connection::handshake(socket) {
-        Ok(connection) => connection,
-        Err(error) => return tracing::info!(number, "connection refused: {error}"),
-    };
-    if !entry.admit(options.sessions) {
-        let full = SessionsFull(options.sessions).to_string();
-        tracing::warn!(number, "connection refused: {full}");
-        return connection.refuse(&full);
+/// Who says whether a session may begin.
+pub trait Gate {
+    /// The peer has shaken hands.
+    ///
+    /// # Errors
+    /// [`SessionsFull`].
+    fn admit(&mut self) -> Result<(), SessionsFull>;
+
+    /// What to tell an operator.
+    fn status(&mut self) -> Option<Status>;
+
+    /// It has not, for this reason.
+    fn refused(&mut self, reason: &str);
+}
+
+/// In the process that counts.
+struct Here {
+    entry: Entry,
+    peer: Peer,
+    meter: Meter,
+    refusals: Arc<Refusals>,
+}
+
+impl Gate for Here {
+    fn admit(&mut self) -> Result<(), SessionsFull> {
+        self.entry.admit()
     }
-    match serve(connection, board, options.session) {
-        Ok(()) => tracing::debug!(number, "session ended"),
-        Err(SessionError::Connection(error)) => tracing::info!(number, "session ended: {error}"),
-        Err(error) => tracing::warn!(number, "session ended: {error}"),
+
+    fn status(&mut self) -> Option<Status> {
+        Some(self.entry.connections().status())
+    }
+
+    fn refused(&mut self, reason: &str) {
+        self.entry.connections().refused();
+        self.refusals.say(self.peer, reason);
     }
 }
 
-#[derive(Debug, thiserror::Error)]
+/// Serves a connection from its first byte to its last.
+pub fn session(
+    gate: &mut dyn Gate,
+    socket: Arc<Socket>,
+    key: Option<&Key>,
+    meter: Meter,
+    board: &dyn Board,
+    options: SessionOptions,
+) {
+    let mut connection = match Connection::handshake(socket, key, meter) {
+        Ok(connection) => connection,
+        Err(error) => return gate.refused(&error.to_string()),
+    };
+    if connection.is_operator() {
+        let ended = operator::serve(connection, || gate.status());
+        return ended.unwrap_or_else(|error| tracing::debug!("an operator's connection: {error}"));
+    }
+    if let Err(full) = gate.admit() {
+        tracing::warn!("connection refused: {full}");
+        return connection.refuse(&full.to_string());
+    }
+    match serve(connection, board, options) {
+        Ok(()) => tracing::debug!("session ended"),
+        Err(SessionError::Connection(error)) => tracing::info!("session ended: {error}"),
+        Err(error) => tracing::warn!("session ended: {error}"),
+    }
+}
+
+/// No session more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the board has {0} sessions open, its bound: end one, or start the agent with a larger --max-sessions"
 )]
-struct SessionsFull(usize);
+pub struct SessionsFull(pub usize);
 
-/// The open connections.
-#[derive(Debug, Default)]
-struct Connections {
-    open: Mutex<Open>,
-    ended: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Open {
-    next: u64,
-    sessions: usize,
-    sockets: HashMap<u64, Arc<Socket>>,
-}
-
-impl Connections {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends all; returns how many are still there after the grace.
-    fn end_all(&self) -> usize {
-        let open = self.lock();
-        for socket in open.sockets.values() {
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-        let waited = self
-            .ended
-            .wait_timeout_while(open, GRACE, |open| !open.sockets.is_empty());
-        let (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        open.sockets.len()
-    }
-}
-
-/// A connection's place among the open ones, given up when it is dropped.
-struct Entry {
-    number: u64,
-    admitted: bool,
-    connections: Arc<Connections>,
-}
-
-impl Entry {
-    fn new(connections: &Arc<Connections>, socket: &Arc<Socket>, bound: usize) -> Option<Self> {
-        let mut open = connections.lock();
-        if open.sockets.len() >= bound {
-            return None;
-        }
-        open.next += 1;
-        let number = open.next;
-        open.sockets.insert(number, socket.clone());
-        Some(Self {
-            number,
-            admitted: false,
-            connections: connections.clone(),
-        })
-    }
-
-    fn admit(&mut self, bound: usize) -> bool {
-        let mut open = self.connections.lock();
-        self.admitted = open.sessions < bound;
-        open.sessions += usize::from(self.admitted);
-        self.admitted
-    }
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        let mut open = self.connections.lock();
-        open.sockets.remove(&self.number);
-        open.sessions -= usize::from(self.admitted);
-        self.connections.ended.notify_all();
-    }
-}
+/// No handshake more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{HANDSHAKES} connections are shaking hands already")]
+struct Crowded;

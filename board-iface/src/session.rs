@@ -10,17 +10,21 @@ use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
 use gil_wire::window;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 /// Calls of a session that are not run and are warned of.
 const MAX_WARNINGS: u32 = 20;
+/// How long a peer may be silent before it opens a session.
+pub const UNOPENED: Duration = Duration::from_secs(60);
 /// Reports kept until they are asked for.
 const MAX_KEPT: usize = 1 << 18;
 
 /// Times to report instead of the measured ones: for tests whose simulated
 /// time must be predictable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptedTimes {
     /// Nanoseconds of every call on the board's CPU.
     pub cpu_ns: u64,
@@ -29,7 +33,7 @@ pub struct ScriptedTimes {
 }
 
 /// How a session behaves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SessionOptions {
     /// Bytes of regions that a session may hold.
     pub memory: u64,
@@ -37,6 +41,8 @@ pub struct SessionOptions {
     pub scripted: Option<ScriptedTimes>,
     /// Wall time to wait before every answer to a call.
     pub delay: Duration,
+    /// How long a session's peer may be silent.
+    pub silence: Option<Duration>,
 }
 
 impl Default for SessionOptions {
@@ -45,6 +51,7 @@ impl Default for SessionOptions {
             memory: 4 << 30,
             scripted: None,
             delay: Duration::ZERO,
+            silence: None,
         }
     }
 }
@@ -84,9 +91,27 @@ pub enum SessionError {
     /// The peer never asks how its operations ended.
     #[error("{0} operations ended and were never asked for, the bound is {MAX_KEPT}")]
     Unasked(usize),
+    /// It asked for nothing.
+    #[error("nothing was asked for {} s, the bound of {}", .bound.as_secs(), silent(*.open))]
+    Silent {
+        /// For how long.
+        bound: Duration,
+        /// Whether it had opened a session.
+        open: bool,
+    },
+    /// It asked for what only an operator does.
+    #[error("a session's connection asks for the agent's status: use `gil status`")]
+    NotOperator,
     /// The board gives no session.
     #[error(transparent)]
     Board(#[from] BoardError),
+}
+
+fn silent(open: bool) -> &'static str {
+    match open {
+        true => "sessions: start the agent with a larger --max-idle",
+        false => "connections without a session",
+    }
 }
 
 /// Serves a connection until its end. The session's objects are released
@@ -143,7 +168,8 @@ struct CallHead<'a> {
 impl Server<'_> {
     fn run(&mut self) -> Result<(), SessionError> {
         let mut header = Vec::new();
-        while let Some(prefix) = self.connection.receive(&mut header)? {
+        self.bound_silence(UNOPENED)?;
+        while let Some(prefix) = self.receive(&mut header)? {
             let request = postcard::from_bytes(&header).map_err(FrameError::Decode);
             let request = request.map_err(ConnectionError::Frame)?;
             check_payload(&request, prefix)?;
@@ -152,6 +178,25 @@ impl Server<'_> {
             }
         }
         Ok(())
+    }
+
+    fn bound_silence(&self, bound: impl Into<Option<Duration>>) -> Result<(), SessionError> {
+        let bounded = self.connection.bound_silence(bound.into());
+        bounded.map_err(|error| SessionError::Connection(error.into()))
+    }
+
+    fn receive(&mut self, header: &mut Vec<u8>) -> Result<Option<Prefix>, SessionError> {
+        self.connection
+            .receive(header)
+            .map_err(|error| match error {
+                ConnectionError::Io(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let open = self.session.is_some();
+                    let bound = self.options.silence.filter(|_| open);
+                    let bound = bound.unwrap_or(UNOPENED);
+                    SessionError::Silent { bound, open }
+                }
+                other => SessionError::Connection(other),
+            })
     }
 
     /// Returns whether the session goes on.
@@ -166,6 +211,7 @@ impl Server<'_> {
                 devices: self.board.devices(),
             },
             Request::Close => return Ok(false),
+            Request::Status => return Err(SessionError::NotOperator),
             Request::Survey
             | Request::Fetch { .. }
             | Request::Fill { .. }
@@ -217,6 +263,7 @@ impl Server<'_> {
             process,
             pointer_bits,
         })?);
+        self.bound_silence(self.options.silence)?;
         tracing::debug!(process, pointer_bits, "session open");
         Ok(Reply::Opened)
     }
@@ -233,6 +280,10 @@ impl Server<'_> {
             Some(parts) => self.shared_regions(&head, parts),
             None => self.regions(&head.regions)?,
         };
+        if parts.is_some() {
+            let ins = in_bytes(&head.regions).unwrap_or(0);
+            self.connection.meter().received(ins);
+        }
         let began = Instant::now();
         let outcome = match regions {
             Ok(regions) => self.run_call(&head, regions),
@@ -300,6 +351,7 @@ impl Server<'_> {
     /// Says what was not run, as long as it is not said all the time.
     fn log(&mut self, head: &CallHead<'_>, outcome: &Outcome) {
         let status = outcome.status;
+        self.connection.meter().call(status == CallStatus::Ran);
         if status == CallStatus::Ran {
             return;
         }
@@ -416,7 +468,7 @@ impl Server<'_> {
     /// Sends the answer; the call's own output through the window if it has
     /// `outs` there.
     fn answer(
-        &self,
+        &mut self,
         seq: u64,
         outcome: &Outcome,
         began: Instant,
@@ -432,6 +484,10 @@ impl Server<'_> {
             if !output.is_shared() {
                 part.put(output.bytes());
             }
+        }
+        if in_window {
+            let outs = outcome.out.iter().map(|out| out.len() as u64);
+            self.connection.meter().sent(outs.sum());
         }
         let busy_ns = began.elapsed().as_nanos() as u64;
         self.delay();

@@ -171,7 +171,7 @@ fn other_versions_are_told_both_sides_values() {
     };
     let reason = Client::hello(&agent.address, &newer).refusal();
     assert!(
-        reason.contains("version 9") && reason.contains("speaks 4"),
+        reason.contains("version 9") && reason.contains("speaks 5"),
         "{reason}"
     );
     let mut spec = Hello::ours();

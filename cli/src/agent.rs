@@ -6,6 +6,8 @@ use crate::process::Owned;
 use gil_host::client::{BoardConfig, Client, ClientError};
 use gil_wire::address::{Address, AddressError};
 use gil_wire::message::{DeviceInfo, Reply, Request};
+use gil_wire::secure::KeyError;
+use gil_wire::status::Status;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -52,6 +54,12 @@ pub enum AgentError {
     /// The agent at an address does not answer as it should.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// There is no key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A key for a board of this run's own.
+    #[error("--key is for a board that runs already: add --board ADDR, or leave it out")]
+    KeyWithoutBoard,
     /// The recording is not there.
     #[error("there is no recording {}: make one with --record", .0.display())]
     NoRecording(PathBuf),
@@ -62,7 +70,7 @@ pub enum AgentError {
     Confused,
     /// An address the simulator's options cannot carry.
     #[error(
-        "the board's path {0} has a comma, which a simulator's options cannot carry: use a path without"
+        "the path {0} has a comma, which a simulator's options cannot carry: use a path without"
     )]
     Comma(String),
 }
@@ -81,14 +89,30 @@ pub struct Agent {
 ///
 /// # Errors
 /// [`AgentError`] says why there is none.
-pub fn ready(board: &Board, folder: &Path) -> Result<Agent, AgentError> {
+pub fn ready(board: &Board, key: Option<&Path>, folder: &Path) -> Result<Agent, AgentError> {
     match board {
         Board::Own => start(folder, None),
         Board::Replay(file) => {
             check_recording(file)?;
             start(folder, Some(&fs::canonicalize(file)?))
         }
-        Board::At(address) => reach(address),
+        Board::At(address) => reach(address, key),
+    }
+}
+
+/// The key as a simulator's option names it, if there is one.
+///
+/// # Errors
+/// [`AgentError`] if it cannot be used.
+pub fn key_option(board: Option<&Board>, key: Option<&Path>) -> Result<Option<String>, AgentError> {
+    let Some(path) = key else { return Ok(None) };
+    if !matches!(board, Some(Board::At(_))) {
+        return Err(AgentError::KeyWithoutBoard);
+    }
+    let path = std::path::absolute(path)?.display().to_string();
+    match path.contains(',') {
+        true => Err(AgentError::Comma(path)),
+        false => Ok(Some(path)),
     }
 }
 
@@ -103,8 +127,8 @@ pub fn check_recording(file: &Path) -> Result<(), AgentError> {
     }
 }
 
-fn reach(address: &Address) -> Result<Agent, AgentError> {
-    Connection::open(address)?.round_trip()?;
+fn reach(address: &Address, key: Option<&Path>) -> Result<Agent, AgentError> {
+    Connection::open(address, key)?.round_trip()?;
     let address = match address {
         // The simulator's working folder need not be ours.
         Address::Unix(path) => Address::Unix(fs::canonicalize(path)?),
@@ -173,13 +197,27 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, and compares versions.
+    /// Connects, and compares versions and keys.
     ///
     /// # Errors
     /// [`ClientError`] names the address.
-    pub fn open(address: &Address) -> Result<Self, AgentError> {
+    pub fn open(address: &Address, key: Option<&Path>) -> Result<Self, AgentError> {
+        Self::open_as(false, address, key)
+    }
+
+    /// The same, to ask for the agent's status.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_as_operator(address: &Address, key: Option<&Path>) -> Result<Self, AgentError> {
+        Self::open_as(true, address, key)
+    }
+
+    fn open_as(operator: bool, address: &Address, key: Option<&Path>) -> Result<Self, AgentError> {
         let config = BoardConfig {
+            operator,
             address: Some(address.clone()),
+            key: key.map(gil_host::key::read).transpose()?,
             timeout: Some(Duration::from_secs(30)),
             ..BoardConfig::default()
         };
@@ -208,6 +246,17 @@ impl Connection {
     pub fn devices(&mut self) -> Result<Vec<DeviceInfo>, AgentError> {
         self.ask(&Request::Devices, |reply| match reply {
             Reply::Devices { devices } => Ok(devices),
+            _ => Err(AgentError::Confused),
+        })
+    }
+
+    /// What the agent tells of itself.
+    ///
+    /// # Errors
+    /// [`AgentError`] if it is not answered.
+    pub fn status(&mut self) -> Result<Status, AgentError> {
+        self.ask(&Request::Status, |reply| match reply {
+            Reply::Status(status) => Ok(status),
             _ => Err(AgentError::Confused),
         })
     }

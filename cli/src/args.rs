@@ -30,6 +30,11 @@ pub enum Command {
     Board(gil_board::cli::BoardArgs),
     /// Show a board's devices and how long it takes to reach it.
     Ping(PingArgs),
+    /// Show a running agent's sessions, and what it did since its start.
+    Status(StatusArgs),
+    /// Keys that boards and their users share.
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Show what is missing here, and the command that mends it.
     Doctor,
     /// Unpack Debian packages and gil's guest libraries in a folder, for
@@ -60,6 +65,10 @@ pub struct RunArgs {
     /// ended after.
     #[arg(long, value_name = "BOARD")]
     pub board: Option<Board>,
+    /// Use a board that takes only peers that have this key; encrypts what is
+    /// exchanged.
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
     /// Record every request, answer and timing.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -148,9 +157,36 @@ pub struct SysrootArgs {
 pub struct PingArgs {
     /// Where the agent listens: tcp://HOST:PORT or unix:PATH.
     pub address: Address,
+    /// The key that the agent was started with.
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
     /// How many round trips to time.
     #[arg(long, short, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub count: u32,
+}
+
+/// Arguments of `gil status`.
+#[derive(Clone, Debug, Args)]
+pub struct StatusArgs {
+    /// Where the agent listens: tcp://HOST:PORT or unix:PATH.
+    pub address: Address,
+    /// The key that the agent was started with.
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `gil key` does.
+#[derive(Clone, Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key in a new file that only this user can read; copy it to the
+    /// board, and give both sides --key FILE.
+    New {
+        /// The file, which there must not be yet.
+        file: PathBuf,
+    },
 }
 
 /// Arguments of `gil report`.

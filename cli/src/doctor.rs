@@ -191,9 +191,9 @@ fn devices() -> Finding {
 
 fn ask_devices() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(one_line)?;
-    let agent = agent::ready(&Board::Own, folder.path()).map_err(one_line)?;
+    let agent = agent::ready(&Board::Own, None, folder.path()).map_err(one_line)?;
     let address: Address = agent.address.parse().map_err(one_line)?;
-    let mut connection = agent::Connection::open(&address).map_err(one_line)?;
+    let mut connection = agent::Connection::open(&address, None).map_err(one_line)?;
     let devices = connection.devices().map_err(one_line)?;
     let names: Vec<_> = devices.into_iter().map(|device| device.name).collect();
     match names.is_empty() {

@@ -17,6 +17,7 @@ mod guest_files;
 mod image;
 mod kernel;
 mod kernel_command;
+mod key;
 mod launch;
 mod module;
 mod monitor;
@@ -31,15 +32,18 @@ mod report;
 mod run;
 mod signals;
 mod simulator;
+mod status;
 mod supervise;
 mod sysroot;
 mod tool;
 mod tree;
 mod watch;
 
-use args::{Cli, Command};
+use args::{Cli, Command, KeyCommand};
 use clap::Parser;
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -50,6 +54,8 @@ fn main() -> ExitCode {
         Command::Run(args) => ExitCode::from(run::run(&args).code),
         Command::Board(args) => board(&args),
         Command::Ping(args) => exit_with(ping::run(&args)),
+        Command::Key(KeyCommand::New { file }) => exit_with(key::make(&file)),
+        Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
@@ -61,11 +67,18 @@ fn main() -> ExitCode {
 }
 
 fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
+    let filter = EnvFilter::try_from_env("GIL_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_env("GIL_LOG"))
+        .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .without_time()
         .init();
-    exit_with(gil_board::cli::run(args))
+    let program = gil_board::process::Program {
+        name: "gil",
+        args: &["board"],
+    };
+    exit_with(gil_board::cli::run(args, program))
 }
 
 fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {

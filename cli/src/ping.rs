@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`AgentError`] if it does not answer.
 pub fn run(args: &PingArgs) -> Result<(), AgentError> {
-    let mut connection = Connection::open(&args.address)?;
+    let mut connection = Connection::open(&args.address, args.key.as_deref())?;
     let mut text = String::new();
     for device in connection.devices()? {
         let (api, platform, version) = (device.api, device.platform, device.version);

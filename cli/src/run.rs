@@ -122,7 +122,8 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     make_recording(args, at)?;
     simulator.lay_out(&guest, at, progress)?;
     progress.say("asking the board");
-    let agent = agent::ready(args.board.as_ref().unwrap_or(&Board::Own), at)?;
+    let board = args.board.as_ref().unwrap_or(&Board::Own);
+    let agent = agent::ready(board, args.key.as_deref(), at)?;
     let board = &agent.address;
     let mut ended = launch::simulate(args, &*simulator, at, board, &signalled, progress)?;
     keep(args, &*simulator, at, &ended)?;
@@ -140,8 +141,10 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     for source in args.files.iter().map(|f| &f.source).chain(&args.stdin) {
         fs::metadata(source).at(source)?;
     }
+    let key = args.key.as_deref();
+    agent::key_option(args.board.as_ref(), key)?;
     match &args.board {
-        Some(Board::At(address)) => drop(agent::Connection::open(address)?),
+        Some(Board::At(address)) => drop(agent::Connection::open(address, key)?),
         Some(Board::Replay(file)) => agent::check_recording(file)?,
         Some(Board::Own) | None => {}
     }

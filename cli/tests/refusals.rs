@@ -6,6 +6,7 @@ mod common;
 use common::{Bench, report, succeeds};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
@@ -100,6 +101,43 @@ fn a_board_that_is_not_there_is_told_before_the_guest_boots() {
     bench.refuses(&mut bench.gil(&args), 125, &[&board, "gil-board"]);
     let ping = ["ping", board.as_str()];
     bench.refuses(&mut bench.gil(&ping), 1, &[&board, "gil-board"]);
+}
+
+#[test]
+fn keys_are_made_once_and_used_only_where_nobody_else_reads_them() {
+    let bench = Bench::new();
+    succeeds(&mut bench.gil(&["key", "new", "board.key"]));
+    let again = ["key", "new", "board.key"];
+    bench.refuses(
+        &mut bench.gil(&again),
+        1,
+        &["board.key", "never overwritten"],
+    );
+    let everybody = PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(bench.path("board.key"), everybody).unwrap();
+    let ping = ["ping", "tcp://127.0.0.1:1", "--key", "board.key"];
+    bench.refuses(&mut bench.gil(&ping), 1, &["chmod 600 board.key", "644"]);
+    let board = [
+        "board",
+        "--listen",
+        "tcp://127.0.0.1:0",
+        "--key",
+        "board.key",
+    ];
+    bench.refuses(&mut bench.gil(&board), 1, &["chmod 600 board.key"]);
+    let board = [
+        "board",
+        "--listen",
+        "tcp://127.0.0.1:0",
+        "--key",
+        "none.key",
+    ];
+    bench.refuses(&mut bench.gil(&board), 1, &["none.key", "gil key new"]);
+    let board = ["board", "--listen", "tcp://0.0.0.0:0", "--replay", "none"];
+    bench.refuses(&mut bench.gil(&board), 1, &["none"]);
+    bench.arm64_program();
+    let run = ["run", "--key", "board.key", "./arm64"];
+    bench.refuses(&mut bench.gil(&run), 125, &["--board ADDR"]);
 }
 
 /// Listens, and answers every connection with `answer` behind its hello.

@@ -102,6 +102,9 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
     bridge.add_argument(
         "--board", default="", help="tcp://HOST:PORT or unix:/PATH"
     )
+    bridge.add_argument(
+        "--key", default="", metavar="FILE", help="the board's key"
+    )
     bridge.add_argument("--time", choices=("async", "strict"), default="async")
     bridge.add_argument("--board-timeout", type=float, default=0.0)
     bridge.add_argument(
@@ -132,9 +135,12 @@ def memory_mode(args) -> str:
 
 
 def bridge_for(args) -> GilBridge:
+    # Only a bridge that gets a key needs to know of keys.
+    private = {"key": args.key} if args.key else {}
     # Its System is the one it becomes a part of.
     return GilBridge(
         board=args.board,
+        **private,
         time_mode=args.time,
         board_timeout=args.board_timeout,
         trace=args.record,

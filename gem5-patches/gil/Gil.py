@@ -33,6 +33,11 @@ class GilBridge(SimObject):
         "Address of the board agent: tcp://HOST:PORT or unix:/PATH. Without "
         "one, programs find a lost device",
     )
+    key = Param.String(
+        "",
+        "File with the key that the board agent was started with; what is "
+        "exchanged is encrypted. Empty: none",
+    )
     check_board = Param.Bool(
         True,
         "Connect to the board once before the simulation starts, and end it "

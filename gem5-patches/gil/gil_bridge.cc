@@ -76,6 +76,7 @@ GilBridge::configuration() const
 {
     const Params &p = params();
     std::string all = setting(*this, "board", p.board);
+    all += setting(*this, "key", p.key);
     all += setting(*this, "time", p.time_mode);
     all += setting(*this, "trace", inOutputFolder(p.trace));
     all += setting(*this, "report", inOutputFolder(p.report));

@@ -2,13 +2,16 @@
 //!
 //! Nothing here waits longer than a slice without looking whether the user
 //! quit, and a call may be given a bound in wall time. Region bytes go from
-//! and to guest RAM in place.
+//! and to guest RAM in place; where there is a key, sealed on their way.
+
+mod sealed;
 
 use crate::vectored::{Receiving, SendSpan, Sending, Span};
 use crate::window::Window;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
-use gil_wire::hello::{HELLO_LEN, Hello, HelloError};
+use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
+use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
 use gil_wire::window::{self, MAPPED, WINDOW_LEN};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
@@ -88,6 +91,24 @@ pub enum ClientError {
         /// Why.
         error: HelloError,
     },
+    /// The board asks for a key, and there is none.
+    #[error(
+        "the board at {0} takes peers only that have its key: give --key FILE (in a simulator's options, key=FILE), a copy of the file that it was started with"
+    )]
+    KeyWanted(Address),
+    /// There is a key, and the board does not ask for it.
+    #[error(
+        "what answers at {0} asks for no key, so it may be anybody: start gil-board there with --key FILE, or leave out the key here"
+    )]
+    NoKeyThere(Address),
+    /// The board knows another key.
+    #[error(
+        "the board at {0} did not take this key: use a copy of the file that it was started with"
+    )]
+    OtherKey(Address),
+    /// What came was not the board's, or the system is of no help.
+    #[error("the connection to the board is not private: {0}")]
+    Secure(#[from] SecureError),
     /// The agent refused.
     #[error("the board refused: {0}")]
     Refused(String),
@@ -123,6 +144,10 @@ pub struct BoardConfig {
     pub address: Option<Address>,
     /// Longest wall time of one call.
     pub timeout: Option<Duration>,
+    /// What the board has to prove that it has, as this side does.
+    pub key: Option<Key>,
+    /// Whether the agent is asked for its status only.
+    pub operator: bool,
     /// Ends every wait.
     pub cancel: Cancel,
 }
@@ -137,6 +162,8 @@ pub struct Client {
     inbox: Vec<u8>,
     taken: usize,
     waited: Duration,
+    /// What is exchanged is sealed, if there is a key.
+    records: Option<Box<Records>>,
     /// Shared with the agent, if it is on this machine.
     window: Option<Window>,
 }
@@ -167,7 +194,9 @@ impl Client {
         let mut last = ClientError::Closed;
         for target in targets {
             match Self::connect_to(config, &target) {
-                Ok(mut client) => return client.hello(address).map(|()| client),
+                Ok(mut client) => {
+                    return client.hello(address, config).map(|()| client);
+                }
                 Err(ClientError::Io(error)) => last = failed(error),
                 Err(error) => return Err(error),
             }
@@ -187,6 +216,7 @@ impl Client {
             inbox: Vec::new(),
             taken: 0,
             waited: Duration::ZERO,
+            records: None,
             window: None,
         };
         client.begin();
@@ -195,7 +225,7 @@ impl Client {
             let done = client.socket.set_tcp_nodelay(true);
             done.map_err(ClientError::Io)?;
         }
-        if target.domain() == Domain::UNIX {
+        if target.domain() == Domain::UNIX && config.key.is_none() && !config.operator {
             // Without memory for it, the socket does as well.
             client.window = Window::new(WINDOW_LEN).ok();
         }
@@ -223,19 +253,54 @@ impl Client {
         }
     }
 
-    fn hello(&mut self, address: &Address) -> Result<(), ClientError> {
+    fn hello(&mut self, address: &Address, config: &BoardConfig) -> Result<(), ClientError> {
+        let key = config.key.as_ref();
         let refused = |error| ClientError::Hello {
             address: address.clone(),
             error,
         };
-        let offers = self.window.as_ref().map_or(0, |_| window::CAPABILITY);
-        let ours = Hello::ours().with_capabilities(offers);
+        let offers = match (key, &self.window) {
+            (Some(_), _) => SECURE,
+            (None, Some(_)) => window::CAPABILITY,
+            (None, None) => 0,
+        };
+        let role = if config.operator { OPERATOR } else { 0 };
+        let ours = Hello::ours().with_capabilities(offers | role);
         self.send([Span::source(&ours.encode())])?;
         let bytes: [u8; HELLO_LEN] = self.inbox(HELLO_LEN)?.try_into().expect("as asked");
         self.taken += HELLO_LEN;
         let theirs = Hello::decode(&bytes).map_err(refused)?;
         ours.accept(&theirs).map_err(refused)?;
-        self.offer_window(ours.both_offer(&theirs, window::CAPABILITY))
+        match (key, theirs.capabilities & SECURE != 0) {
+            (Some(key), true) => self.prove(address, key, ours.encode(), bytes),
+            (Some(_), false) => Err(ClientError::NoKeyThere(address.clone())),
+            (None, true) => Err(ClientError::KeyWanted(address.clone())),
+            (None, false) => self.offer_window(ours.both_offer(&theirs, window::CAPABILITY)),
+        }
+    }
+
+    /// Both sides prove that they have the key.
+    fn prove(
+        &mut self,
+        address: &Address,
+        key: &Key,
+        ours: [u8; HELLO_LEN],
+        theirs: [u8; HELLO_LEN],
+    ) -> Result<(), ClientError> {
+        let mut handshake = Handshake::host(key, ours, theirs)?;
+        self.send([Span::source(&handshake.write()?)])?;
+        let answer = match self.inbox(MESSAGE_LEN) {
+            Ok(answer) => answer.try_into().expect("as asked"),
+            // The board says nothing to who does not have its key.
+            Err(ClientError::Closed) => return Err(ClientError::OtherKey(address.clone())),
+            Err(error) => return Err(error),
+        };
+        handshake.read(&answer)?;
+        self.taken += MESSAGE_LEN;
+        let mut records = Box::new(handshake.finish()?);
+        records.seal_nothing()?;
+        self.records = Some(records);
+        self.send([])
     }
 
     /// Hands the window over, or gives it up.
@@ -275,6 +340,16 @@ impl Client {
         &mut self,
         spans: impl IntoIterator<Item = SendSpan<'a>>,
     ) -> Result<(), ClientError> {
+        if self.records.is_some() {
+            return self.send_sealed(spans);
+        }
+        self.send_plain(spans)
+    }
+
+    fn send_plain<'a>(
+        &mut self,
+        spans: impl IntoIterator<Item = SendSpan<'a>>,
+    ) -> Result<(), ClientError> {
         let mut sending = Sending::new(spans);
         while sending.left() > 0 {
             match sending.step(self.socket.as_fd()) {
@@ -299,6 +374,9 @@ impl Client {
     pub fn send_last(&mut self, message: &impl serde::Serialize) {
         let mut bytes = Vec::new();
         if frame::begin(message, 0, &mut bytes).is_ok() {
+            if let Some(records) = &mut self.records {
+                bytes = sealed::last(records, &bytes);
+            }
             let _ = Sending::new([Span::source(&bytes)]).step(self.socket.as_fd());
         }
     }
@@ -341,7 +419,7 @@ impl Client {
         }
         let mut receiving = Receiving::new(rest);
         while receiving.left() > 0 {
-            match receiving.step(self.socket.as_fd()) {
+            match sealed::step(&mut self.records, &mut receiving, self.socket.as_fd()) {
                 Ok(()) => {}
                 Err(error) => self.unblock(error, PollFlags::POLLIN)?,
             }
@@ -359,7 +437,7 @@ impl Client {
             let filled = self.inbox.len();
             self.inbox.resize(filled + CHUNK, 0);
             let mut receiving = Receiving::new([Span::target(&mut self.inbox[filled..])]);
-            let outcome = receiving.step(self.socket.as_fd());
+            let outcome = sealed::step(&mut self.records, &mut receiving, self.socket.as_fd());
             let left = receiving.left() as usize;
             self.inbox.truncate(filled + CHUNK - left);
             if let Err(error) = outcome {

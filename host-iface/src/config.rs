@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Config {
     /// `board=ADDR`: the board agent. Without it every call answers that the
     /// board is lost.
     pub board: Option<Address>,
+    /// `key=FILE`: what the board has to prove that it has.
+    pub key: Option<PathBuf>,
     /// `monitor=PATH`: the Unix socket on which `gil run` listens.
     pub monitor: Option<PathBuf>,
     /// `ram=PATH`: the file behind guest RAM. Without it, the process's own
@@ -75,6 +77,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             board: None,
+            key: None,
             monitor: None,
             ram: None,
             ram_base: 0x4000_0000,
@@ -154,6 +157,7 @@ impl Config {
     fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match key {
             "board" => self.board = Some(value.parse()?),
+            "key" => self.key = Some(path("key", value)?),
             "monitor" => self.monitor = Some(path("monitor", value)?),
             "ram" => self.ram = Some(path("ram", value)?),
             "ram-base" => self.ram_base = address("ram-base", value)?,
@@ -241,11 +245,12 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "board=tcp://127.0.0.1:5,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
+        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
                     module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
+            key: Some("/k.key".into()),
             monitor: Some("/m".into()),
             ram: Some("/r".into()),
             ram_base: 0x8000_0000,

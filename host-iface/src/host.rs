@@ -5,6 +5,7 @@ use crate::client::{BoardConfig, Cancel, Client, ClientError};
 use crate::config::{Config, Time};
 use crate::control;
 use crate::events::{Events, Monitor, MonitorError, Sink};
+use crate::key;
 use crate::layout::{STATUS_UNSEEN, Status, WaitKind, kind};
 use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
 use crate::memory::GuestMemory;
@@ -18,6 +19,7 @@ use gil_wire::Op;
 use gil_wire::control::Exited;
 use gil_wire::envelope;
 use gil_wire::monitor::Event;
+use gil_wire::secure::KeyError;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -117,6 +119,9 @@ pub enum HostError {
     /// The recording.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
+    /// The board's key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
 }
 
 impl Host {
@@ -124,7 +129,7 @@ impl Host {
     /// the monitor, or to `sink` where there is none.
     ///
     /// # Errors
-    /// [`HostError`] if the monitor or the recording cannot be opened.
+    /// [`HostError`] if the monitor, the recording or the key cannot be opened.
     pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
         let cancel = Cancel::default();
         let sink = match &config.monitor {
@@ -142,6 +147,8 @@ impl Host {
             board: BoardConfig {
                 address: config.board.clone(),
                 timeout: config.board_timeout,
+                key: config.key.as_deref().map(key::read).transpose()?,
+                operator: false,
                 cancel: cancel.clone(),
             },
             time: config.time,

@@ -11,7 +11,7 @@
 //! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
 //! | [`mailbox`], [`layout`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
-//! | [`client`], [`vectored`], [`window`] | the connection to the board; memory shared with it |
+//! | [`client`], [`vectored`], [`window`], [`key`] | the connection to the board; memory or a key shared with it |
 //! | [`held`], [`executed`] | output not due yet; sequence numbers |
 //! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
 //! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
@@ -28,6 +28,7 @@ pub mod executed;
 pub mod ffi;
 pub mod held;
 pub mod host;
+pub mod key;
 pub mod layout;
 pub mod mailbox;
 pub mod memory;

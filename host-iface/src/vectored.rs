@@ -92,6 +92,26 @@ impl<'a> Span<'a> {
 #[derive(Debug)]
 pub struct SendSpan<'a>(Span<'a>);
 
+impl SendSpan<'_> {
+    /// Copies up to `most` of the bytes in place of what `out` holds, and
+    /// keeps the rest of the span; returns how many bytes that took.
+    pub fn take_to(&mut self, out: &mut Vec<u8>, most: usize) -> usize {
+        let len = self.0.len.min(most);
+        out.clear();
+        out.reserve(len);
+        // SAFETY: the span is readable for `len` bytes; the vector has room
+        // for them, is no part of the span, and has them initialised by the
+        // copy.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.0.start.cast_const(), out.as_mut_ptr(), len);
+            out.set_len(len);
+        }
+        self.0.start = self.0.start.wrapping_add(len);
+        self.0.len -= len;
+        len
+    }
+}
+
 /// Iovecs, and how far they are done.
 #[derive(Debug)]
 struct Progress<'a> {
@@ -188,6 +208,24 @@ impl<'a> Receiving<'a> {
         self.0.left
     }
 
+    /// Fills the spans' next bytes with these.
+    ///
+    /// # Panics
+    /// If they are more than are left.
+    pub fn put(&mut self, mut bytes: &[u8]) {
+        assert!(bytes.len() as u64 <= self.left(), "more than is left");
+        while !bytes.is_empty() {
+            let one = &self.0.list[self.0.next];
+            let len = bytes.len().min(one.iov_len);
+            // SAFETY: spans live as long as `self`, are writable and nobody
+            // else's (`Span::target`, `Span::from_raw`); `bytes` is a Rust
+            // slice, so no part of one.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), one.iov_base.cast(), len) };
+            self.0.advance(len);
+            bytes = &bytes[len..];
+        }
+    }
+
     /// Receives what the socket has now.
     ///
     /// # Errors
@@ -232,6 +270,21 @@ mod tests {
             into.step(two.as_fd()).unwrap();
         }
         assert_eq!(got, sent);
+    }
+
+    #[test]
+    fn spans_are_copied_and_put_in_pieces() {
+        let mut copy = Vec::new();
+        let mut span = Span::source(b"abcde");
+        assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (3, &b"abc"[..]));
+        assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (2, &b"de"[..]));
+        assert_eq!(span.take_to(&mut copy, 3), 0);
+        let mut got = [0; 7];
+        let mut into = Receiving::new(got.chunks_mut(2).map(Span::target));
+        into.put(b"one");
+        into.put(b"two!");
+        assert_eq!(into.left(), 0);
+        assert_eq!(&got, b"onetwo!");
     }
 
     #[test]

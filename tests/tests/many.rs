@@ -21,6 +21,8 @@ impl Agent {
         let address = format!("unix:{}", folder.join("board").display());
         let mut child = Command::new(binary("gil-board"))
             .args(["--listen", &address, "--exit-with-stdin"])
+            // So that what sessions leave behind is the agent's to hold.
+            .args(["--sessions", "threads"])
             .env("GIL_LOG", "gil_board=debug")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

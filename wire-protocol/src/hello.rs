@@ -14,7 +14,13 @@
 /// First bytes of every connection.
 pub const MAGIC: [u8; 8] = *b"gil-wire";
 /// Version of everything in this crate that is not generated.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
+/// Bit of [`Hello::capabilities`]: the sender has a key, and goes on with
+/// peers only that prove that they have it too.
+pub const SECURE: u64 = 2;
+/// Bit of [`Hello::capabilities`]: the sender is an operator, who asks for the
+/// agent's [status](crate::status) and opens no session.
+pub const OPERATOR: u64 = 4;
 /// Bytes of a hello.
 pub const HELLO_LEN: usize = 64;
 
@@ -151,7 +157,7 @@ mod tests {
         };
         let message = ours.accept(&newer).unwrap_err().to_string();
         assert!(
-            message.contains("99") && message.contains("speaks 4"),
+            message.contains("99") && message.contains("speaks 5"),
             "{message}"
         );
         let mut other = ours;

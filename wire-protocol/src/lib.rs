@@ -6,7 +6,9 @@
 //! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, spec hash |
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
+//! | [`status`] | operator ↔ board | what an agent tells of itself |
 //! | [`window`] | host ↔ board | memory both map, on one machine |
+//! | `secure` | host ↔ board | authentication and encryption, with the feature of that name |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
 //! | [`compact`] | guest | some of them written by hand |
@@ -35,7 +37,10 @@ pub mod message;
 pub mod monitor;
 pub mod pieces;
 pub mod rows;
+#[cfg(feature = "secure")]
+pub mod secure;
 pub mod state;
+pub mod status;
 pub mod trace;
 pub mod window;
 

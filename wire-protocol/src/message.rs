@@ -3,6 +3,7 @@
 
 use crate::Op;
 use crate::checkpoint::{PastEvent, Survey};
+use crate::status::Status;
 use serde::{Deserialize, Serialize};
 
 /// Which way a region's bytes go, seen from the board.
@@ -132,6 +133,8 @@ pub enum Request<'a> {
     },
     /// The session ends; everything it made is released.
     Close,
+    /// What the agent tells an operator. Answered by [`Reply::Status`].
+    Status,
 }
 
 /// Most bytes of text that one operation's kernels print: what exceeds them is
@@ -236,6 +239,8 @@ pub enum Reply<'a> {
         /// For the user.
         reason: String,
     },
+    /// What the agent tells an operator.
+    Status(Status),
 }
 
 /// A device as `gil ping` prints it.

@@ -8,6 +8,7 @@ use gil_wire::Op;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;
 use libloading::Library;
+use serde::{Deserialize, Serialize};
 use std::ffi::c_void;
 
 /// The library's names, in the order in which they are tried.
@@ -140,7 +141,7 @@ unsafe impl Send for Root {}
 unsafe impl Sync for Root {}
 
 /// How the machine's OpenCL is used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct DriverOptions {
     /// Whether the driver is asked which of a kernel's arguments are objects;
     /// if not, only the program's text is.

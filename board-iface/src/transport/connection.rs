@@ -1,25 +1,26 @@
 //! One connection: the handshake, then frames.
 
+use super::link::{self, Link};
 use super::window::{Offer, Window};
+use crate::meter::Meter;
 use crate::region::OutOfMemory;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
-use gil_wire::hello::{HELLO_LEN, Hello, HelloError};
+use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
 use gil_wire::message::Reply;
+use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, SecureError};
 use gil_wire::window::{CAPABILITY, MAPPED, NOT_MAPPED};
-use socket2::{Domain, MsgHdr, Socket};
-use std::io::{self, IoSlice};
+use socket2::{Domain, Socket};
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long a peer may take for its hello.
-const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a peer may take for the handshake.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes read ahead: most messages come whole in one system call, and no more
 /// than this of a region is ever copied.
 const AHEAD: usize = 16 << 10;
-/// Pieces in one vectored write (IOV_MAX).
-const MAX_PIECES: usize = 1024;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,18 @@ pub enum ConnectionError {
     /// The handshake failed.
     #[error(transparent)]
     Hello(#[from] HelloError),
+    /// The peer has no key, and this agent does.
+    #[error("the peer has no key (its --key is missing)")]
+    NoKey,
+    /// The peer has a key, and this agent does not.
+    #[error("the peer wants a key, which this agent was not given: start it with --key FILE")]
+    KeyWanted,
+    /// The peer did not finish the handshake.
+    #[error("the peer did not shake hands within {} s", .0.as_secs())]
+    Slow(Duration),
+    /// The peer has another key, or what it sealed was changed.
+    #[error(transparent)]
+    Secure(#[from] SecureError),
     /// A frame out of bounds, or one that does not decode.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -45,53 +58,114 @@ pub enum ConnectionError {
 #[derive(Debug)]
 pub struct Connection {
     socket: Arc<Socket>,
+    link: Link,
     ahead: Vec<u8>,
     used: usize,
     window: Option<Arc<Window>>,
+    is_operator: bool,
+    meter: Meter,
 }
 
 impl Connection {
     /// Exchanges hellos. A peer that speaks gil's protocol and differs is told
-    /// so with [`Reply::Refused`].
+    /// so with [`Reply::Refused`], unless there is a `key`: then it has to
+    /// prove that it has it too, and learns nothing if it does not. What
+    /// crosses is counted by `meter`.
     ///
     /// # Errors
     /// [`ConnectionError`]; the connection is closed when it is dropped.
-    pub fn handshake(socket: Arc<Socket>) -> Result<Self, ConnectionError> {
-        socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
+    pub fn handshake(
+        socket: Arc<Socket>,
+        key: Option<&Key>,
+        meter: Meter,
+    ) -> Result<Self, ConnectionError> {
+        let until = Instant::now() + HANDSHAKE_WITHIN;
         let mut connection = Self {
             socket,
+            link: Link::Plain,
             ahead: Vec::with_capacity(AHEAD),
             used: 0,
             window: None,
+            is_operator: false,
+            meter,
         };
-        let local = connection.socket.domain()? == Domain::UNIX;
-        let ours = Hello::ours().with_capabilities(if local { CAPABILITY } else { 0 });
-        connection.send(&ours.encode(), &[])?;
-        let theirs = Hello::decode(&connection.receive_hello()?)?;
-        if let Err(error) = ours.accept(&theirs) {
-            connection.refuse(&error.to_string());
-            return Err(error.into());
-        }
-        if ours.both_offer(&theirs, CAPABILITY) {
-            connection.receive_offer()?;
+        match key {
+            None => connection.plain_handshake(until)?,
+            Some(key) => connection.secure_handshake(key, until)?,
         }
         connection.socket.set_read_timeout(None)?;
         Ok(connection)
     }
 
-    /// Reads the peer's hello, and not a byte of what follows: a file may be
-    /// attached to it.
-    fn receive_hello(&mut self) -> Result<[u8; HELLO_LEN], ConnectionError> {
-        let mut bytes = [MaybeUninit::new(0); HELLO_LEN];
+    fn plain_handshake(&mut self, until: Instant) -> Result<(), ConnectionError> {
+        let local = self.socket.domain()? == Domain::UNIX;
+        let ours = Hello::ours().with_capabilities(if local { CAPABILITY } else { 0 });
+        self.send(&ours.encode(), &[])?;
+        let theirs = Hello::decode(&self.receive_exactly::<HELLO_LEN>(until)?)?;
+        if let Err(error) = ours.accept(&theirs) {
+            self.refuse(&error.to_string());
+            return Err(error.into());
+        }
+        if theirs.capabilities & SECURE != 0 {
+            return Err(ConnectionError::KeyWanted);
+        }
+        self.is_operator = theirs.capabilities & OPERATOR != 0;
+        if ours.both_offer(&theirs, CAPABILITY) {
+            self.receive_offer()?;
+        }
+        Ok(())
+    }
+
+    /// Says nothing before the peer's hello came, and no more than a hello
+    /// before the peer has proved itself.
+    fn secure_handshake(&mut self, key: &Key, until: Instant) -> Result<(), ConnectionError> {
+        let sent = self.receive_exactly::<HELLO_LEN>(until)?;
+        let theirs = Hello::decode(&sent)?;
+        let ours = Hello::ours().with_capabilities(SECURE);
+        self.send(&ours.encode(), &[])?;
+        ours.accept(&theirs)?;
+        if theirs.capabilities & SECURE == 0 {
+            return Err(ConnectionError::NoKey);
+        }
+        let mut handshake = Handshake::board(key, sent, ours.encode())?;
+        handshake.read(&self.receive_exactly::<MESSAGE_LEN>(until)?)?;
+        self.send(&handshake.write()?, &[])?;
+        let mut records = handshake.finish()?;
+        while !records.open_nothing()? {
+            self.wait_until(until)?;
+            link::receive_sealed(&self.socket, &mut records).map_err(slow)?;
+        }
+        self.link = Link::Sealed(Box::new(records));
+        self.is_operator = theirs.capabilities & OPERATOR != 0;
+        Ok(())
+    }
+
+    /// Reads so many of the peer's bytes, and not a byte of what follows: a
+    /// file may be attached to it.
+    fn receive_exactly<const LEN: usize>(
+        &mut self,
+        until: Instant,
+    ) -> Result<[u8; LEN], ConnectionError> {
+        let mut bytes = [MaybeUninit::new(0); LEN];
         let mut have = 0;
-        while have < HELLO_LEN {
-            match recv(&self.socket, &mut bytes[have..])? {
+        while have < LEN {
+            self.wait_until(until)?;
+            match link::receive_plain(&self.socket, &mut bytes[have..]).map_err(slow)? {
                 0 => return Err(ConnectionError::CutShort),
                 count => have += count,
             }
         }
         // SAFETY: every byte was initialised when the array was made.
         Ok(bytes.map(|byte| unsafe { byte.assume_init() }))
+    }
+
+    /// The next receive waits no longer than until then.
+    fn wait_until(&self, until: Instant) -> Result<(), ConnectionError> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ConnectionError::Slow(HANDSHAKE_WITHIN));
+        }
+        Ok(self.socket.set_read_timeout(Some(left))?)
     }
 
     /// Takes the window that the peer offers, if it is safe to.
@@ -106,6 +180,24 @@ impl Connection {
         };
         let mapped = self.window.is_some();
         self.send(&[if mapped { MAPPED } else { NOT_MAPPED }], &[])
+    }
+
+    /// Whether the peer opens no session.
+    pub fn is_operator(&self) -> bool {
+        self.is_operator
+    }
+
+    /// What counts the connection's bytes and calls.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Bounds how long the peer may be silent; `WouldBlock` says that it was.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn bound_silence(&self, bound: Option<Duration>) -> io::Result<()> {
+        self.socket.set_read_timeout(bound)
     }
 
     /// The memory shared with the peer, if there is any.
@@ -142,11 +234,12 @@ impl Connection {
         while out.len() < end {
             let missing = end - out.len();
             let room = &mut out.spare_capacity_mut()[..missing];
-            let count = recv(&self.socket, room)?;
+            let count = self.link.receive(&self.socket, room)?;
             if count == 0 {
                 return Err(ConnectionError::CutShort);
             }
-            // SAFETY: recv() initialised `count` bytes of the spare capacity,
+            self.meter.received(count as u64);
+            // SAFETY: receive() initialised `count` bytes of the spare capacity,
             // and `count` is at most `missing`.
             unsafe { out.set_len(out.len() + count) };
         }
@@ -174,7 +267,7 @@ impl Connection {
     /// # Errors
     /// [`ConnectionError`]; the connection is of no further use.
     pub fn reply(
-        &self,
+        &mut self,
         reply: &Reply<'_>,
         payload: &[&[u8]],
         in_window: bool,
@@ -186,25 +279,15 @@ impl Connection {
     }
 
     /// Says why the connection ends, if the peer still listens.
-    pub fn refuse(&self, reason: &str) {
+    pub fn refuse(&mut self, reason: &str) {
         let reason = reason.to_owned();
         let _ = self.reply(&Reply::Refused { reason }, &[], false);
     }
 
-    fn send(&self, head: &[u8], payload: &[&[u8]]) -> Result<(), ConnectionError> {
-        let pieces = std::iter::once(&head).chain(payload);
-        let mut pieces: Vec<_> = pieces.map(|piece| IoSlice::new(piece)).collect();
-        let mut left = &mut pieces[..];
-        IoSlice::advance_slices(&mut left, 0);
-        while !left.is_empty() {
-            let some = &left[..left.len().min(MAX_PIECES)];
-            let message = MsgHdr::new().with_buffers(some);
-            match self.socket.sendmsg(&message, libc::MSG_NOSIGNAL) {
-                Ok(count) => IoSlice::advance_slices(&mut left, count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+    fn send(&mut self, head: &[u8], payload: &[&[u8]]) -> Result<(), ConnectionError> {
+        self.link.send(&self.socket, head, payload)?;
+        let pieces = payload.iter().map(|piece| piece.len() as u64);
+        self.meter.sent(head.len() as u64 + pieces.sum::<u64>());
         Ok(())
     }
 
@@ -221,8 +304,10 @@ impl Connection {
     fn recv_ahead(&mut self) -> Result<usize, ConnectionError> {
         self.ahead.drain(..self.used);
         self.used = 0;
-        let count = recv(&self.socket, self.ahead.spare_capacity_mut())?;
-        // SAFETY: recv() initialised `count` bytes of the spare capacity.
+        let room = self.ahead.spare_capacity_mut();
+        let count = self.link.receive(&self.socket, room)?;
+        self.meter.received(count as u64);
+        // SAFETY: receive() initialised `count` bytes of the spare capacity.
         unsafe { self.ahead.set_len(self.ahead.len() + count) };
         Ok(count)
     }
@@ -234,11 +319,10 @@ impl Connection {
     }
 }
 
-fn recv(socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-    loop {
-        match socket.recv(room) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
+/// The error of a receive whose time is over.
+fn slow(error: io::Error) -> ConnectionError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => ConnectionError::Slow(HANDSHAKE_WITHIN),
+        _ => ConnectionError::Io(error),
     }
 }

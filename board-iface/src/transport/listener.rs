@@ -27,7 +27,7 @@ pub enum ListenError {
     },
     /// A TCP address that other machines reach.
     #[error(
-        "refusing to listen on {address} ({ip} is no loopback address): connections are not authenticated; use tcp://127.0.0.1:PORT or unix:PATH, and a tunnel (such as ssh -L) between machines"
+        "refusing to listen on {address} without a key ({ip} is no loopback address, so other machines reach it): give --key FILE, which `gil key new FILE` makes, or use tcp://127.0.0.1:PORT or unix:PATH"
     )]
     NotLoopback {
         /// As given.
@@ -66,13 +66,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens. Port 0 becomes the port the system chose.
+    /// Listens, where other machines reach it only if it is `private`: if peers
+    /// have to prove that they have a key. Port 0 becomes the port the system
+    /// chose.
     ///
     /// # Errors
     /// [`ListenError`], one sentence that says what to do.
-    pub fn bind(address: &Address) -> Result<Self, ListenError> {
+    pub fn bind(address: &Address, private: bool) -> Result<Self, ListenError> {
         match address {
-            Address::Tcp { host, port } => bind_tcp(address, host, *port),
+            Address::Tcp { host, port } => bind_tcp(address, host, *port, private),
             Address::Unix(path) => bind_unix(address, path),
         }
     }
@@ -128,8 +130,13 @@ fn system(address: &Address) -> impl Fn(io::Error) -> ListenError {
     }
 }
 
-fn bind_tcp(address: &Address, host: &str, port: u16) -> Result<Listener, ListenError> {
-    let ip = loopback(address, host, port)?;
+fn bind_tcp(
+    address: &Address,
+    host: &str,
+    port: u16,
+    private: bool,
+) -> Result<Listener, ListenError> {
+    let ip = resolve(address, host, port, private)?;
     let listen = || -> io::Result<(Socket, u16)> {
         let domain = Domain::for_address(ip);
         let socket = Socket::new(domain, Type::STREAM, None)?;
@@ -150,14 +157,22 @@ fn bind_tcp(address: &Address, host: &str, port: u16) -> Result<Listener, Listen
     })
 }
 
-/// The first of the host's addresses, if all are loopback addresses.
-fn loopback(address: &Address, host: &str, port: u16) -> Result<SocketAddr, ListenError> {
+/// The first of the host's addresses, if all are loopback addresses or may be
+/// others.
+fn resolve(
+    address: &Address,
+    host: &str,
+    port: u16,
+    private: bool,
+) -> Result<SocketAddr, ListenError> {
     let resolve = |source| ListenError::Resolve {
         address: address.clone(),
         source,
     };
     let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(resolve)?.collect();
-    if let Some(open) = found.iter().find(|a| !a.ip().is_loopback()) {
+    if let Some(open) = found.iter().find(|a| !a.ip().is_loopback())
+        && !private
+    {
         return Err(ListenError::NotLoopback {
             address: address.clone(),
             ip: open.ip(),
@@ -211,7 +226,7 @@ mod tests {
     use super::*;
 
     fn bind(text: &str) -> Result<Listener, ListenError> {
-        Listener::bind(&text.parse().unwrap())
+        Listener::bind(&text.parse().unwrap(), false)
     }
 
     #[test]
@@ -227,7 +242,9 @@ mod tests {
         for text in ["tcp://0.0.0.0:0", "tcp://[::]:0", "tcp://192.0.2.1:0"] {
             let message = bind(text).unwrap_err().to_string();
             assert!(message.contains("no loopback address"), "{message}");
+            assert!(message.contains("--key"), "{message}");
         }
+        Listener::bind(&"tcp://0.0.0.0:0".parse().unwrap(), true).unwrap();
     }
 
     #[test]

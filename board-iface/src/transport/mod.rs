@@ -4,7 +4,9 @@
 //! call uses, and written from them with vectored writes; on one machine, they
 //! are in memory that both sides map.
 
+pub(crate) mod attached;
 mod connection;
+mod link;
 mod listener;
 mod window;
 

@@ -6,16 +6,17 @@
 //! sure that an access can never fail: it is of the kernel's own temporary
 //! memory, sealed against shrinking, and long enough.
 
+use super::attached;
 use gil_wire::window::{OFFER_LEN, WINDOW_LEN};
 use memmap2::{MmapOptions, MmapRaw};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use nix::sys::socket::{MsgFlags, recvmsg};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 /// Why an offered window is not used.
@@ -85,17 +86,7 @@ fn receive_some(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<(usize, 
             other => break other?,
         }
     };
-    let mut file = None;
-    // Truncated if the peer attached more than one: the kernel closed those.
-    for attached in message.cmsgs().into_iter().flatten() {
-        if let ControlMessageOwned::ScmRights(files) = attached {
-            for number in files {
-                // SAFETY: the kernel made this descriptor for this message,
-                // and nobody else knows its number.
-                file = Some(unsafe { OwnedFd::from_raw_fd(number) });
-            }
-        }
-    }
+    let file = attached::files(&message).pop();
     Ok((message.bytes, file))
 }
 

@@ -2,7 +2,9 @@
 
 use gil_wire::address::Address;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub struct Agent {
@@ -10,6 +12,7 @@ pub struct Agent {
     process: Child,
     /// Kept open: the agent ends with it.
     pub stdin: Option<ChildStdin>,
+    said: Arc<Mutex<String>>,
 }
 
 impl Agent {
@@ -21,14 +24,19 @@ impl Agent {
 
     /// The same, at an address.
     pub fn listening(address: &str, args: &[&str]) -> Result<Self, String> {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_gil-board"))
-            .args(["--listen", address, "--exit-with-stdin"])
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::started(command(&[&["--listen", address], args].concat()))
+    }
+
+    /// The same, with the drivers that are registered in a folder.
+    pub fn with_vendors(vendors: &Path, args: &[&str]) -> Result<Self, String> {
+        let mut command = command(&[&["--listen", "tcp://127.0.0.1:0"], args].concat());
+        // Debian's loader takes a folder only with the slash at its end.
+        command.env("OCL_ICD_VENDORS", format!("{}/", vendors.display()));
+        Self::started(command)
+    }
+
+    fn started(mut command: Command) -> Result<Self, String> {
+        let mut process = command.spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
@@ -39,17 +47,56 @@ impl Agent {
             assert!(!process.wait().unwrap().success());
             return Err(reason);
         };
-        // What the agent says goes to the test's own output.
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::stderr()));
+        let said = Arc::default();
+        // What the agent says goes to the test's own output, too.
+        std::thread::spawn({
+            let said = Arc::clone(&said);
+            move || keep(BufReader::new(stderr), &said)
+        });
         Ok(Self {
             address: address.trim().parse().unwrap(),
             stdin: process.stdin.take(),
             process,
+            said,
         })
     }
 
     pub fn pid(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Processes that the agent started and that are there.
+    pub fn children(&self) -> Vec<i32> {
+        let mut children = Vec::new();
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid()));
+        for task in tasks.into_iter().flatten().flatten() {
+            let list = std::fs::read_to_string(task.path().join("children"));
+            let list = list.unwrap_or_default();
+            children.extend(
+                list.split_whitespace()
+                    .map(|pid| pid.parse::<i32>().unwrap()),
+            );
+        }
+        children.sort_unstable();
+        children
+    }
+
+    /// What it said so far.
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Waits until it has said this.
+    pub fn says(&self, what: &str) -> String {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let said = self.said();
+            if said.contains(what) {
+                return said;
+            }
+            assert!(Instant::now() < until, "{what:?} was never said: {said}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits for its end.
@@ -62,6 +109,27 @@ impl Agent {
             std::thread::sleep(Duration::from_millis(5));
         }
         None
+    }
+}
+
+/// A `gil-board` with these arguments.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gil-board"));
+    command
+        .arg("--exit-with-stdin")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn keep(stderr: impl BufRead, said: &Mutex<String>) {
+    for line in stderr.lines().map_while(Result::ok) {
+        eprintln!("{line}");
+        let mut said = said.lock().unwrap();
+        said.push_str(&line);
+        said.push('\n');
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod agent;
+pub mod driver;
 pub mod program;
 pub mod window;
 
@@ -195,7 +196,9 @@ impl Client {
     }
 
     pub fn ping(&mut self, nonce: u64) -> io::Result<()> {
-        self.send(&Request::Ping { nonce }, &[]);
+        let mut bytes = Vec::new();
+        frame::begin(&Request::Ping { nonce }, 0, &mut bytes).unwrap();
+        self.stream.write_all(&bytes)?;
         let answered = self.receive(|reply, _| reply == Reply::Pong { nonce })?;
         answered
             .then_some(())

@@ -4,6 +4,7 @@ mod check;
 pub mod options;
 
 use super::{Ending, Pipe, Sim, Simulator};
+use crate::agent;
 use crate::args::RunArgs;
 use crate::assets::HostPart;
 use crate::cache::{At, CacheError};
@@ -191,6 +192,10 @@ impl<'a> Gem5<'a> {
         ];
         for (name, value) in more {
             command.args(value.iter().flat_map(|value| [name, value]));
+        }
+        let key = agent::key_option(self.args.board.as_ref(), self.args.key.as_deref());
+        if let Ok(Some(key)) = key {
+            command.args(["--key", &key]);
         }
         if let Some(seconds) = self.args.board_timeout {
             command.args(["--board-timeout", &seconds.to_string()]);

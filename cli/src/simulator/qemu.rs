@@ -1,6 +1,7 @@
 //! QEMU: whether it will do, and how it is called.
 
 use super::{Ending, Simulator, Time};
+use crate::agent;
 use crate::args::RunArgs;
 use crate::assets::HostPart;
 use crate::folder::file;
@@ -218,6 +219,9 @@ impl Qemu<'_> {
             at(file::MONITOR),
             args.detect.name(),
         );
+        if let Ok(Some(key)) = agent::key_option(args.board.as_ref(), args.key.as_deref()) {
+            option += &format!(",key={key}");
+        }
         if args.detect == Detect::Symbol {
             option += &format!(",module={}", at(file::MODULE));
         }

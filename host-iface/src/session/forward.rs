@@ -317,6 +317,7 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
         Reply::Devices { .. } => "a list of devices".into(),
         Reply::Survey(_) | Reply::Contents | Reply::Restored => "a part of a checkpoint".into(),
         Reply::Unable { reason } => reason.clone(),
+        Reply::Status(_) => "the agent's status".into(),
         Reply::Refused { .. } => "a refusal".into(),
     };
     ClientError::Unexpected { found, expected }

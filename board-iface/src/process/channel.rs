@@ -1,0 +1,138 @@
+//! Messages between the agent and a process of its own, and files with them:
+//! a socket pair that keeps messages apart.
+
+use crate::transport::attached;
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, recvmsg, sendmsg, socketpair,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// Largest message.
+const MAX_MESSAGE: usize = 128 << 10;
+/// Most files with one message.
+const MAX_FILES: usize = 4;
+
+/// One end.
+#[derive(Debug)]
+pub struct Channel(OwnedFd);
+
+impl Channel {
+    /// Both ends; neither is inherited by programs that are started.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (family, kind) = (AddressFamily::Unix, SockType::SeqPacket);
+        let (one, other) = socketpair(family, kind, None, SockFlag::SOCK_CLOEXEC)?;
+        Ok((Self(one), Self(other)))
+    }
+
+    /// The end behind a descriptor.
+    pub fn on(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+
+    /// The descriptor, to hand it on.
+    pub fn into_fd(self) -> OwnedFd {
+        self.0
+    }
+
+    /// Sends a message, and these files with it.
+    ///
+    /// # Errors
+    /// The system's; `BrokenPipe` if the other end is closed.
+    pub fn send(&self, message: &impl Serialize, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
+        let files: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
+        let rights = [ControlMessage::ScmRights(&files)];
+        let rights = if files.is_empty() { &[][..] } else { &rights };
+        let data = [IoSlice::new(&bytes)];
+        let flags = MsgFlags::MSG_NOSIGNAL;
+        loop {
+            match sendmsg::<()>(self.0.as_raw_fd(), &data, rights, flags, None) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for a message; none when the other end is closed.
+    ///
+    /// # Errors
+    /// The system's; `InvalidData` for what is no message of this type.
+    pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+        let mut bytes = vec![0; MAX_MESSAGE];
+        let mut space = cmsg_space!([RawFd; MAX_FILES]);
+        let (len, files) = loop {
+            let mut data = [IoSliceMut::new(&mut bytes)];
+            let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+            match recvmsg::<()>(self.0.as_raw_fd(), &mut data, Some(&mut space), flags) {
+                Ok(message) => break (message.bytes, attached::files(&message)),
+                Err(Errno::EINTR) => {}
+                // The other end is gone, and left something unread.
+                Err(Errno::ECONNRESET) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if len == 0 {
+            return Ok(None);
+        }
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let message = postcard::from_bytes(&bytes[..len]).map_err(invalid)?;
+        Ok(Some((message, files)))
+    }
+
+    /// Whether a message, or the end, comes within this time.
+    pub fn is_ready_within(&self, time: Duration) -> bool {
+        let mut fds = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        let time = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
+        matches!(poll(&mut fds, time), Ok(1..))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn messages_stay_apart_and_files_come_along() {
+        let (one, other) = Channel::pair().unwrap();
+        let (mut read, write) = std::io::pipe().unwrap();
+        one.send(&("first", 1u32), &[write.as_fd()]).unwrap();
+        one.send(&("second", 2u32), &[]).unwrap();
+        drop(write);
+        let (message, mut files) = other.receive::<(String, u32)>().unwrap().unwrap();
+        assert_eq!(message, ("first".into(), 1));
+        let mut file = File::from(files.pop().unwrap());
+        file.write_all(b"through").unwrap();
+        drop(file);
+        let mut text = String::new();
+        read.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "through");
+        let (message, files) = other.receive::<(String, u32)>().unwrap().unwrap();
+        assert_eq!(message, ("second".into(), 2));
+        assert!(files.is_empty());
+        assert!(!other.is_ready_within(Duration::ZERO));
+        drop(one);
+        assert!(other.is_ready_within(Duration::ZERO));
+        assert!(other.receive::<u32>().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        let (one, other) = Channel::pair().unwrap();
+        one.send(&u8::MAX, &[]).unwrap();
+        let error = other.receive::<String>().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}

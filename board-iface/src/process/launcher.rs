@@ -1,0 +1,232 @@
+//! The agent's side: starting processes, handing them connections, and
+//! learning how they ended.
+
+use super::{Channel, Setup, Task, Verdict, Word};
+use gil_wire::message::DeviceInfo;
+use gil_wire::status::Status;
+use nix::sys::signal::Signal;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a process may take to leave once its session is over.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+/// Pause between looks at whether a process has left.
+const LOOK: Duration = Duration::from_millis(5);
+/// This program, even if its file was replaced since it was started.
+const ITSELF: &str = "/proc/self/exe";
+
+/// How this program is started as a process of an agent's own.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Its name in lists of processes.
+    pub name: &'static str,
+    /// The arguments of [`run`](super::run)'s caller.
+    pub args: &'static [&'static str],
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// As it should.
+    Clean,
+    /// By a signal.
+    Signal(i32),
+    /// With an exit code.
+    Code(i32),
+    /// It was killed, since it did not leave.
+    Stuck,
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Clean => f.write_str("ended"),
+            Self::Signal(number) => match Signal::try_from(*number) {
+                Ok(signal) => write!(f, "was ended by {signal}"),
+                Err(_) => write!(f, "was ended by signal {number}"),
+            },
+            Self::Code(code) => write!(f, "ended with exit code {code}"),
+            Self::Stuck => f.write_str("did not end and was killed"),
+        }
+    }
+}
+
+impl From<ExitStatus> for End {
+    fn from(status: ExitStatus) -> Self {
+        match (status.signal(), status.code()) {
+            (Some(signal), _) => Self::Signal(signal),
+            (None, Some(0)) => Self::Clean,
+            (None, code) => Self::Code(code.unwrap_or(-1)),
+        }
+    }
+}
+
+/// A process. Killed when it is dropped before its end.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    channel: Option<Channel>,
+    over: bool,
+}
+
+impl Worker {
+    /// Starts a process, with these variables in its environment. It lives no
+    /// longer than the calling thread.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start(
+        program: Program,
+        env: &[(OsString, OsString)],
+        setup: &Setup,
+    ) -> io::Result<Self> {
+        let (ours, theirs) = Channel::pair()?;
+        let child = Command::new(ITSELF)
+            .arg0(program.name)
+            .args(program.args)
+            .arg("--worker")
+            .arg(std::process::id().to_string())
+            .envs(env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(theirs.into_fd()))
+            .stdout(Stdio::null())
+            .spawn()?;
+        let worker = Self {
+            child,
+            channel: Some(ours),
+            over: false,
+        };
+        worker.send(setup, &[])?;
+        Ok(worker)
+    }
+
+    fn send(&self, message: &impl serde::Serialize, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let channel = self.channel.as_ref();
+        channel
+            .ok_or(io::ErrorKind::BrokenPipe)?
+            .send(message, files)
+    }
+
+    /// Says what it is for.
+    ///
+    /// # Errors
+    /// The system's, if it is gone.
+    pub fn begin(&self, task: &Task, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        self.send(task, files)
+    }
+
+    /// Answers [`Word::Admit`].
+    ///
+    /// # Errors
+    /// The system's, if it is gone.
+    pub fn answer(&self, verdict: Verdict) -> io::Result<()> {
+        self.send(&verdict, &[])
+    }
+
+    /// Answers [`Word::Status`].
+    ///
+    /// # Errors
+    /// The system's, if it is gone.
+    pub fn tell(&self, status: &Option<Status>) -> io::Result<()> {
+        self.send(status, &[])
+    }
+
+    /// What it says next; none if it has ended.
+    pub fn hear(&mut self) -> Option<Word> {
+        let (word, _) = self.channel.as_ref()?.receive::<Word>().ok()??;
+        self.over |= matches!(word, Word::Over);
+        Some(word)
+    }
+
+    /// The same, if it says it within this time.
+    pub fn hear_within(&mut self, time: Duration) -> Option<Word> {
+        let channel = self.channel.as_ref()?;
+        match channel.is_ready_within(time) {
+            true => self.hear(),
+            false => None,
+        }
+    }
+
+    /// Whether it is gone.
+    pub fn has_ended(&self) -> bool {
+        let channel = self.channel.as_ref();
+        // What it has to say comes before this is asked: only its end is left.
+        channel.is_none_or(|channel| channel.is_ready_within(Duration::ZERO))
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> End {
+        // It has nothing more to hear: a process without a task leaves.
+        self.channel = None;
+        let until = Instant::now() + LEAVE_WITHIN;
+        while Instant::now() < until {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return End::from(status),
+                Ok(None) => std::thread::sleep(LOOK),
+                Err(_) => break,
+            }
+        }
+        // Dropped, so killed.
+        End::Stuck
+    }
+
+    /// Whether it said that its session is over.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Keeps a process ready for the next session.
+#[derive(Debug)]
+pub struct Launcher {
+    spare: Mutex<Receiver<io::Result<Worker>>>,
+    devices: Vec<DeviceInfo>,
+}
+
+impl Launcher {
+    /// Starts the first.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new(program: Program, env: Vec<(OsString, OsString)>, setup: Setup) -> io::Result<Self> {
+        let devices = setup.devices.clone();
+        // One waits to be taken: the thread that starts processes is the one
+        // they do not outlive, so there is only this one.
+        let (sender, spare) = sync_channel(0);
+        let keep = move || while sender.send(Worker::start(program, &env, &setup)).is_ok() {};
+        let thread = std::thread::Builder::new().name("launcher".into());
+        thread.spawn(keep)?;
+        Ok(Self {
+            spare: Mutex::new(spare),
+            devices,
+        })
+    }
+
+    /// What drivers said they have.
+    pub fn devices(&self) -> &[DeviceInfo] {
+        &self.devices
+    }
+
+    /// A process for a session.
+    ///
+    /// # Errors
+    /// The system's, such as too many processes.
+    pub fn take(&self) -> io::Result<Worker> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.recv().map_err(io::Error::other)?
+    }
+}

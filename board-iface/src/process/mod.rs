@@ -1,0 +1,77 @@
+//! Processes of the agent's own: it starts itself again for each session, so
+//! that a driver that crashes takes only its session, and to ask drivers what
+//! they have.
+//!
+//! The agent sends what is to be done and the socket over a [`Channel`], which
+//! is the process's standard input. A process lives no longer than the thread
+//! that started it.
+
+mod channel;
+mod launcher;
+mod worker;
+
+pub use channel::Channel;
+pub use launcher::{End, Launcher, Program, Worker};
+pub use worker::run;
+
+use crate::opencl::DriverOptions;
+use crate::session::SessionOptions;
+use gil_wire::message::DeviceInfo;
+use gil_wire::secure::Key;
+use serde::{Deserialize, Serialize};
+
+/// How the processes of an agent behave: the first message to each.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// How it uses the driver.
+    pub driver: DriverOptions,
+    /// How its session behaves.
+    pub session: SessionOptions,
+    /// What its peer has to prove that it has.
+    pub key: Option<Key>,
+    /// What drivers said they have.
+    pub devices: Vec<DeviceInfo>,
+}
+
+/// What a process is for: the second message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Task {
+    /// To load this library, if one is named, and the OpenCL that the
+    /// environment leads to, and say what it has.
+    Query {
+        /// As an ICD file names it.
+        library: Option<String>,
+    },
+    /// To serve the connection whose socket comes along, with the file of its
+    /// [`Meter`](crate::meter::Meter).
+    Session {
+        /// For logs.
+        number: u64,
+    },
+}
+
+/// What a process says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Word {
+    /// The answer to a query: devices, or a sentence.
+    Found(Result<Vec<DeviceInfo>, String>),
+    /// The peer has shaken hands: may the session begin? Answered by
+    /// [`Verdict`].
+    Admit,
+    /// The peer is an operator: what is there to tell? Answered by a
+    /// [`Status`](gil_wire::status::Status), optional.
+    Status,
+    /// The peer has not; one sentence says why.
+    Refused(String),
+    /// The session is over and everything it made is released.
+    Over,
+}
+
+/// Whether a session may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// It may.
+    Admitted,
+    /// So many are open, which is the bound.
+    Full(usize),
+}

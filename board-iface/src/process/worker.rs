@@ -1,0 +1,214 @@
+//! The process's side.
+
+use super::{Channel, Setup, Task, Verdict, Word};
+use crate::board::{Board, BoardError, Guest, Session};
+use crate::meter::Meter;
+use crate::opencl::{OpenClBoard, OpenClError};
+use crate::printed;
+use crate::server::{Gate, SessionsFull, session};
+use crate::session::SessionOptions;
+use gil_wire::message::DeviceInfo;
+use gil_wire::secure::Key;
+use gil_wire::status::Status;
+use libloading::Library;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::dup2_stdin;
+use socket2::Socket;
+use std::fs::File;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::process::parent_id;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// A process that has nothing to do for this long loads the driver ahead.
+const IDLE: Duration = Duration::from_millis(20);
+/// Stack of a session's thread: drivers compile kernels on it.
+const STACK: usize = 16 << 20;
+
+/// Does what the agent with this process number says over standard input.
+///
+/// # Errors
+/// The system's.
+pub fn run(agent: u32) -> io::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    if parent_id() != agent {
+        // It was gone before that.
+        return Ok(());
+    }
+    let served = Served::default();
+    end_with_sigterm(served.clone())?;
+    let channel = take_stdin()?;
+    printed::capture()?;
+    let Some((setup, _)) = channel.receive::<Setup>()? else {
+        return Ok(());
+    };
+    let board = LazyBoard::new(setup.clone());
+    if !channel.is_ready_within(IDLE) {
+        board.load_ahead();
+    }
+    match channel.receive::<Task>()? {
+        Some((Task::Query { library }, _)) => {
+            let found = board.query(library).map_err(|error| error.to_string());
+            channel.send(&Word::Found(found), &[])
+        }
+        Some((Task::Session { number }, files)) => {
+            let files: Result<[_; 2], _> = files.try_into();
+            let [socket, meter] = files.map_err(|_| io::ErrorKind::NotFound)?;
+            let session = Connected {
+                number,
+                socket: Arc::new(Socket::from(socket)),
+                meter: Meter::of(File::from(meter))?,
+                key: setup.key,
+                options: setup.session,
+            };
+            let _ = served.set(session.socket.clone());
+            session.serve(board, Remote(channel))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The channel, which drivers find no trace of on standard input.
+fn take_stdin() -> io::Result<Channel> {
+    let channel = io::stdin().as_fd().try_clone_to_owned()?;
+    dup2_stdin(File::open("/dev/null")?)?;
+    Ok(Channel::on(channel))
+}
+
+/// What came with the task.
+struct Connected {
+    number: u64,
+    socket: Arc<Socket>,
+    meter: Meter,
+    key: Option<Key>,
+    options: SessionOptions,
+}
+
+impl Connected {
+    /// Serves the connection, in a thread with a stack for drivers.
+    fn serve(self, board: LazyBoard, mut gate: Remote) -> io::Result<()> {
+        let name = format!("session {}", self.number);
+        let work = move || {
+            let _span = tracing::info_span!("session", number = self.number).entered();
+            let key = self.key.as_ref();
+            session(
+                &mut gate,
+                self.socket,
+                key,
+                self.meter,
+                &board,
+                self.options,
+            );
+            gate.0.send(&Word::Over, &[])
+        };
+        let thread = std::thread::Builder::new().name(name).stack_size(STACK);
+        let joined = thread.spawn(work)?.join();
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// The socket of the session, once there is one.
+type Served = Arc<OnceLock<Arc<Socket>>>;
+
+/// SIGTERM ends the session, with everything it made released, or a process
+/// without one; SIGINT is meant for the agent, on whose terminal it was typed.
+/// Both are blocked in all threads, since drivers replace signal handlers.
+fn end_with_sigterm(served: Served) -> io::Result<()> {
+    let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
+    signals.thread_block()?;
+    let watch = move || {
+        while signals.wait() != Ok(Signal::SIGTERM) {}
+        match served.get() {
+            Some(socket) => drop(socket.shutdown(Shutdown::Both)),
+            None => std::process::exit(0),
+        }
+    };
+    let thread = std::thread::Builder::new().name("signals".into());
+    thread.spawn(watch).map(drop)
+}
+
+/// The agent decides.
+struct Remote(Channel);
+
+impl Gate for Remote {
+    fn admit(&mut self) -> Result<(), SessionsFull> {
+        let asked = self.0.send(&Word::Admit, &[]);
+        match asked.and_then(|()| self.0.receive::<Verdict>()) {
+            Ok(Some((Verdict::Admitted, _))) => Ok(()),
+            Ok(Some((Verdict::Full(bound), _))) => Err(SessionsFull(bound)),
+            // The agent is gone, and this process with it.
+            Ok(None) | Err(_) => Err(SessionsFull(0)),
+        }
+    }
+
+    fn status(&mut self) -> Option<Status> {
+        self.0.send(&Word::Status, &[]).ok()?;
+        self.0.receive::<Option<Status>>().ok()??.0
+    }
+
+    fn refused(&mut self, reason: &str) {
+        let _ = self.0.send(&Word::Refused(reason.into()), &[]);
+    }
+}
+
+/// The machine's OpenCL, loaded when it is first needed.
+struct LazyBoard {
+    setup: Setup,
+    loaded: OnceLock<OpenClBoard>,
+}
+
+impl LazyBoard {
+    fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            loaded: OnceLock::new(),
+        }
+    }
+
+    fn board(&self) -> Result<&OpenClBoard, OpenClError> {
+        if let Some(board) = self.loaded.get() {
+            return Ok(board);
+        }
+        let board = OpenClBoard::load(self.setup.driver)?;
+        Ok(self.loaded.get_or_init(|| board))
+    }
+
+    fn load_ahead(&self) {
+        if let Err(error) = self.board() {
+            tracing::debug!("{error}");
+        }
+    }
+
+    fn query(&self, library: Option<String>) -> Result<Vec<DeviceInfo>, QueryError> {
+        if let Some(name) = library {
+            // SAFETY: a driver's initialisation has no preconditions; it is
+            // this process that it may crash.
+            let loaded = unsafe { Library::new(&name) };
+            // Its own ICD loader takes it from here.
+            std::mem::forget(loaded.map_err(QueryError::Library)?);
+        }
+        Ok(self.board()?.devices())
+    }
+}
+
+/// Why a driver has nothing to offer.
+#[derive(Debug, thiserror::Error)]
+enum QueryError {
+    #[error("its library does not load ({0}): install it again")]
+    Library(libloading::Error),
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
+}
+
+impl Board for LazyBoard {
+    fn devices(&self) -> Vec<DeviceInfo> {
+        self.setup.devices.clone()
+    }
+
+    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError> {
+        self.board()?.open(guest)
+    }
+}

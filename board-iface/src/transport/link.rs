@@ -1,0 +1,137 @@
+//! How bytes cross the socket: as they are, or sealed.
+
+use gil_wire::secure::{RECORD, Records};
+use socket2::{MsgHdr, Socket};
+use std::io::{self, ErrorKind, IoSlice, Read};
+use std::mem::MaybeUninit;
+
+/// Pieces in one vectored write (IOV_MAX).
+const MAX_PIECES: usize = 1024;
+
+/// How a connection's bytes cross its socket.
+#[derive(Debug)]
+pub enum Link {
+    /// As they are.
+    Plain,
+    /// Encrypted.
+    Sealed(Box<Records>),
+}
+
+impl Link {
+    /// Receives some bytes; 0 at the connection's end.
+    ///
+    /// # Errors
+    /// The system's; `InvalidData` for what the peer did not seal.
+    pub fn receive(&mut self, socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+        match self {
+            Self::Plain => receive_plain(socket, room),
+            Self::Sealed(records) => open(socket, records, room),
+        }
+    }
+
+    /// Sends all of these bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn send(&mut self, socket: &Socket, head: &[u8], payload: &[&[u8]]) -> io::Result<()> {
+        match self {
+            Self::Plain => send_plain(socket, head, payload),
+            Self::Sealed(records) => {
+                for piece in [head].iter().chain(payload) {
+                    seal(socket, records, piece)?;
+                }
+                records.flush().map_err(forged)?;
+                send_sealed(socket, records)
+            }
+        }
+    }
+}
+
+/// Receives bytes as they are.
+///
+/// # Errors
+/// The system's.
+pub fn receive_plain(socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    loop {
+        match socket.recv(room) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+/// Receives sealed bytes, which may be a part of a record.
+///
+/// # Errors
+/// The system's; `UnexpectedEof` at the connection's end.
+pub fn receive_sealed(mut socket: &Socket, records: &mut Records) -> io::Result<()> {
+    let count = loop {
+        match socket.read(records.space()) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => break other?,
+        }
+    };
+    records.came(count);
+    match count {
+        0 => Err(ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+fn open(socket: &Socket, records: &mut Records, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    // Zeroes first, which are in the cache when the record replaces them.
+    let len = room.len().min(2 * RECORD);
+    let room = &mut room[..len];
+    room.fill(MaybeUninit::new(0));
+    // SAFETY: every byte was just initialised, and has the type's layout.
+    let room = unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), len) };
+    loop {
+        let count = records.open(room).map_err(forged)?;
+        if count > 0 || len == 0 {
+            return Ok(count);
+        }
+        match receive_sealed(socket, records) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof && !records.has_part() => {
+                return Ok(0);
+            }
+            other => other?,
+        }
+    }
+}
+
+fn seal(socket: &Socket, records: &mut Records, mut piece: &[u8]) -> io::Result<()> {
+    while !piece.is_empty() {
+        piece = &piece[records.seal(piece).map_err(forged)?..];
+        if records.is_full() {
+            send_sealed(socket, records)?;
+        }
+    }
+    Ok(())
+}
+
+fn send_sealed(socket: &Socket, records: &mut Records) -> io::Result<()> {
+    let sent = send_plain(socket, records.sealed(), &[]);
+    records.sent();
+    sent
+}
+
+fn forged(error: gil_wire::secure::SecureError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+fn send_plain(socket: &Socket, head: &[u8], payload: &[&[u8]]) -> io::Result<()> {
+    let pieces = std::iter::once(&head).chain(payload);
+    let mut pieces: Vec<_> = pieces.map(|piece| IoSlice::new(piece)).collect();
+    let mut left = &mut pieces[..];
+    IoSlice::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        let some = &left[..left.len().min(MAX_PIECES)];
+        let message = MsgHdr::new().with_buffers(some);
+        match socket.sendmsg(&message, libc::MSG_NOSIGNAL) {
+            Ok(count) => IoSlice::advance_slices(&mut left, count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

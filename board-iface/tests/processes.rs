@@ -1,0 +1,196 @@
+//! One process a session: what a driver does to its process, it does to its
+//! session only. Drivers that crash are made for it (`icd/crash.c`).
+
+mod common;
+
+use common::agent::{Agent, command};
+use common::driver::{crashing_agent, platforms, register_crash};
+use common::{Client, connect};
+use gil_wire::call::Handle;
+use gil_wire::generated::opencl as wire;
+use gil_wire::hello::{HELLO_LEN, Hello};
+use gil_wire::message::{DeviceInfo, Reply, Request};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn devices(client: &mut Client) -> Vec<DeviceInfo> {
+    client.send(&Request::Devices, &[]);
+    let answer = |reply: Reply<'_>, _: &[u8]| match reply {
+        Reply::Devices { devices } => devices,
+        other => panic!("{other:?}"),
+    };
+    client.receive(answer).unwrap()
+}
+
+/// The call that the driver does not survive; whether the connection ended.
+fn crash(client: &mut Client) -> bool {
+    let platform = platforms(client)[0];
+    let args = wire::ClGetDeviceIDsArgs {
+        platform,
+        device_type: u64::from(u32::MAX),
+        num_entries: 1,
+        devices: true,
+        num_devices: true,
+    };
+    let args = postcard::to_stdvec(&args).unwrap();
+    let done = client.call(wire::CL_GET_DEVICE_IDS, &args, &[], &[]);
+    let found: wire::ClGetDeviceIDsReply = postcard::from_bytes(&done.result).unwrap();
+    let args = wire::ClCreateContextArgs {
+        num_devices: 1,
+        devices: Some(found.devices),
+        new: Handle(1),
+        ..Default::default()
+    };
+    let args = postcard::to_stdvec(&args).unwrap();
+    client.start(wire::CL_CREATE_CONTEXT, true, &args, &[], &[]);
+    client.receive(|_, _| ()).is_err()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < until, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a new connection gets a session.
+fn answers(agent: &Agent) -> bool {
+    let mut stream = connect(&agent.address);
+    let mut hello = [0; HELLO_LEN];
+    let shaken = stream.write_all(&Hello::ours().encode());
+    let shaken = shaken.and_then(|()| stream.read_exact(&mut hello));
+    shaken.is_ok() && Client::new(stream).ping(1).is_ok()
+}
+
+fn is_there(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+#[test]
+fn a_driver_that_crashes_ends_its_session_only() {
+    let vendors = tempfile::tempdir().unwrap();
+    let Some(agent) = crashing_agent(vendors.path(), &[]) else {
+        return;
+    };
+    let mut other = Client::open(&agent.address);
+    assert_eq!(devices(&mut other)[0].name, "a device that crashes");
+    let first = platforms(&mut other);
+    let mut victim = Client::open(&agent.address);
+    assert_eq!(platforms(&mut victim), first, "the same numbers everywhere");
+    assert!(crash(&mut victim), "the connection ends with the process");
+    let said = agent.says("was ended by SIGSEGV");
+    assert!(said.contains("update the driver"), "{said}");
+    assert_eq!(platforms(&mut other), first);
+    assert_eq!(platforms(&mut Client::open(&agent.address)), first);
+}
+
+#[test]
+fn a_session_whose_process_is_killed_frees_its_place() {
+    let vendors = tempfile::tempdir().unwrap();
+    let Some(agent) = crashing_agent(vendors.path(), &["--max-sessions", "1"]) else {
+        return;
+    };
+    for _ in 0..3 {
+        let mut client = Client::open(&agent.address);
+        platforms(&mut client);
+        // The session's, and the one that waits for the next.
+        for child in agent.children() {
+            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        }
+        assert!(client.receive(|_, _| ()).is_err());
+        wait_until("the place is free", || answers(&agent));
+    }
+}
+
+#[test]
+fn no_process_outlives_its_agent() {
+    let vendors = tempfile::tempdir().unwrap();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGKILL] {
+        let Some(mut agent) = crashing_agent(vendors.path(), &[]) else {
+            return;
+        };
+        let mut client = Client::open(&agent.address);
+        platforms(&mut client);
+        wait_until("one for the session, one for the next", || {
+            agent.children().len() >= 2
+        });
+        let children = agent.children();
+        kill(Pid::from_raw(agent.pid().cast_signed()), signal).unwrap();
+        let status = agent.wait(Duration::from_secs(20)).expect("it ends");
+        assert_eq!(status.success(), signal != Signal::SIGKILL, "{status}");
+        wait_until("all are gone", || {
+            !children.iter().any(|pid| is_there(*pid))
+        });
+        assert!(client.receive(|_, _| ()).is_err());
+    }
+}
+
+#[test]
+fn sigterm_to_a_sessions_process_ends_the_session() {
+    let vendors = tempfile::tempdir().unwrap();
+    let Some(agent) = crashing_agent(vendors.path(), &[]) else {
+        return;
+    };
+    let mut client = Client::open(&agent.address);
+    platforms(&mut client);
+    // The other waits for the next session, and was started later.
+    let session = agent.children()[0];
+    kill(Pid::from_raw(session), Signal::SIGTERM).unwrap();
+    assert!(client.receive(|_, _| ()).is_err());
+    platforms(&mut Client::open(&agent.address));
+    assert!(!agent.said().contains("is lost"), "{}", agent.said());
+}
+
+#[test]
+fn drivers_that_crash_or_do_not_load_are_left_out_with_a_sentence() {
+    let vendors = tempfile::tempdir().unwrap();
+    let Some(_) = crashing_agent(vendors.path(), &[]) else {
+        return;
+    };
+    register_crash(vendors.path(), "abort", 1);
+    let gone = vendors.path().join("gone.icd");
+    std::fs::write(gone, "/no/such/libgone.so\n").unwrap();
+    let agent = Agent::with_vendors(vendors.path(), &[]).unwrap();
+    let said = agent.says("libgone.so");
+    for words in ["left out: ", "abort.icd", "SIGABRT", "crash.icd"] {
+        assert!(
+            said.contains(words) == (words != "crash.icd"),
+            "{words}: {said}"
+        );
+    }
+    let mut client = Client::open(&agent.address);
+    let found = devices(&mut client);
+    assert_eq!(found.len(), 1, "{found:?}");
+    platforms(&mut client);
+    let mut list = command(&["--list"]);
+    list.env("OCL_ICD_VENDORS", format!("{}/", vendors.path().display()));
+    let output = list.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("a device that crashes"), "{text}");
+    assert!(
+        text.contains("abort.icd") && text.contains("libgone.so"),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_any_driver_the_agent_says_what_to_install() {
+    let vendors = tempfile::tempdir().unwrap();
+    let Some(_) = crashing_agent(vendors.path(), &[]) else {
+        return;
+    };
+    std::fs::remove_file(vendors.path().join("crash.icd")).unwrap();
+    let reason = Agent::with_vendors(vendors.path(), &[]).err().unwrap();
+    assert!(reason.contains("pocl-opencl-icd"), "{reason}");
+    register_crash(vendors.path(), "abort", 1);
+    let reason = Agent::with_vendors(vendors.path(), &[]).err().unwrap();
+    assert!(
+        reason.contains("abort.icd") && reason.contains("SIGABRT"),
+        "{reason}"
+    );
+}

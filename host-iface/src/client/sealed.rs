@@ -1,0 +1,97 @@
+//! Bytes that cross the socket sealed.
+
+use super::{Client, ClientError};
+use crate::vectored::{Receiving, SendSpan, Span};
+use gil_wire::secure::{RECORD, Records, SecureError};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Bytes of guest RAM that are copied before they are sealed, so that they do
+/// not change meanwhile: they stay in the cache.
+const COPY: usize = 4 * RECORD;
+
+impl Client {
+    /// Seals and sends all of it, as much at a time as goes out at once.
+    pub(super) fn send_sealed<'a>(
+        &mut self,
+        spans: impl IntoIterator<Item = SendSpan<'a>>,
+    ) -> Result<(), ClientError> {
+        let Some(mut records) = self.records.take() else {
+            return Err(ClientError::Closed);
+        };
+        let sent = self.seal_all(&mut records, spans);
+        self.records = Some(records);
+        sent
+    }
+
+    fn seal_all<'a>(
+        &mut self,
+        records: &mut Records,
+        spans: impl IntoIterator<Item = SendSpan<'a>>,
+    ) -> Result<(), ClientError> {
+        let mut copy = Vec::new();
+        for mut span in spans {
+            while span.take_to(&mut copy, COPY) > 0 {
+                let mut rest = &copy[..];
+                while !rest.is_empty() {
+                    rest = &rest[records.seal(rest)?..];
+                    if records.is_full() {
+                        self.send_records(records)?;
+                    }
+                }
+            }
+        }
+        records.flush()?;
+        self.send_records(records)
+    }
+
+    fn send_records(&mut self, records: &mut Records) -> Result<(), ClientError> {
+        let sent = self.send_plain([Span::source(records.sealed())]);
+        records.sent();
+        sent
+    }
+}
+
+/// A last message, sealed; empty if it cannot be.
+pub fn last(records: &mut Records, message: &[u8]) -> Vec<u8> {
+    let seal = |records: &mut Records| -> Result<(), SecureError> {
+        records.seal(message)?;
+        records.flush()
+    };
+    match seal(records) {
+        Ok(()) => records.sealed().to_vec(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Receives what the socket has now; opens it where there are records.
+///
+/// # Errors
+/// As [`Receiving::step`]; `InvalidData` for what the board did not seal.
+pub fn step(
+    records: &mut Option<Box<Records>>,
+    receiving: &mut Receiving<'_>,
+    socket: BorrowedFd<'_>,
+) -> io::Result<()> {
+    let Some(records) = records else {
+        return receiving.step(socket);
+    };
+    let mut opened = [0; RECORD];
+    loop {
+        let room = receiving.left().min(opened.len() as u64) as usize;
+        let forged = |error| io::Error::new(ErrorKind::InvalidData, error);
+        let count = records.open(&mut opened[..room]).map_err(forged)?;
+        if count > 0 {
+            receiving.put(&opened[..count]);
+            return Ok(());
+        }
+        match recv(socket.as_raw_fd(), records.space(), MsgFlags::MSG_DONTWAIT) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => records.came(count),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

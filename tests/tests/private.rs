@@ -1,0 +1,161 @@
+//! The host interface's own client and the agent's own server, with keys and
+//! without.
+
+use gil_board::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
+use gil_board::region::Budget;
+use gil_board::server::{Server, ServerOptions, Stopper};
+use gil_host::client::{BoardConfig, Client};
+use gil_host::vectored::Span;
+use gil_wire::Op;
+use gil_wire::address::Address;
+use gil_wire::frame;
+use gil_wire::message::{CallStatus, DeviceInfo, Direction, RegionDesc, Reply, Request};
+use gil_wire::secure::{KEY_LEN, Key};
+use std::sync::Arc;
+
+/// Gives back what it gets.
+struct Echo;
+
+impl Board for Echo {
+    fn devices(&self) -> Vec<DeviceInfo> {
+        Vec::new()
+    }
+
+    fn open(&self, _: Guest) -> Result<Box<dyn Session>, BoardError> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Session for Echo {
+    fn call(&mut self, call: Call<'_>) -> Outcome {
+        Outcome {
+            status: CallStatus::Ran,
+            result: Vec::new(),
+            cpu_ns: 1,
+            out: call.regions.into_iter().map(Output::whole).collect(),
+            ended: Vec::new(),
+            notices: false,
+        }
+    }
+
+    fn finish(&mut self, _: u64, _: &Budget) -> Option<Ended> {
+        None
+    }
+}
+
+struct Agent {
+    address: Address,
+    stopper: Stopper,
+    _folder: tempfile::TempDir,
+}
+
+impl Agent {
+    fn start(unix: bool, key: Option<u8>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = match unix {
+            true => Address::Unix(folder.path().join("s")),
+            false => "tcp://127.0.0.1:0".parse().unwrap(),
+        };
+        let options = ServerOptions {
+            key: key.map(of),
+            ..ServerOptions::default()
+        };
+        let (server, stopper) = Server::bind(&address, Arc::new(Echo), options).unwrap();
+        let address = server.address().clone();
+        std::thread::spawn(move || server.run());
+        Self {
+            address,
+            stopper,
+            _folder: folder,
+        }
+    }
+
+    fn connect(&self, key: Option<u8>) -> Result<Client, String> {
+        let config = BoardConfig {
+            address: Some(self.address.clone()),
+            key: key.map(of),
+            ..BoardConfig::default()
+        };
+        Client::connect(&config).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}
+
+fn of(byte: u8) -> Key {
+    Key::from_bytes([byte; KEY_LEN])
+}
+
+fn open(client: &mut Client) {
+    let open = Request::Open {
+        process: 1,
+        pointer_bits: 64,
+    };
+    client.send_message(&open).unwrap();
+    let reply = client.reply().unwrap().header;
+    assert_eq!(postcard::from_bytes(&reply), Ok(Reply::Opened));
+}
+
+/// One region there and back, in pieces as guest RAM has them.
+fn echo(client: &mut Client, bytes: &[u8]) -> Vec<u8> {
+    let call = Request::Call {
+        seq: 1,
+        op: Op::new(1, 1),
+        thread: 1,
+        answer: true,
+        finish: true,
+        event: None,
+        args: &[],
+        regions: vec![RegionDesc {
+            len: bytes.len() as u64,
+            dir: Direction::InOut,
+        }],
+    };
+    let mut head = Vec::new();
+    frame::begin(&call, bytes.len() as u64, &mut head).unwrap();
+    let pieces = bytes.chunks(70_001).map(Span::source);
+    client
+        .send([Span::source(&head)].into_iter().chain(pieces))
+        .unwrap();
+    let reply = client.reply().unwrap();
+    assert_eq!(reply.payload_len, bytes.len() as u64);
+    let mut back = vec![0; bytes.len()];
+    client
+        .payload(back.chunks_mut(4096).map(Span::target))
+        .unwrap();
+    back
+}
+
+#[test]
+fn sessions_with_a_key_work_as_those_without() {
+    for (unix, key) in [(true, Some(1)), (false, Some(1)), (false, None)] {
+        let agent = Agent::start(unix, key);
+        let mut client = agent.connect(key).unwrap();
+        assert!(client.window().is_none());
+        open(&mut client);
+        for len in [0, 1, 40_000, 1_000_003] {
+            let data: Vec<u8> = (0..len).map(|i: u32| (i % 251) as u8).collect();
+            assert_eq!(echo(&mut client, &data), data);
+        }
+    }
+}
+
+#[test]
+fn keys_that_do_not_fit_are_told_in_a_sentence() {
+    let private = Agent::start(false, Some(1));
+    let reason = private.connect(Some(2)).unwrap_err();
+    assert!(reason.contains("did not take this key"), "{reason}");
+    let reason = private.connect(None).unwrap_err();
+    assert!(reason.contains("--key FILE"), "{reason}");
+    private.connect(Some(1)).unwrap();
+    for unix in [true, false] {
+        let open = Agent::start(unix, None);
+        let reason = open.connect(Some(1)).unwrap_err();
+        assert!(reason.contains("asks for no key"), "{reason}");
+        open.connect(None).unwrap();
+    }
+}

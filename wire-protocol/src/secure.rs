@@ -1,0 +1,40 @@
+//! Authentication and encryption between machines: both sides have one key,
+//! and prove it to each other by the Noise protocol [`PATTERN`].
+//!
+//! | step | who | bytes | what |
+//! |---|---|---|---|
+//! | 1 | host | 64 | its [hello](crate::hello), with [`SECURE`](crate::hello::SECURE) |
+//! | 2 | board | 64 | its hello, with `SECURE` too; nothing is said before a hello came |
+//! | 3 | host | [`MESSAGE_LEN`] | `psk, e`: nobody without the key can write it |
+//! | 4 | board | [`MESSAGE_LEN`] | `e, ee`: the same for the board |
+//! | 5 | host | a record | an empty one, so that a recorded step 3 opens no session |
+//!
+//! Both hellos are part of what is authenticated, so that nobody in between
+//! edits versions or capabilities. From then on everything is in
+//! [records](Records). A step that fails ends the connection without a word.
+
+mod handshake;
+mod key;
+mod records;
+
+pub use handshake::{Handshake, MESSAGE_LEN, PATTERN};
+pub use key::{KEY_LEN, Key, KeyError, MAX_KEY_FILE};
+pub use records::{OVERHEAD, RECORD, Records};
+pub use zeroize::Zeroizing;
+
+/// Why a connection is not, or no longer, private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecureError {
+    /// A handshake message that nobody with the key wrote to this side.
+    #[error("the peer did not prove that it has the key: use the same key file on both sides")]
+    Unproven,
+    /// Bytes that the peer did not seal, or not at this place.
+    #[error("what came was changed, repeated or cut on its way: the connection cannot be trusted")]
+    Forged,
+    /// A record shorter than any can be.
+    #[error("a record of {0} bytes came, which no peer makes")]
+    Short(usize),
+    /// No randomness, or more records than may be sealed.
+    #[error("the system gives no random numbers, or the connection has carried too much")]
+    Exhausted,
+}

@@ -1,0 +1,175 @@
+//! The key that host and board share.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::str::FromStr;
+use zeroize::Zeroizing;
+
+/// Bytes of a key.
+pub const KEY_LEN: usize = 32;
+/// Bytes of the longest file that is read for one.
+pub const MAX_KEY_FILE: u64 = 4096;
+/// Before the digits in a key's file.
+const PREFIX: &str = "gil-key-1:";
+
+/// A shared key. Its bytes are overwritten when it is dropped, and no log shows
+/// them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u8; KEY_LEN]", into = "[u8; KEY_LEN]")]
+pub struct Key(Zeroizing<[u8; KEY_LEN]>);
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read.
+    #[error("cannot read the key {}: {error}; `gil key new FILE` makes one", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Others can read it.
+    #[error(
+        "the key {0} can be read by other users (mode {1:03o}): run `chmod 600 {0}`, and make a new one if it ever was secret",
+        path.display(),
+        mode & 0o777
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Something else is in it.
+    #[error("{} is no key: it holds one line, which `gil key new FILE` writes", .0.display())]
+    Text(PathBuf),
+}
+
+impl Key {
+    /// A key of these bytes, which should be random.
+    pub fn from_bytes(bytes: [u8; KEY_LEN]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8; KEY_LEN] {
+        &self.0
+    }
+
+    /// What a key's file holds.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * KEY_LEN + 1));
+        text.push_str(PREFIX);
+        for byte in self.0.iter() {
+            let digit = |nibble: u8| char::from_digit(nibble.into(), 16).expect("below 16");
+            text.push(digit(byte >> 4));
+            text.push(digit(byte & 15));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The key in a file that holds `text` and has these permission bits and
+    /// group. Only its owner may read it; so may the superuser's group, which
+    /// is how service managers hand credentials over.
+    ///
+    /// # Errors
+    /// [`KeyError::Open`], [`KeyError::Text`].
+    pub fn from_file(path: PathBuf, mode: u32, group: u32, text: &str) -> Result<Self, KeyError> {
+        let others = if group == 0 { 0o007 } else { 0o077 };
+        if mode & others != 0 {
+            return Err(KeyError::Open { path, mode });
+        }
+        text.parse().map_err(|NoKey| KeyError::Text(path))
+    }
+}
+
+impl From<[u8; KEY_LEN]> for Key {
+    fn from(bytes: [u8; KEY_LEN]) -> Self {
+        Self::from_bytes(bytes)
+    }
+}
+
+impl From<Key> for [u8; KEY_LEN] {
+    fn from(key: Key) -> Self {
+        *key.bytes()
+    }
+}
+
+/// A text that is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoKey;
+
+impl FromStr for Key {
+    type Err = NoKey;
+
+    fn from_str(text: &str) -> Result<Self, NoKey> {
+        let digits = text.trim_end().strip_prefix(PREFIX).ok_or(NoKey)?;
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+        if pairs.len() != KEY_LEN || !rest.is_empty() {
+            return Err(NoKey);
+        }
+        let mut key = Self::from_bytes([0; KEY_LEN]);
+        for (byte, [high, low]) in key.0.iter_mut().zip(pairs) {
+            *byte = (digit(*high)? << 4) | digit(*low)?;
+        }
+        Ok(key)
+    }
+}
+
+fn digit(text: u8) -> Result<u8, NoKey> {
+    let digit = char::from(text).to_digit(16).ok_or(NoKey)?;
+    Ok(digit as u8)
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(secret)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_files_of_ones_own_are_keys() {
+        let key = Key::from_bytes([0xa5; KEY_LEN]);
+        let text = key.to_text();
+        let read = |mode, group| Key::from_file("k".into(), mode, group, &text);
+        assert_eq!(read(0o100_600, 7).unwrap(), key);
+        assert_eq!(read(0o100_400, 7).unwrap(), key);
+        assert_eq!(read(0o100_440, 0).unwrap(), key);
+        for (mode, group) in [(0o100_640, 7), (0o100_604, 0), (0o100_620, 7)] {
+            let message = read(mode, group).unwrap_err().to_string();
+            assert!(message.contains("chmod 600 k"), "{message}");
+        }
+        assert!(!format!("{key:?}").contains("a5"));
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let good = Key::from_bytes([7; KEY_LEN]).to_text();
+        let digits = &good[PREFIX.len()..];
+        let longer = format!("{}00", good.trim_end());
+        for text in ["", "gil-key-1:", digits, &good[..good.len() - 2], &longer] {
+            assert_eq!(text.parse::<Key>(), Err(NoKey), "{text}");
+        }
+        assert!(good.replace('7', "x").parse::<Key>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn keys_survive_their_file(bytes: [u8; KEY_LEN]) {
+            let key = Key::from_bytes(bytes);
+            prop_assert_eq!(key.to_text().parse::<Key>(), Ok(key));
+        }
+
+        #[test]
+        fn any_text_is_a_key_or_none(text: String) {
+            let _ = text.parse::<Key>();
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Records: a length (`u16`, little-endian) and that many bytes, which are up
+//! to [`RECORD`] bytes of the stream, encrypted, and a tag.
+//!
+//! The buffers are as long as many records and used again, so that one system
+//! call moves many, and so that bulk data is encrypted from where it is and
+//! decrypted to where it goes.
+
+use super::SecureError;
+use snow::TransportState;
+use zeroize::Zeroizing;
+
+/// Most bytes of the stream in one record: they and their encrypted form fit
+/// a first-level cache's neighbour.
+pub const RECORD: usize = 32 << 10;
+/// Bytes that a record adds to them: length and tag.
+pub const OVERHEAD: usize = LEN + TAG;
+const LEN: usize = 2;
+const TAG: usize = 16;
+/// Encrypted bytes that go out at a time.
+const BATCH: usize = 16 * (RECORD + OVERHEAD);
+/// Largest record that a peer may make (Noise's bound), with its length.
+const LARGEST: usize = LEN + u16::MAX as usize;
+/// Encrypted bytes that come in at a time.
+const INBOX: usize = 8 * LARGEST;
+
+/// A connection's records, both ways. Does no I/O.
+#[derive(Debug)]
+pub struct Records {
+    noise: TransportState,
+    /// Bytes to seal that fill no record yet.
+    pending: Zeroizing<Vec<u8>>,
+    /// Records to send.
+    sealed: Vec<u8>,
+    /// What came, and what of it is not opened.
+    inbox: Vec<u8>,
+    from: usize,
+    to: usize,
+    /// An opened record of which not everything was taken.
+    opened: Zeroizing<Vec<u8>>,
+    taken: usize,
+}
+
+impl Records {
+    pub(super) fn new(noise: TransportState) -> Self {
+        Self {
+            noise,
+            pending: Zeroizing::default(),
+            sealed: Vec::new(),
+            inbox: Vec::new(),
+            from: 0,
+            to: 0,
+            opened: Zeroizing::default(),
+            taken: 0,
+        }
+    }
+
+    /// Seals the beginning of `bytes`: as much as there is room for, which is
+    /// none when [`sealed`](Self::sealed) has to be sent first. The last bytes
+    /// may wait for [`flush`](Self::flush). Returns how many were taken.
+    ///
+    /// # Errors
+    /// [`SecureError::Exhausted`].
+    pub fn seal(&mut self, bytes: &[u8]) -> Result<usize, SecureError> {
+        let mut rest = bytes;
+        while !rest.is_empty() && !self.is_full() {
+            // What fills a record is encrypted from where it is.
+            if rest.len() >= RECORD {
+                self.flush()?;
+                let (record, after) = rest.split_at(RECORD);
+                seal(&mut self.noise, record, &mut self.sealed)?;
+                rest = after;
+                continue;
+            }
+            let count = rest.len().min(RECORD - self.pending.len());
+            self.pending.extend_from_slice(&rest[..count]);
+            rest = &rest[count..];
+            if self.pending.len() == RECORD {
+                self.flush()?;
+            }
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// Seals what waits.
+    ///
+    /// # Errors
+    /// [`SecureError::Exhausted`].
+    pub fn flush(&mut self) -> Result<(), SecureError> {
+        if !self.pending.is_empty() {
+            seal(&mut self.noise, &self.pending, &mut self.sealed)?;
+            self.pending.clear();
+        }
+        Ok(())
+    }
+
+    /// Seals a record without bytes, which proves that this side goes on.
+    ///
+    /// # Errors
+    /// [`SecureError::Exhausted`].
+    pub fn seal_nothing(&mut self) -> Result<(), SecureError> {
+        seal(&mut self.noise, &[], &mut self.sealed)
+    }
+
+    /// Whether what is sealed should be sent before more is.
+    pub fn is_full(&self) -> bool {
+        self.sealed.len() >= BATCH
+    }
+
+    /// Records to send.
+    pub fn sealed(&self) -> &[u8] {
+        &self.sealed
+    }
+
+    /// They were sent.
+    pub fn sent(&mut self) {
+        self.sealed.clear();
+    }
+
+    /// Room for what comes: never empty, if what came was opened.
+    pub fn space(&mut self) -> &mut [u8] {
+        self.inbox.resize(INBOX, 0);
+        if self.from == self.to {
+            (self.from, self.to) = (0, 0);
+        } else if INBOX - self.from < LARGEST {
+            self.inbox.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - self.from);
+        }
+        &mut self.inbox[self.to..]
+    }
+
+    /// So many bytes came, to the beginning of [`space`](Self::space).
+    ///
+    /// # Panics
+    /// If there was no room for them.
+    pub fn came(&mut self, count: usize) {
+        assert!(count <= self.inbox.len() - self.to, "more than the room");
+        self.to += count;
+    }
+
+    /// Whether a part of a record came, which cannot be opened yet.
+    pub fn has_part(&self) -> bool {
+        self.from < self.to
+    }
+
+    /// Opens the next record if all of it came, and forgets what it holds,
+    /// which should be nothing; whether it did come.
+    ///
+    /// # Errors
+    /// [`SecureError`]; the connection is of no further use.
+    pub fn open_nothing(&mut self) -> Result<bool, SecureError> {
+        let Some(len) = self.next()? else {
+            return Ok(false);
+        };
+        match len {
+            TAG => self.open_to(len, &mut []).map(|_| true),
+            _ => Err(SecureError::Forged),
+        }
+    }
+
+    /// Opens what came, into `out`; returns how many bytes, 0 if more has to
+    /// come first or there is no room.
+    ///
+    /// # Errors
+    /// [`SecureError`]; the connection is of no further use.
+    pub fn open(&mut self, out: &mut [u8]) -> Result<usize, SecureError> {
+        let mut have = self.take_opened(out);
+        while have < out.len() {
+            let Some(len) = self.next()? else { break };
+            if len - TAG <= out.len() - have {
+                have += self.open_to(len, &mut out[have..])?;
+                continue;
+            }
+            let mut opened = std::mem::take(&mut self.opened);
+            opened.resize(len - TAG, 0);
+            self.open_to(len, &mut opened)?;
+            (self.opened, self.taken) = (opened, 0);
+            have += self.take_opened(&mut out[have..]);
+        }
+        Ok(have)
+    }
+
+    fn take_opened(&mut self, out: &mut [u8]) -> usize {
+        let rest = &self.opened[self.taken..];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        self.taken += count;
+        count
+    }
+
+    /// Bytes of the next record, tag included, if all of it came.
+    fn next(&self) -> Result<Option<usize>, SecureError> {
+        let came = &self.inbox[self.from..self.to];
+        let Some((len, rest)) = came.split_first_chunk::<LEN>() else {
+            return Ok(None);
+        };
+        let len = usize::from(u16::from_le_bytes(*len));
+        match len {
+            ..TAG => Err(SecureError::Short(len)),
+            _ => Ok((len <= rest.len()).then_some(len)),
+        }
+    }
+
+    fn open_to(&mut self, len: usize, out: &mut [u8]) -> Result<usize, SecureError> {
+        let at = self.from + LEN;
+        let record = &self.inbox[at..at + len];
+        let opened = self.noise.read_message(record, out);
+        self.from = at + len;
+        opened.map_err(|_| SecureError::Forged)
+    }
+}
+
+/// Appends a record to `out`.
+fn seal(noise: &mut TransportState, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), SecureError> {
+    let at = out.len();
+    let len = bytes.len() + TAG;
+    let prefix = u16::try_from(len).expect("RECORD is below Noise's bound");
+    out.resize(at + LEN + len, 0);
+    out[at..at + LEN].copy_from_slice(&prefix.to_le_bytes());
+    let sealed = noise.write_message(bytes, &mut out[at + LEN..]);
+    sealed.map(drop).map_err(|_| SecureError::Exhausted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::handshake::tests::pair;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Everything that was sealed, as it goes over the line.
+    fn line(records: &mut Records, pieces: &[Vec<u8>]) -> Vec<u8> {
+        let mut line = Vec::new();
+        for piece in pieces {
+            let mut rest = &piece[..];
+            while !rest.is_empty() {
+                rest = &rest[records.seal(rest).unwrap()..];
+                line.extend_from_slice(records.sealed());
+                records.sent();
+            }
+        }
+        records.flush().unwrap();
+        line.extend_from_slice(records.sealed());
+        records.sent();
+        line
+    }
+
+    /// What comes out if `line` comes in pieces of these lengths and is taken
+    /// in pieces of `take` bytes.
+    fn opened(
+        records: &mut Records,
+        mut line: &[u8],
+        lens: &[usize],
+        take: usize,
+    ) -> Result<Vec<u8>, SecureError> {
+        let (mut out, mut lens) = (Vec::new(), lens.iter().cycle());
+        let mut room = vec![0; take];
+        loop {
+            let count = records.open(&mut room)?;
+            out.extend_from_slice(&room[..count]);
+            if count == 0 && line.is_empty() {
+                return Ok(out);
+            }
+            if count == 0 {
+                let space = records.space();
+                let len = line.len().min(space.len()).min(*lens.next().unwrap());
+                space[..len].copy_from_slice(&line[..len]);
+                records.came(len);
+                line = &line[len..];
+            }
+        }
+    }
+
+    #[test]
+    fn bulk_data_crosses_in_batches() {
+        let (mut host, mut board) = pair();
+        let data: Vec<u8> = (0..700_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
+        let line = line(&mut host, &[b"head".to_vec(), data.clone()]);
+        assert!(line.len() < data.len() + data.len() / 1000);
+        let out = opened(&mut board, &line, &[1 << 20], 1 << 16).unwrap();
+        assert_eq!(out[4..], data);
+    }
+
+    #[test]
+    fn nothing_is_a_record_too() {
+        let (mut host, mut board) = pair();
+        assert_eq!(board.open_nothing(), Ok(false));
+        host.seal_nothing().unwrap();
+        host.seal(b"x").unwrap();
+        host.flush().unwrap();
+        let bytes = host.sealed().to_vec();
+        board.space()[..bytes.len()].copy_from_slice(&bytes);
+        board.came(bytes.len());
+        assert_eq!(board.open_nothing(), Ok(true));
+        assert_eq!(board.open_nothing(), Err(SecureError::Forged));
+    }
+
+    #[test]
+    fn short_records_are_none() {
+        let (_, mut board) = pair();
+        board.space()[..2].copy_from_slice(&[15, 0]);
+        board.came(2);
+        assert_eq!(board.open(&mut [0]), Err(SecureError::Short(15)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn a_stream_comes_out_as_it_went_in(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..5000), 0..20),
+            lens in prop::collection::vec(1usize..4000, 1..9),
+            take in 1usize..9000,
+        ) {
+            let (mut host, mut board) = pair();
+            let line = line(&mut host, &pieces);
+            let out = opened(&mut board, &line, &lens, take);
+            prop_assert_eq!(out, Ok(pieces.concat()));
+            prop_assert!(!board.has_part());
+        }
+
+        #[test]
+        fn a_changed_byte_is_found(at: prop::sample::Index, bit in 0u8..8) {
+            let (mut host, mut board) = pair();
+            let mut line = line(&mut host, &[vec![5; 3000]]);
+            let at = at.index(line.len());
+            line[at] ^= 1 << bit;
+            // A longer length waits for bytes that never come.
+            if let Ok(out) = opened(&mut board, &line, &[1 << 16], 5000) {
+                prop_assert!(at < LEN && out.is_empty());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_refused_or_waited_for(bytes: Vec<u8>) {
+            let (_, mut board) = pair();
+            let out = opened(&mut board, &bytes, &[64], 100);
+            prop_assert!(out.is_err() || out == Ok(Vec::new()));
+        }
+
+        #[test]
+        fn repeated_and_swapped_records_are_found(swap: bool) {
+            let (mut host, mut board) = pair();
+            let one = line(&mut host, &[b"one".to_vec()]);
+            let two = line(&mut host, &[b"two".to_vec()]);
+            let line = if swap { [two, one] } else { [one.clone(), one] };
+            let out = opened(&mut board, &line.concat(), &[64], 100);
+            prop_assert_eq!(out, Err(SecureError::Forged));
+        }
+    }
+}

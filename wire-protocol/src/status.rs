@@ -1,0 +1,67 @@
+//! What an agent tells an operator of itself.
+
+use crate::message::DeviceInfo;
+use serde::{Deserialize, Serialize};
+
+/// Most sessions that a status lists.
+pub const MAX_LISTED: usize = 256;
+
+/// What was done, by a session or by all since the agent's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Calls, answered or not.
+    pub calls: u64,
+    /// Calls that were not run: refused or lost.
+    pub errors: u64,
+    /// Bytes that came from the peer, those in shared memory included.
+    pub received: u64,
+    /// Bytes that went to the peer, those in shared memory included.
+    pub sent: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.errors += other.errors;
+        self.received += other.received;
+        self.sent += other.sent;
+    }
+}
+
+/// A session that is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionStatus {
+    /// As in the agent's log.
+    pub number: u64,
+    /// Who it is with.
+    pub peer: String,
+    /// Seconds since its connection was accepted.
+    pub age_s: u64,
+    /// What it did.
+    pub counts: Counts,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its release.
+    pub version: String,
+    /// Seconds since its start.
+    pub uptime_s: u64,
+    /// What it has.
+    pub devices: Vec<DeviceInfo>,
+    /// How many sessions may be open.
+    pub max_sessions: u64,
+    /// How many are.
+    pub open_sessions: u64,
+    /// The first [`MAX_LISTED`] of them.
+    pub sessions: Vec<SessionStatus>,
+    /// Sessions since the start, open ones included.
+    pub all_sessions: u64,
+    /// Connections that became none.
+    pub refused: u64,
+    /// Sessions whose process ended by itself.
+    pub crashed: u64,
+    /// What all of them did.
+    pub totals: Counts,
+}
