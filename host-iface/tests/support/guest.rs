@@ -21,6 +21,9 @@ const EXTENTS: u64 = RAM_BASE + 0x10000;
 /// Free for tests.
 pub const DATA: u64 = RAM_BASE + 0x80000;
 
+/// Bytes between where the request begins and where the answer does.
+const ROOM: usize = (REPLY - REQUEST) as usize;
+
 pub const IN: u32 = 1;
 pub const OUT: u32 = 2;
 
@@ -188,7 +191,12 @@ impl Guest {
         envelopes
             .iter()
             .for_each(|e| envelope::push(e, &mut request));
-        self.write(REQUEST, &request);
+        self.submit_bytes(&request, regions)
+    }
+
+    /// The same with any bytes as its envelopes.
+    pub fn submit_bytes(&mut self, request: &[u8], regions: &[(u64, u64, u32)]) -> Seen {
+        self.write(REQUEST, &request[..request.len().min(ROOM)]);
         for (index, &(gpa, len, dir)) in regions.iter().enumerate() {
             self.put_region(index as u64, gpa, len, dir);
         }

@@ -1,0 +1,494 @@
+//! Writes `fuzz/corpus`: a few kilobytes a target, from recordings, checkpoints
+//! and OpenCL programs that are given, and from what is made here.
+//!
+//! ```sh
+//! gil run --record run.trace PROGRAM
+//! cargo run -p gil-fuzz --bin gil-make-corpus -- run.trace run.state kernel.cl
+//! ```
+
+use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
+use gil_host::layout;
+use gil_wire::checkpoint;
+use gil_wire::envelope::{self, Class, Engine, Envelope};
+use gil_wire::frame;
+use gil_wire::generated;
+use gil_wire::hello::Hello;
+use gil_wire::message::{CallStatus, Reply, Report, Request};
+use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[path = "../../../../host-iface/tests/support/kernel.rs"]
+mod kernel;
+
+/// Longest input that is kept.
+const LONGEST: usize = 4096;
+/// Records of a file that are kept together.
+const TOGETHER: usize = 12;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut corpus = Corpus { root };
+    corpus.made();
+    for path in std::env::args_os().skip(1).map(PathBuf::from) {
+        let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let stem = path.file_stem().unwrap_or_default();
+        let name = stem.to_string_lossy().into_owned();
+        match &bytes[..] {
+            [b'g', b'i', b'l', b'-', b't', ..] => corpus.recording(&name, &bytes),
+            [b'g', b'i', b'l', b'-', b's', ..] => corpus.state(&name, &bytes),
+            source => corpus.source(&name, source),
+        }
+    }
+}
+
+struct Corpus {
+    root: PathBuf,
+}
+
+/// Bytes behind their length of two bytes.
+fn counted(bytes: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(bytes.len()).expect("short pieces");
+    [&len.to_le_bytes()[..], bytes].concat()
+}
+
+/// A file's records: the head and the payload of each.
+fn records(bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rest = &bytes[HEADER_LEN..];
+    let mut all = Vec::new();
+    while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_LEN>() {
+        let prefix = Prefix::decode(prefix).expect("a whole file");
+        let (head, behind) = behind.split_at(prefix.head_len as usize);
+        let (payload, behind) = behind.split_at(prefix.payload_len as usize);
+        all.push((head.to_vec(), payload.to_vec()));
+        rest = behind;
+    }
+    all
+}
+
+/// The first of these records that are short, as the targets take them.
+fn together(all: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+    let mut out = vec![0];
+    let short = all
+        .iter()
+        .filter(|(head, payload)| head.len() + payload.len() < LONGEST / TOGETHER);
+    for (head, payload) in short.take(TOGETHER) {
+        out.extend([counted(head), counted(payload)].concat());
+    }
+    out
+}
+
+fn frame_of(message: &impl serde::Serialize, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::begin(message, payload.len() as u64, &mut out).expect("a short message");
+    out.extend(payload);
+    out
+}
+
+impl Corpus {
+    fn keep(&self, target: &str, name: &str, bytes: &[u8]) {
+        if bytes.len() > 4 * LONGEST {
+            return eprintln!("{target}/{name} is left out: {} bytes", bytes.len());
+        }
+        let folder = self.root.join(target);
+        std::fs::create_dir_all(&folder).expect("a folder for the corpus");
+        std::fs::write(folder.join(name), bytes).expect("room for the corpus");
+    }
+
+    /// A run's records, and its calls as messages, envelopes and arguments.
+    fn recording(&mut self, name: &str, bytes: &[u8]) {
+        let all = records(bytes);
+        self.keep("trace", name, &together(&all));
+        let mut seen = HashSet::new();
+        let mut session = frame_of(&OPEN, &[]);
+        for (head, payload) in all.iter().filter(|(h, p)| h.len() + p.len() < 1024) {
+            let Ok(Record::Call(call)) = postcard::from_bytes(head) else {
+                continue;
+            };
+            let name = call.op.to_string();
+            if seen.insert(call.op) {
+                self.call(&name, &call);
+            }
+            let message = frame_of(&request(&call), input_of(&call, payload));
+            if session.len() + message.len() < LONGEST {
+                session.extend(message);
+            }
+        }
+        session.extend(frame_of(&Request::Close, &[]));
+        self.keep("server", name, &session);
+    }
+
+    /// The first call of its kind.
+    fn call(&self, name: &str, call: &trace::Call<'_>) {
+        let entry = call.op.entry().to_le_bytes();
+        let done = call.done.as_ref();
+        let result = done.map_or(&[][..], |done| done.result);
+        let args = counted(call.args);
+        self.keep("arguments", name, &[&entry[..], &args, result].concat());
+        self.keep("dispatch", name, &[&entry[..], &[6], &args].concat());
+        self.keep("frames", name, &frame_of(&request(call), &[]));
+        if let Some(done) = done {
+            let reply = Reply::Done {
+                seq: call.seq,
+                status: done.status,
+                result: done.result,
+                cpu_ns: done.cpu_ns,
+                busy_ns: done.busy_ns,
+                out: done.out.clone(),
+                reports: done.reports.clone(),
+                notices: done.notices,
+            };
+            self.keep("frames", &format!("{name}-done"), &frame_of(&reply, &[]));
+        }
+        let regions = call.regions.iter().map(|region| {
+            let len = u32::try_from(region.len).unwrap_or(u32::MAX);
+            (len, region.dir as u32)
+        });
+        let regions: Vec<(u32, u32)> = regions.collect();
+        let request = envelope_of(call);
+        self.keep("envelopes", name, &request);
+        self.keep(
+            "doorbell",
+            name,
+            &[&[0][..], &submit(0, &request, &regions)].concat(),
+        );
+    }
+
+    fn state(&self, name: &str, bytes: &[u8]) {
+        let all = records(bytes);
+        assert!(postcard::from_bytes::<checkpoint::Record<'_>>(&all[0].0).is_ok());
+        let mut out = vec![0];
+        for (head, payload) in &all {
+            out.extend([counted(head), counted(payload)].concat());
+        }
+        self.keep("checkpoint", name, &out);
+    }
+
+    fn source(&self, name: &str, source: &[u8]) {
+        let begin = [
+            &[2][..],
+            &counted(b"-DA=1 -I . -cl-std=CL1.2"),
+            &counted(b"int f(int);"),
+        ];
+        self.keep("opencl_c", name, &[&begin.concat()[..], source].concat());
+    }
+
+    /// What needs no recording.
+    fn made(&mut self) {
+        let (trace, state) = gil_fuzz::host::recorded();
+        self.recording("plain", &trace);
+        self.state("plain", &state);
+        self.source("kernel", SOURCE.as_bytes());
+        self.keep("hello", "ours", &Hello::ours().encode());
+        self.texts();
+        self.doorbells();
+        self.replies();
+        self.keep("btf", "made", &kernel::types());
+        for (name, new) in [("older", false), ("newer", true)] {
+            let form = kernel::Form {
+                new,
+                ..kernel::USUAL
+            };
+            self.keep("kernel_image", name, &image(form));
+        }
+        self.elf();
+        self.spirv();
+        let rows: Vec<u8> = [16u64, 3, 64, 2, 256, 4, 4, 2, 0, 0, 0]
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .chain(1u32.to_le_bytes())
+            .chain(gil_wire::call::pack([Some(&b"text"[..])]))
+            .collect();
+        self.keep("rows", "rectangle", &rows);
+        let numbers =
+            |list: &[u64]| -> Vec<u8> { list.iter().flat_map(|n| n.to_le_bytes()).collect() };
+        let ranges = numbers(&[RAM_BASE, 1 << 20, 0, 8192]);
+        let extents = numbers(&[RAM_BASE, 4096, RAM_BASE + 8192, 4096]);
+        let runs = numbers(&[0, 4000, 200, 64, 4096]);
+        self.keep(
+            "tables",
+            "two",
+            &[&[1][..], &ranges, &[2], &extents, &[2], &runs].concat(),
+        );
+    }
+
+    fn texts(&self) {
+        let texts = [
+            ("tcp", "tcp://[::1]:7000"),
+            ("unix", "unix:/run/gil"),
+            (
+                "config",
+                "board=tcp://127.0.0.1:7000,ram-base=0x40000000,time=strict,count=on",
+            ),
+            ("watch", "mali_kbase:kbase_job_submit"),
+            ("object", "libc.so.6:open@/usr/lib/libc.so.6"),
+        ];
+        for (name, text) in texts {
+            self.keep("texts", name, text.as_bytes());
+        }
+        let options = "-D NAME=\"a b\" -I/usr/include -I \"with space\" -cl-std=CL1.2 -w";
+        self.keep("options", "usual", options.as_bytes());
+    }
+
+    /// The doorbells of a small program, in both modes.
+    fn doorbells(&self) {
+        let one = |envelope: Envelope<'_>, regions: &[(u32, u32)]| {
+            let mut request = Vec::new();
+            envelope::push(
+                &Envelope {
+                    regions: regions.len() as u32,
+                    ..envelope
+                },
+                &mut request,
+            );
+            submit(1000, &request, regions)
+        };
+        let op = generated::opencl::CL_ENQUEUE_READ_BUFFER;
+        let wait = Envelope {
+            waits: vec![2],
+            ..call(Class::Wait, 0)
+        };
+        let steps = [
+            one(call(Class::Query, 0), &[]),
+            one(call(Class::Post, 0), &[]),
+            one(enqueue(1, 0), &[(64, IN)]),
+            one(
+                Envelope {
+                    op,
+                    ..enqueue(2, 0)
+                },
+                &[(64, OUT)],
+            ),
+            one(wait, &[]),
+            one(
+                Envelope {
+                    op,
+                    blocking: true,
+                    ..enqueue(3, 0)
+                },
+                &[(64, OUT)],
+            ),
+            ring(layout::kind::COLLECT),
+            ring(layout::kind::ATTEND),
+            ring(layout::kind::CLOSE),
+            ring(layout::kind::OPEN),
+        ];
+        for first in 0..4 {
+            let name = format!("program-{first}");
+            self.keep("doorbell", &name, &[&[first][..], &steps.concat()].concat());
+        }
+    }
+
+    /// What a board answers to the calls of the target.
+    fn replies(&self) {
+        let done = |seq, out: Vec<u64>, event: Option<u64>| {
+            let report = |event| Report {
+                event,
+                duration_ns: 5,
+                ..Report::default()
+            };
+            let reply = Reply::Done {
+                seq,
+                status: CallStatus::Ran,
+                result: b"result",
+                cpu_ns: 1,
+                busy_ns: 2,
+                reports: event.into_iter().map(report).collect(),
+                notices: false,
+                out: out.clone(),
+            };
+            frame_of(&reply, &vec![9; out.iter().sum::<u64>() as usize])
+        };
+        let report = Report {
+            event: 2,
+            duration_ns: 7,
+            status: 0,
+            out: vec![64],
+            printed: 2,
+        };
+        let ended = Reply::Ended {
+            report,
+            rejected: false,
+            busy_ns: 1,
+        };
+        let said = [
+            frame_of(&Reply::Opened, &[]),
+            done(1, vec![], None),
+            done(2, vec![], Some(1)),
+            done(3, vec![], None),
+            frame_of(&ended, &[[8; 64].as_slice(), b"hi"].concat()),
+            done(5, vec![64], Some(3)),
+        ];
+        self.keep("replies", "program", &said.concat());
+        let reason = "no room".into();
+        let refused = [said[0].clone(), frame_of(&Reply::Refused { reason }, &[])].concat();
+        self.keep("replies", "refused", &refused);
+    }
+
+    /// An object file and a program, with debug information.
+    fn elf(&self) {
+        const SOURCE: &str = "struct pair { int first, second; };
+            struct outer { long x; struct pair inner; };
+            int watched(struct outer *o, const char *text) { return o->inner.second + *text; }
+            void gil_doorbell(unsigned long gpa) { __asm__ volatile(\"\" :: \"r\"(gpa)); }";
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (source, object) = (folder.path().join("a.c"), folder.path().join("a.o"));
+        std::fs::write(&source, SOURCE).expect("room for it");
+        for compiler in ["cc", "aarch64-linux-gnu-gcc"] {
+            let mut cc = Command::new(compiler);
+            cc.args(["-g", "-O1", "-c", "-o"]).arg(&object).arg(&source);
+            assert!(
+                cc.status()
+                    .expect("a compiler: run scripts/setup")
+                    .success()
+            );
+            self.keep(
+                "elf",
+                compiler,
+                &std::fs::read(&object).expect("it is there"),
+            );
+        }
+    }
+
+    /// `kernel void k(global int *a, int b)`.
+    fn spirv(&self) {
+        let word = |opcode: u32, operands: &[u32]| {
+            let mut words = vec![(operands.len() as u32 + 1) << 16 | opcode];
+            words.extend(operands);
+            words
+        };
+        let words = [
+            vec![0x0723_0203, 0x0001_0000, 0, 20, 0],
+            word(17, &[4]),
+            word(14, &[2, 2]),
+            word(15, &[6, 5, u32::from_le_bytes(*b"k\0\0\0")]),
+            word(19, &[1]),
+            word(21, &[2, 32, 0]),
+            word(32, &[3, 5, 2]),
+            word(33, &[4, 1, 3, 2]),
+            word(54, &[1, 5, 0, 4]),
+            word(55, &[3, 6]),
+            word(55, &[2, 7]),
+            word(248, &[8]),
+            word(253, &[]),
+            word(56, &[]),
+        ];
+        let bytes: Vec<u8> = words
+            .concat()
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        self.keep("spirv", "kernel", &bytes);
+    }
+}
+
+/// A bit of everything that is read of a source.
+const SOURCE: &str = r#"
+#include "a.h"
+#define N A
+#if defined(N) && N > 0
+typedef struct { int x; float4 y[2]; } pair __attribute__((aligned(16)));
+#endif
+enum kinds { one = 1, two = one << 1 };
+kernel __attribute__((reqd_work_group_size(16, 1, 1)))
+void scale(global const int *restrict in, __global int *out, constant pair *p,
+    int factor, local int scratch[two], read_only image2d_t image, sampler_t s)
+{
+    scratch[get_local_id(0)] = in[get_global_id(0)] * factor;
+    out[get_global_id(0)] = scratch[get_local_id(0)] + p->x;
+}
+#ifdef cl_khr_fp64
+__kernel void k(const double3 a, unsigned long b, size_t c[4]) { }
+#endif
+"#;
+
+const OPEN: Request<'static> = Request::Open {
+    process: 7,
+    pointer_bits: 64,
+};
+
+fn request<'a>(call: &trace::Call<'a>) -> Request<'a> {
+    Request::Call {
+        seq: call.seq,
+        op: call.op,
+        thread: call.thread,
+        answer: call.answer,
+        finish: call.finish,
+        event: call.event,
+        args: call.args,
+        regions: call.regions.clone(),
+    }
+}
+
+fn input_of<'p>(call: &trace::Call<'_>, payload: &'p [u8]) -> &'p [u8] {
+    let ins = call.regions.iter().filter(|region| region.dir.is_in());
+    &payload[..ins.map(|region| region.len as usize).sum()]
+}
+
+/// The call in its envelope, as far as the recording tells.
+fn envelope_of(call: &trace::Call<'_>) -> Vec<u8> {
+    let class = generated::info(call.op).and_then(|info| info.class);
+    let mut out = Vec::new();
+    let envelope = Envelope {
+        op: call.op,
+        class: class.unwrap_or(Class::Query),
+        entry: 1,
+        queue: None,
+        engine: Engine::Compute,
+        blocking: call.finish,
+        waits: vec![],
+        signals: call.event,
+        observable: true,
+        retires: None,
+        regions: call.regions.len() as u32,
+        rows: vec![],
+        args: call.args,
+    };
+    envelope::push(&envelope, &mut out);
+    out
+}
+
+/// A doorbell with these envelopes and regions.
+fn submit(after_ns: u32, request: &[u8], regions: &[(u32, u32)]) -> Vec<u8> {
+    let mut out = vec![2];
+    out.extend(after_ns.to_le_bytes());
+    out.extend(counted(request));
+    out.push(regions.len() as u8);
+    for &(len, dir) in regions {
+        out.extend(((DATA - RAM_BASE) as u32).to_le_bytes());
+        out.extend(len.to_le_bytes());
+        out.push(dir as u8);
+    }
+    out
+}
+
+/// A doorbell of this kind, nothing changed.
+fn ring(kind: u32) -> Vec<u8> {
+    vec![1, kind as u8, 0]
+}
+
+/// A small kernel, its zeros counted.
+fn image(form: kernel::Form) -> Vec<u8> {
+    let symbols: Vec<kernel::Symbol> = (0..400).map(|i| (format!("tf{i}"), i * 16)).collect();
+    let mut image = kernel::Image::build(&symbols, form);
+    // What stands before the tables says nothing.
+    image[0x1000..0x1_1000].fill(0);
+    let mut out = Vec::new();
+    let mut rest = &image[..];
+    while !rest.is_empty() {
+        let zeros = rest
+            .iter()
+            .take(60_000)
+            .take_while(|&&byte| byte == 0)
+            .count();
+        let piece = rest[zeros..]
+            .windows(16)
+            .position(|w| w.iter().all(|&b| b == 0));
+        let piece = piece.unwrap_or(rest.len() - zeros).min(60_000);
+        out.extend((zeros as u16).to_le_bytes());
+        out.extend(counted(&rest[zeros..zeros + piece]));
+        rest = &rest[zeros + piece..];
+    }
+    out
+}

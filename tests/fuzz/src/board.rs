@@ -1,0 +1,144 @@
+//! The board agent, and a host that says anything; what it reads of kernels'
+//! sources; recordings.
+
+use crate::double::Bytes;
+use crate::file::{file_of, records};
+use crate::input::Input;
+use gil_board::board::{Board, Call, Guest};
+use gil_board::opencl::signature::{self, Program, Target};
+use gil_board::opencl::{DriverOptions, OpenClBoard};
+use gil_board::region::{Budget, Region};
+use gil_board::replay::ReplayBoard;
+use gil_board::session::{SessionOptions, serve};
+use gil_board::transport::Connection;
+use gil_wire::Op;
+use gil_wire::generated::opencl;
+use gil_wire::hello::Hello;
+use gil_wire::message::Direction;
+use socket2::{Domain, Socket, Type};
+use std::io::Write;
+use std::net::Shutdown;
+use std::sync::{Arc, OnceLock};
+
+const GUEST: Guest = Guest {
+    process: 1,
+    pointer_bits: 64,
+};
+
+/// A host that says its hello and then any bytes.
+pub fn server(data: &[u8]) {
+    let (ours, theirs) = Socket::pair(Domain::UNIX, Type::STREAM, None).expect("two sockets");
+    let said = [&Hello::ours().encode()[..], data].concat();
+    let host = std::thread::spawn(move || {
+        let mut theirs = theirs;
+        let reader = theirs.try_clone().map(|mut reader| {
+            std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()))
+        });
+        let _ = theirs.write_all(&said);
+        let _ = theirs.shutdown(Shutdown::Write);
+        reader.map(|reader| reader.join().is_ok())
+    });
+    let options = SessionOptions {
+        memory: 1 << 20,
+        ..SessionOptions::default()
+    };
+    if let Ok(connection) = Connection::handshake(Arc::new(ours)) {
+        let _ = serve(connection, &Bytes, options).map_err(|error| error.to_string());
+    }
+    let _ = host.join();
+}
+
+/// A recording that holds anything, and the first call of its own.
+pub fn trace(data: &[u8]) {
+    let (_file, path) = file_of(&records(&gil_wire::trace::header(), data));
+    let Ok(board) = ReplayBoard::open(&path) else {
+        return;
+    };
+    let Ok(mut session) = board.open(GUEST) else {
+        return;
+    };
+    let budget = Budget::new(1 << 20);
+    for event in 0..2 {
+        let outcome = session.call(Call {
+            seq: event,
+            op: opencl::CL_GET_PLATFORM_IDS,
+            thread: 1,
+            event: None,
+            answer: true,
+            finish: true,
+            args: b"args",
+            regions: regions(&mut Input(&[1, 4, 1]), &budget),
+            budget: &budget,
+        });
+        drop(outcome);
+        drop(session.finish(event, &budget));
+    }
+}
+
+fn regions(input: &mut Input<'_>, budget: &Budget) -> Vec<Region> {
+    let region = |_| {
+        let len: usize = input.u8().into();
+        match Direction::from_raw(input.u8().into()) {
+            Some(dir) if dir.is_in() => Region::holding(dir, vec![7; len], budget),
+            _ => Region::zeroed(len, budget).expect("some bytes"),
+        }
+    };
+    (0..2).map(region).collect()
+}
+
+/// Calls with any arguments, on a session of this machine's OpenCL that has no
+/// objects but platforms and devices. Nothing is done where there is none.
+pub fn dispatch(data: &[u8]) {
+    static BOARD: OnceLock<Option<OpenClBoard>> = OnceLock::new();
+    let load = || OpenClBoard::load(DriverOptions::default()).ok();
+    let Some(board) = BOARD.get_or_init(load) else {
+        return;
+    };
+    let mut session = board.open(GUEST).expect("a session");
+    let budget = Budget::new(1 << 20);
+    let mut input = Input(data);
+    for seq in 0..4 {
+        let (entry, flags) = (input.u16(), input.u8());
+        let args = input.counted();
+        let outcome = session.call(Call {
+            seq,
+            op: Op::new(opencl::CL_FLUSH.api(), entry),
+            thread: 1,
+            event: (flags & 1 != 0).then_some(seq),
+            answer: flags & 2 != 0,
+            finish: flags & 4 != 0,
+            args,
+            regions: regions(&mut input, &budget),
+            budget: &budget,
+        });
+        drop(outcome);
+    }
+}
+
+/// A program's source behind its options.
+pub fn opencl_c(data: &[u8]) {
+    let mut input = Input(data);
+    let version = 100 + 10 * u32::from(input.u8() % 21);
+    let options = String::from_utf8_lossy(input.counted()).into_owned();
+    let header = String::from_utf8_lossy(input.counted()).into_owned();
+    let source = String::from_utf8_lossy(input.0).into_owned();
+    let target = Target {
+        address_bits: 64,
+        version,
+        extensions: "cl_khr_fp64".into(),
+        has_images: true,
+    };
+    let program = Program {
+        source: &source,
+        options: &options,
+        headers: &[("a.h", &header)],
+        target: &target,
+    };
+    let _ = program.signatures().map_err(|error| error.to_string());
+}
+
+/// A module of SPIR-V.
+pub fn spirv(data: &[u8]) {
+    let _ = signature::spirv::is_module(data);
+    let _ = signature::spirv::signatures(data);
+}

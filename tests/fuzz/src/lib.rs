@@ -1,0 +1,49 @@
+//! What fuzzing runs. Every function takes any bytes and returns: what it
+//! calls must neither panic, nor hang, nor grow without bound. `fuzz/` makes a
+//! target of each for `cargo fuzz`; this crate's test runs the corpus once.
+//!
+//! | module | whose bytes |
+//! |---|---|
+//! | [`wire`] | messages, envelopes, recordings, texts |
+//! | [`host`] | the guest's mailboxes, the board's answers, checkpoints |
+//! | [`board`] | a host's requests, calls' arguments, kernels' sources |
+//! | [`detect`] | kernels and ELF files |
+
+pub mod board;
+pub mod detect;
+pub mod double;
+mod file;
+pub mod host;
+mod input;
+#[allow(missing_docs, unused_imports)]
+#[path = "../../../host-iface/tests/support/mod.rs"]
+pub mod support;
+pub mod wire;
+
+pub use input::Input;
+
+/// What a target does with bytes.
+pub type Body = fn(&[u8]);
+
+/// Every target, by its name in `fuzz/targets` and `fuzz/corpus`.
+pub const TARGETS: [(&str, Body); 19] = [
+    ("arguments", wire::arguments),
+    ("btf", detect::btf),
+    ("checkpoint", host::checkpoint),
+    ("dispatch", board::dispatch),
+    ("doorbell", host::doorbell),
+    ("elf", detect::elf),
+    ("envelopes", wire::envelopes),
+    ("frames", wire::frames),
+    ("hello", wire::hello),
+    ("kernel_image", detect::kernel_image),
+    ("opencl_c", board::opencl_c),
+    ("options", wire::options),
+    ("replies", host::replies),
+    ("rows", wire::rows),
+    ("server", board::server),
+    ("spirv", board::spirv),
+    ("tables", wire::tables),
+    ("texts", wire::texts),
+    ("trace", board::trace),
+];
