@@ -100,7 +100,8 @@ pub struct RunArgs {
     /// End the run after this many seconds of wall time, with exit code 124.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// Call the board lost if one call takes longer, in seconds of wall time.
+    /// Call the board lost if one call takes longer, in seconds of wall time;
+    /// 600 unless said otherwise.
     #[arg(long, value_name = "SECONDS")]
     pub board_timeout: Option<u64>,
     /// Count the guest's instructions, for the report's prediction of

@@ -32,7 +32,8 @@ pub struct Config {
     pub trace: Option<PathBuf>,
     /// `report=FILE`: where the report is written as JSON.
     pub report: Option<PathBuf>,
-    /// `board-timeout=SECONDS`: how long one call may take in wall time.
+    /// `board-timeout=SECONDS`: how long one call may take in wall time;
+    /// [`BOARD_TIMEOUT`] unless said otherwise.
     pub board_timeout: Option<Duration>,
     /// `count=on`: count guest instructions, for the report's prediction.
     pub count: bool,
@@ -49,6 +50,10 @@ pub struct Config {
     /// `watch-limit=NUMBER`: calls shown of each watched function.
     pub watch_limit: u64,
 }
+
+/// Longest wall time of one call, unless said otherwise: longer than the work of
+/// most, and an end where a board is silent for ever.
+pub const BOARD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Calls shown of a watched function, unless said otherwise.
 pub const WATCH_LIMIT: u64 = 1000;
@@ -85,7 +90,7 @@ impl Default for Config {
             module: None,
             trace: None,
             report: None,
-            board_timeout: None,
+            board_timeout: Some(BOARD_TIMEOUT),
             count: false,
             checkpoint_log: false,
             time: Time::Async,

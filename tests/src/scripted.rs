@@ -11,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 pub struct Scripted {
     agent: Child,
     address: String,
-    _folder: tempfile::TempDir,
+    /// Of its socket, removed with this value.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Scripted {
@@ -32,8 +33,18 @@ impl Scripted {
     pub fn with(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let address = format!("unix:{}", folder.path().join("board").display());
+        let mut scripted = Self::listening(&address, options);
+        scripted.folder = Some(folder);
+        scripted
+    }
+
+    /// The same at an address, whose port may be 0 for any free one.
+    ///
+    /// # Panics
+    /// If the agent does not start.
+    pub fn listening(address: &str, options: &[&str]) -> Self {
         let mut agent = Command::new(binary("gil-board"))
-            .args(["--listen", &address, "--exit-with-stdin"])
+            .args(["--listen", address, "--exit-with-stdin"])
             .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -43,12 +54,22 @@ impl Scripted {
         let mut ready = String::new();
         let stdout = agent.stdout.take().expect("its standard output");
         let read = BufReader::new(stdout).read_line(&mut ready);
-        assert!(read.is_ok() && ready.contains("listening"), "{ready}");
+        let address = ready.trim().strip_prefix("listening on ");
+        let address = address.filter(|_| read.is_ok()).expect(&ready).into();
         Self {
             agent,
             address,
-            _folder: folder,
+            folder: None,
         }
+    }
+
+    /// Ends it without a word, as a crash does.
+    ///
+    /// # Panics
+    /// If the system does not let it.
+    pub fn kill(&mut self) {
+        self.agent.kill().expect("it is this process's child");
+        self.agent.wait().expect("it ends");
     }
 
     /// Its address, as `--board` takes it.

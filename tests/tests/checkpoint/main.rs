@@ -110,7 +110,7 @@ fn programs_of_binaries_samplers_and_images_of_three_dimensions_come_back() {
     let source = program.program(LOOK);
     assert_eq!(program.build(source, ""), 0);
     let binary = program.binary(source);
-    let built = program.from_binary(&binary);
+    let built = program.of_binary(&binary);
     let look = program.kernel(built, "look");
     program.arg(look, 0, 8, KernelArgument::Handle(image));
     program.arg(look, 1, 8, KernelArgument::Handle(sampler));

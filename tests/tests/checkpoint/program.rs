@@ -563,7 +563,7 @@ impl Program {
     }
 
     /// A program of one device's binary, built.
-    pub fn from_binary(&mut self, binary: &[u8]) -> Handle {
+    pub fn of_binary(&mut self, binary: &[u8]) -> Handle {
         let new = self.number();
         let data = pack([Some(binary)]);
         self.guest.write(DATA, &data);
