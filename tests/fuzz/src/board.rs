@@ -5,6 +5,7 @@ use crate::double::Bytes;
 use crate::file::{file_of, records};
 use crate::input::Input;
 use gil_board::board::{Board, Call, Guest};
+use gil_board::meter::Meter;
 use gil_board::opencl::signature::{self, Program, Target};
 use gil_board::opencl::{DriverOptions, OpenClBoard};
 use gil_board::region::{Budget, Region};
@@ -42,7 +43,8 @@ pub fn server(data: &[u8]) {
         memory: 1 << 20,
         ..SessionOptions::default()
     };
-    if let Ok(connection) = Connection::handshake(Arc::new(ours)) {
+    let meter = Meter::new().expect("memory for counters");
+    if let Ok(connection) = Connection::handshake(Arc::new(ours), None, meter) {
         let _ = serve(connection, &Bytes, options).map_err(|error| error.to_string());
     }
     let _ = host.join();
