@@ -151,7 +151,8 @@ Entry::process(uint32_t &number) const
 {
     if (FullSystem)
         // With CONFIG_PID_IN_CONTEXTIDR.
-        number = tc->readMiscRegNoEffect(ArmISA::MISCREG_CONTEXTIDR_EL1);
+        number = ofKernel(ArmISA::MISCREG_CONTEXTIDR_EL1,
+                          ArmISA::MISCREG_CONTEXTIDR_EL2);
     else
         number = tc->getProcessPtr()->pid();
     return number != 0;
@@ -167,7 +168,8 @@ Entry::thread() const
         return {0, tc->getReg(int_reg::Sp0)};
     const auto own = ArmISA::inAArch64(tc) ? ArmISA::MISCREG_TPIDR_EL0
                                            : ArmISA::MISCREG_TPIDRRO_EL0;
-    const Addr table = tc->readMiscRegNoEffect(ArmISA::MISCREG_TTBR0_EL1);
+    const Addr table =
+        ofKernel(ArmISA::MISCREG_TTBR0_EL1, ArmISA::MISCREG_TTBR0_EL2);
     return {bits(table, 47, 1), tc->readMiscRegNoEffect(own)};
 }
 
@@ -184,7 +186,7 @@ Entry::mayBeReplayed() const
 {
     // System-call emulation handles page faults without a kernel.
     return !FullSystem ||
-        tc->readMiscRegNoEffect(ArmISA::MISCREG_ELR_EL1) == pc();
+        ofKernel(ArmISA::MISCREG_ELR_EL1, ArmISA::MISCREG_ELR_EL2) == pc();
 }
 
 bool
@@ -210,6 +212,14 @@ Addr
 Entry::pc() const
 {
     return tc->pcState().instAddr();
+}
+
+RegVal
+Entry::ofKernel(int el1, int el2) const
+{
+    // With FEAT_VHE Linux runs at EL2, and means that level's registers.
+    const bool is_host = ArmISA::ELIsInHost(tc, ArmISA::currEL(tc));
+    return tc->readMiscRegNoEffect(is_host ? el2 : el1);
 }
 
 bool

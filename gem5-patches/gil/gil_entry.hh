@@ -71,6 +71,8 @@ class Entry
 
   private:
     Addr pc() const;
+    /** A register of the kernel's level: EL1, or EL2 with FEAT_VHE. */
+    RegVal ofKernel(int el1, int el2) const;
     bool isKernel() const;
     uint64_t current(unsigned number) const;
 
