@@ -82,9 +82,9 @@ fn cells(counts: &Counts) -> [String; 4] {
 fn time(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
     match seconds {
-        ..60 => format!("{seconds} s"),
-        ..3600 => format!("{minutes} min {} s", seconds % 60),
-        ..86400 => format!("{hours} h {} min", minutes % 60),
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{minutes} min {} s", seconds % 60),
+        3600..86400 => format!("{hours} h {} min", minutes % 60),
         _ => format!("{days} d {} h", hours % 24),
     }
 }

@@ -61,7 +61,7 @@ mod tests {
         }
         assert_eq!(
             render_nodes(folder.path().to_str().unwrap()),
-            [node.clone()]
+            std::slice::from_ref(&node)
         );
         assert_eq!(sentence(&node), None);
         assert_eq!(sentence(&folder.path().join("none")), None);
