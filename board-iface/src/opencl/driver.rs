@@ -10,6 +10,7 @@ use gil_wire::message::DeviceInfo;
 use libloading::Library;
 use serde::{Deserialize, Serialize};
 use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
 
 /// The library's names, in the order in which they are tried.
 const LIBRARIES: [&str; 2] = ["libOpenCL.so.1", "libOpenCL.so"];
@@ -203,6 +204,10 @@ impl Driver {
     /// # Errors
     /// [`OpenClError`] says what to install.
     pub fn load(options: DriverOptions) -> Result<&'static Self, OpenClError> {
+        // Drivers find their devices at the first question, and not all of them
+        // (PoCL 3.1) bear it from two threads at once.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failure = None;
         for name in LIBRARIES {
             // SAFETY: an ICD loader's initialisation has no preconditions.
