@@ -63,7 +63,6 @@ const fn at(way: Way, wrong: Wrong) -> Fault {
 }
 
 #[test]
-#[ignore = "minutes: scripts/test --long"]
 fn a_program_whose_connection_is_cut_has_an_error_and_the_next_a_board() {
     is_lost(
         &run(at(Way::ToHost, Wrong::Cut), "100"),
@@ -72,7 +71,6 @@ fn a_program_whose_connection_is_cut_has_an_error_and_the_next_a_board() {
 }
 
 #[test]
-#[ignore = "minutes: scripts/test --long"]
 fn a_program_whose_agent_is_killed_has_an_error_and_the_next_a_board() {
     is_lost(
         &run(at(Way::ToBoard, Wrong::Kill), "100"),
@@ -81,7 +79,6 @@ fn a_program_whose_agent_is_killed_has_an_error_and_the_next_a_board() {
 }
 
 #[test]
-#[ignore = "minutes: scripts/test --long"]
 fn a_program_whose_board_is_silent_has_an_error_at_the_limit() {
     is_lost(
         &run(at(Way::ToHost, Wrong::Swallow), "3"),
@@ -90,7 +87,6 @@ fn a_program_whose_board_is_silent_has_an_error_at_the_limit() {
 }
 
 #[test]
-#[ignore = "minutes: scripts/test --long"]
 fn a_program_whose_messages_come_in_pieces_has_right_results() {
     let run = run(at(Way::ToHost, Wrong::Pieces), "100");
     assert_eq!(
