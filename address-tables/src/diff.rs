@@ -8,11 +8,15 @@ use std::ops::Range;
 /// What is told apart, in bytes: a cache line, so that a change costs one line
 /// of memory traffic, and neighbours that change together travel together.
 pub const LINE: usize = 64;
-/// From large to small: where a block is equal, nothing in it is looked at
-/// again; where it is not, its parts are. A page is what one comparison is
-/// quick at; 512 bytes keep few changes in a page from costing a second look
-/// at all of it.
-const BLOCKS: [usize; 3] = [4096, 512, LINE];
+/// Where nothing changed lately, as much is compared by one call of the C
+/// library, which is quick at equal memory and does not tell where it differs.
+const PAGE: usize = 4096;
+/// Where something did, as much is compared here: a second look at it costs
+/// little.
+const BLOCK: usize = 256;
+/// Pages without a change until changes are no longer expected: a change in
+/// every few pages would have half of each looked at twice.
+const CALM: u32 = 4;
 /// Bytes that one thread takes at a time. Below two of these there is nothing
 /// to share out.
 const SHARE: usize = 256 << 10;
@@ -68,28 +72,63 @@ fn shared_out(copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
 /// `first` is where the share begins in the whole.
 fn one_share(first: usize, copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
     let mut changes = Vec::new();
-    descend(&BLOCKS, first, copy, now, &mut changes);
+    let mut calm = CALM;
+    let pages = copy.chunks_mut(PAGE).zip(now.chunks(PAGE));
+    for (index, (copy, now)) in pages.enumerate() {
+        if calm >= CALM && copy == now {
+            continue;
+        }
+        let changed = page(first + index * PAGE, copy, now, &mut changes);
+        calm = if changed { 0 } else { calm + 1 };
+    }
     changes
 }
 
-fn descend(
-    blocks: &[usize],
-    first: usize,
-    copy: &mut [u8],
-    now: &[u8],
-    changes: &mut Vec<Range<usize>>,
-) {
-    let Some((&size, smaller)) = blocks.split_first() else {
-        copy.copy_from_slice(now);
-        push(changes, first..first + now.len());
-        return;
-    };
-    let pairs = copy.chunks_mut(size).zip(now.chunks(size));
-    for (index, (copy, now)) in pairs.enumerate() {
-        if copy != now {
-            descend(smaller, first + index * size, copy, now, changes);
-        }
+/// Brings a page up to date; whether it was not.
+fn page(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Vec<Range<usize>>) -> bool {
+    let mut at = first;
+    let (mut changed, mut last_changed) = (false, false);
+    let (copies, copies_end) = copy.as_chunks_mut::<BLOCK>();
+    let (nows, nows_end) = now.as_chunks::<BLOCK>();
+    for (copy, now) in copies.iter_mut().zip(nows) {
+        // Changes are seldom alone: behind one, lines are compared at once.
+        last_changed = (last_changed || differs(copy, now)) && lines(at, copy, now, changes);
+        changed |= last_changed;
+        at += BLOCK;
     }
+    lines(at, copies_end, nows_end, changes) || changed
+}
+
+/// Whether two blocks differ, without a look at where.
+fn differs(one: &[u8; BLOCK], two: &[u8; BLOCK]) -> bool {
+    let (ones, _) = one.as_chunks::<8>();
+    let (twos, _) = two.as_chunks::<8>();
+    let words = ones.iter().zip(twos);
+    words.fold(0, |found, (one, two)| {
+        found | (u64::from_ne_bytes(*one) ^ u64::from_ne_bytes(*two))
+    }) != 0
+}
+
+/// Brings lines up to date; whether one was not.
+fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Vec<Range<usize>>) -> bool {
+    let mut at = first;
+    let mut changed = false;
+    let (copies, copies_end) = copy.as_chunks_mut::<LINE>();
+    let (nows, nows_end) = now.as_chunks::<LINE>();
+    for (copy, now) in copies.iter_mut().zip(nows) {
+        if copy != now {
+            *copy = *now;
+            push(changes, at..at + LINE);
+            changed = true;
+        }
+        at += LINE;
+    }
+    if copies_end != nows_end {
+        copies_end.copy_from_slice(nows_end);
+        push(changes, at..at + nows_end.len());
+        changed = true;
+    }
+    changed
 }
 
 /// Adds a range behind the others.

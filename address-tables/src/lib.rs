@@ -19,3 +19,4 @@ pub use diff::{Differ, LINE};
 pub use extents::{Extent, Extents, ExtentsError};
 pub use outstanding::{Outstanding, Overlap};
 pub use ram::{Piece, RamError, RamMap, RamRange};
+pub use rayon::ThreadPoolBuildError;

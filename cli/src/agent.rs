@@ -91,10 +91,11 @@ pub struct Agent {
 /// [`AgentError`] says why there is none.
 pub fn ready(board: &Board, key: Option<&Path>, folder: &Path) -> Result<Agent, AgentError> {
     match board {
-        Board::Own => start(folder, None),
+        Board::Own => start(folder, &own_address(folder), None),
         Board::Replay(file) => {
             check_recording(file)?;
-            start(folder, Some(&fs::canonicalize(file)?))
+            let file = fs::canonicalize(file)?;
+            start(folder, &own_address(folder), Some(&file))
         }
         Board::At(address) => reach(address, key),
     }
@@ -144,13 +145,19 @@ fn reach(address: &Address, key: Option<&Path>) -> Result<Agent, AgentError> {
     }
 }
 
-/// Starts an agent that listens in `folder`.
-fn start(folder: &Path, replay: Option<&Path>) -> Result<Agent, AgentError> {
+fn own_address(folder: &Path) -> String {
+    format!("unix:{}", folder.join("board").display())
+}
+
+/// Starts an agent that listens on `address`; its log is in `folder`.
+///
+/// # Errors
+/// [`AgentError`] says why it does not listen.
+pub fn start(folder: &Path, address: &str, replay: Option<&Path>) -> Result<Agent, AgentError> {
     let log = folder.join(file::BOARD_LOG);
     let mut command = Command::new(std::env::current_exe()?);
     command
-        .args(["board", "--exit-with-stdin", "--listen"])
-        .arg(format!("unix:{}", folder.join("board").display()))
+        .args(["board", "--exit-with-stdin", "--listen", address])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(File::create(&log)?);

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::agent::Board;
+use crate::bench::BenchArgs;
 use crate::image::Copied;
 use crate::module::Detect;
 use crate::simulator::gem5::options::Gem5Options;
@@ -40,6 +41,8 @@ pub enum Command {
     /// Unpack Debian packages and gil's guest libraries in a folder, for
     /// simulators that run programs without a kernel.
     Sysroot(SysrootArgs),
+    /// Measure what the bridge costs, each figure with its baseline.
+    Bench(BenchArgs),
     /// Print a report that `gil run --json` wrote.
     Report(ReportArgs),
     /// Show the guest's kernel, its functions, or make an ELF file of it for

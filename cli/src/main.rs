@@ -8,6 +8,7 @@ mod arch;
 mod archive;
 mod args;
 mod assets;
+mod bench;
 mod cache;
 mod doctor;
 mod folder;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Key(KeyCommand::New { file }) => exit_with(key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
+        Command::Bench(args) => exit_with(bench::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Doctor => match doctor::run() {

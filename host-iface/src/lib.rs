@@ -17,6 +17,7 @@
 //! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`detect`] | how doorbells are found |
+//! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
 pub mod checkpoint;
 pub mod client;
@@ -37,6 +38,7 @@ mod printed;
 pub mod recorder;
 pub mod report;
 pub mod session;
+pub mod stand_in;
 pub mod stats;
 pub mod vectored;
 pub mod window;

@@ -33,6 +33,8 @@ pub struct Counters {
     pub bridge_wall_ns: u64,
     /// Wall time in doorbells, the wait for the board included.
     pub doorbell_wall_ns: u64,
+    /// Wall time that the board worked for calls, by its own clock.
+    pub board_wall_ns: u64,
     /// Sessions that are open.
     pub sessions: u64,
 }
@@ -62,6 +64,8 @@ struct Clock {
     board: Duration,
     /// As `bridge`, since the host interface was loaded.
     whole_bridge: Duration,
+    /// As `board`, since the host interface was loaded.
+    whole_board: Duration,
     /// All doorbells, since the host interface was loaded.
     doorbells: Duration,
 }
@@ -90,6 +94,7 @@ impl Stats {
                 bridge: Duration::ZERO,
                 board: Duration::ZERO,
                 whole_bridge: Duration::ZERO,
+                whole_board: Duration::ZERO,
                 doorbells: Duration::ZERO,
             },
         }
@@ -159,6 +164,7 @@ impl Stats {
     pub fn board_busy(&mut self, busy_ns: u64) {
         let busy = Duration::from_nanos(busy_ns);
         self.clock.board = self.clock.board.saturating_add(busy);
+        self.clock.whole_board = self.clock.whole_board.saturating_add(busy);
     }
 
     /// A program lists what it called.
@@ -204,6 +210,7 @@ impl Stats {
             excess_ns: simulated.excess_ns,
             bridge_wall_ns: nanos(self.clock.whole_bridge),
             doorbell_wall_ns: nanos(self.clock.doorbells),
+            board_wall_ns: nanos(self.clock.whole_board),
             sessions: 0,
         }
     }

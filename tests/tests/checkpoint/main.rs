@@ -149,7 +149,7 @@ fn what_cannot_be_kept_is_named_and_the_program_goes_on() {
         refused.contains("user events that are not set"),
         "{refused}"
     );
-    assert!(!program.guest.path.path().with_extension("state").exists());
+    assert!(!program.state_path().exists());
     let mut other = Program::start(agent.config(false));
     let refused = other.save().unwrap_err().to_string();
     assert!(refused.contains("checkpoint-log"), "{refused}");
@@ -170,7 +170,7 @@ fn a_damaged_file_is_refused_and_leaves_no_session() {
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
         let host = Host::new(&config, "test", Box::new(Log::default())).unwrap();
-        let memory = Mapped::open(program.guest.path.path(), RAM_BASE, vec![]).unwrap();
+        let memory = Mapped::open(&program.guest.ram_path(), RAM_BASE, vec![]).unwrap();
         host.set_memory(Box::new(memory));
         let error = host.restore(&path).unwrap_err().to_string();
         assert_eq!(host.counters().sessions, 0);

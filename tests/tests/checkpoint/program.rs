@@ -417,7 +417,7 @@ impl Program {
         let end_ns = self.guest.host.settle(self.guest.now_ns);
         self.guest.now_ns = self.guest.now_ns.max(end_ns);
         assert_eq!(self.guest.host.settle(self.guest.now_ns), end_ns);
-        let path = self.guest.path.path().with_extension("state");
+        let path = self.state_path();
         let saved = self.guest.host.checkpoint(&path, self.guest.now_ns);
         saved.map(|()| path)
     }
@@ -426,16 +426,19 @@ impl Program {
     pub fn restored(self, config: &Config, path: &Path) -> Self {
         let log = Log::default();
         let host = Host::new(config, "test", Box::new(log.clone())).unwrap();
-        let memory = Mapped::open(self.guest.path.path(), RAM_BASE, vec![]).unwrap();
+        let memory = Mapped::open(&self.guest.ram_path(), RAM_BASE, vec![]).unwrap();
         host.set_memory(Box::new(memory));
         drop(self.guest.host.finish());
         host.restore(path).unwrap();
-        let guest = Guest {
-            host: Arc::new(host),
-            log,
-            ..self.guest
-        };
+        let mut guest = self.guest;
+        guest.host = Arc::new(host);
+        guest.log = log;
         Self { guest, ..self }
+    }
+
+    /// Where it is saved.
+    pub fn state_path(&self) -> PathBuf {
+        self.guest.folder.path().join("state")
     }
 }
 

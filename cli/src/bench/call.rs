@@ -1,0 +1,39 @@
+//! A forwarded call with an answer and without regions, measured at the host
+//! interface's border: from the doorbell to the answer in the mailbox, above
+//! what 64 bytes take there and back through a socket of the same kind.
+
+use super::Bench;
+use super::error::BenchError;
+use super::line::{Measured, Must};
+use super::program::Program;
+use super::sampling::{in_turn, us};
+use super::socket::{Echo, Kind};
+
+/// Round trips of each.
+const TIMES: usize = 5000;
+/// Most that a call may take above the round trip, in microseconds.
+const MEDIAN: Must = Must::AtMost(10.0);
+const P99: Must = Must::AtMost(40.0);
+const AGAINST: &str = "64 bytes there and back";
+
+/// The call over both kinds of socket.
+pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
+    let mut lines = Vec::new();
+    for kind in bench.kinds() {
+        let agent = bench.board(kind == Kind::Tcp)?;
+        let mut program = Program::new(&agent.address, 4096)?;
+        let mut echo = Echo::start(kind)?;
+        let call = || program.null_call().map(|took| took.wall);
+        let (calls, trips) = in_turn(bench.effort.times(TIMES), call, || {
+            echo.round_trip().map_err(BenchError::from)
+        })?;
+        for (name, part, must) in [("median", 0.5, MEDIAN), ("p99", 0.99, P99)] {
+            let figure = us(calls.percentile(part));
+            let line = Measured::new("call", format!("{kind}, {name}"), "us", figure);
+            // The requirement is the median's and the p99's each.
+            let line = line.above(AGAINST, us(trips.percentile(part))).must(must);
+            lines.push(line);
+        }
+    }
+    Ok(lines)
+}

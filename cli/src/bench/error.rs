@@ -1,0 +1,77 @@
+//! What cannot be measured.
+
+use crate::agent::AgentError;
+use crate::cache::CacheError;
+use gil_address_tables::ThreadPoolBuildError;
+use gil_host::host::HostError;
+use gil_host::memory::MemoryError;
+use gil_wire::Op;
+use gil_wire::address::{Address, AddressError};
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No board.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The named board is reached in another way.
+    #[error("the board at {0} is not reached by the socket that this measures: leave out --board")]
+    OtherSocket(Address),
+    /// An address that an agent printed and that does not read.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The board has no OpenCL device.
+    #[error("the board has no OpenCL device: install one, such as Debian's pocl-opencl-icd")]
+    NoDevice,
+    /// A call did not do.
+    #[error("{op} was answered with {what}{warnings}")]
+    Call {
+        /// Which.
+        op: Op,
+        /// How.
+        what: String,
+        /// What the host interface said, if it did.
+        warnings: String,
+    },
+    /// The host interface.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The guest's memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A folder for files.
+    #[error(transparent)]
+    Folder(#[from] CacheError),
+    /// The system gives no threads.
+    #[error("the system gives no more threads: {0}")]
+    Threads(#[from] ThreadPoolBuildError),
+    /// The system.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A file.
+    #[error("{}: {what}", .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What of it.
+        what: String,
+    },
+    /// A program that is measured.
+    #[error("{command} failed: {said}")]
+    Program {
+        /// As it was started.
+        command: String,
+        /// The end of what it said.
+        said: String,
+    },
+    /// A plot.
+    #[error("{} cannot be drawn: {why}", .path.display())]
+    Plot {
+        /// Where to.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}

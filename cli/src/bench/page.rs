@@ -1,0 +1,93 @@
+//! The section of a Markdown page that benchmarks write; what stands around it
+//! is its author's.
+
+use super::error::BenchError;
+use super::line::Line;
+use super::table;
+use std::fs;
+use std::path::Path;
+
+const BEGIN: &str = "<!-- gil bench: from here -->";
+const END: &str = "<!-- gil bench: to here -->";
+
+fn failed(path: &Path, what: impl ToString) -> BenchError {
+    BenchError::File {
+        path: path.into(),
+        what: what.to_string(),
+    }
+}
+
+/// The lines of an earlier `--json`.
+///
+/// # Errors
+/// [`BenchError::File`] names the file and the first line that is none.
+pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
+    let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
+    let lines = (1..).zip(text.lines());
+    let read = |(number, line): (usize, &str)| {
+        let what = |error| format!("line {number} is no benchmark's: {error}");
+        serde_json::from_str(line).map_err(|error| failed(path, what(error)))
+    };
+    lines.map(read).collect()
+}
+
+/// Writes the figures into the page's section.
+///
+/// # Errors
+/// [`BenchError::File`] if the page has no such section.
+pub fn write(path: &Path, lines: &[Line]) -> Result<(), BenchError> {
+    let page = fs::read_to_string(path).map_err(|error| failed(path, error))?;
+    let missing = || {
+        failed(
+            path,
+            format!("no lines {BEGIN} and {END}: put them where the figures go"),
+        )
+    };
+    let page = replaced(&page, &section(lines)).ok_or_else(missing)?;
+    fs::write(path, page).map_err(|error| failed(path, error))
+}
+
+fn replaced(page: &str, section: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{section}{END}{after}"))
+}
+
+fn section(lines: &[Line]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for line in lines {
+        if !names.contains(&line.bench.as_str()) {
+            names.push(&line.bench);
+        }
+    }
+    let of = |name: &str| -> String {
+        let own: Vec<&Line> = lines.iter().filter(|line| line.bench == name).collect();
+        let (machine, date) = (&own[0].machine, &own[0].date);
+        format!(
+            "### {name}\n\n    gil bench {name}\n\n{date}, {}, {} cores, Linux {}.\n\n{}\n",
+            machine.cpu,
+            machine.cores,
+            machine.kernel,
+            table::markdown(&own)
+        )
+    };
+    names.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::line::Measured;
+    use super::*;
+
+    #[test]
+    fn only_the_section_changes() {
+        let line = Measured::new("call", "median", "us", 9.0).above("ping-pong", 5.0);
+        let line = line.at(&Default::default(), "2026-01-01");
+        let page = format!("# Mine\n{BEGIN}\nold\n{END}\nmine too\n");
+        let new = replaced(&page, &section(&[line])).unwrap();
+        assert!(new.starts_with(&format!("# Mine\n{BEGIN}\n\n### call\n")));
+        assert!(new.ends_with(&format!("\n{END}\nmine too\n")));
+        assert!(!new.contains("old"));
+        assert_eq!(replaced("# Mine\n", ""), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Region bytes between guest RAM and the board: blocking writes and reads of a
+//! buffer, wall time less the board's own busy time. The least that a call
+//! takes, with a region of 64 bytes, is not the bytes': it is taken off.
+
+use super::Bench;
+use super::error::BenchError;
+use super::line::{Measured, Must};
+use super::program::Program;
+use super::sampling::{Times, gb_per_s, in_turn, us};
+use super::socket::{Bare, Kind};
+use gil_host::stand_in::DATA;
+use gil_wire::call::Handle;
+use gil_wire::message::Direction;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const SIZES: [u64; 5] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20];
+/// Below this a call's own time hides what its bytes take.
+const JUDGED_FROM: u64 = 1 << 20;
+/// Of memcpy.
+const LOCAL: Must = Must::AtLeast(0.8);
+/// Of a bare socket.
+const TCP: Must = Must::AtLeast(0.95);
+/// The guest's pages, in the worst case.
+const PAGE: u64 = 4096;
+/// Pages scattered up to this size: the stand-in has no room to list more.
+const SCATTERED_MOST: u64 = 64 << 20;
+
+/// Both ways, all sizes.
+pub fn measure(bench: &Bench<'_>, is_tcp: bool) -> Result<Vec<Measured>, BenchError> {
+    let most = match bench.effort {
+        super::Effort::Quick => 1 << 20,
+        _ => 256 << 20,
+    };
+    let agent = bench.board(is_tcp)?;
+    let mut program = Program::with_queue(&agent.address, most)?;
+    let buffer = program.buffer(most)?;
+    let mut baseline = Baseline::new(is_tcp, most as usize)?;
+    let mut lines = Vec::new();
+    for dir in [Direction::In, Direction::Out] {
+        let small = &[(DATA, 64)][..];
+        let count = bench.effort.times(500);
+        let least = times(&mut program, buffer, dir, small, count)?.median();
+        for size in SIZES.into_iter().filter(|&size| size <= most) {
+            for extents in layouts(size) {
+                let count = bench.effort.times(rounds(size));
+                let (bridge, walls, bare) =
+                    pairs(&mut program, buffer, dir, &extents, &mut baseline, count)?;
+                let name = name(dir, size, extents.len());
+                let line = baseline.line(name, size, bridge.median(), least, bare.median());
+                lines.push(line.bytes(size).detail("call_us", us(walls.median())));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn name(dir: Direction, size: u64, extents: usize) -> String {
+    let way = match dir {
+        Direction::In => "to the board",
+        _ => "from the board",
+    };
+    let size = super::table::size(size);
+    match extents {
+        1 => format!("{size} {way}"),
+        _ => format!("{size} {way}, scattered pages"),
+    }
+}
+
+/// So many that a size takes about as long as the others.
+fn rounds(size: u64) -> usize {
+    ((1u64 << 30) / size).clamp(5, 500) as usize
+}
+
+/// In one piece, and as pages none of which follows the one before it.
+fn layouts(size: u64) -> Vec<Vec<(u64, u64)>> {
+    let whole = vec![(DATA, size)];
+    let pages = size / PAGE;
+    let is_scattered = (JUDGED_FROM..=SCATTERED_MOST).contains(&size);
+    match is_scattered {
+        true => {
+            let page = |n| (DATA + (pages - 1 - n) * PAGE, PAGE);
+            vec![whole, (0..pages).map(page).collect()]
+        }
+        false => vec![whole],
+    }
+}
+
+fn times(
+    program: &mut Program,
+    buffer: Handle,
+    dir: Direction,
+    extents: &[(u64, u64)],
+    count: usize,
+) -> Result<Times, BenchError> {
+    let once = |_| Ok(program.transfer(buffer, dir, extents)?.bridge());
+    let times: Result<Vec<Duration>, BenchError> = (0..count).map(once).collect();
+    times.map(Times::new)
+}
+
+/// Time less the board's, whole wall time, and the baseline's.
+fn pairs(
+    program: &mut Program,
+    buffer: Handle,
+    dir: Direction,
+    extents: &[(u64, u64)],
+    baseline: &mut Baseline,
+    count: usize,
+) -> Result<(Times, Times, Times), BenchError> {
+    let len = extents.iter().map(|extent| extent.1).sum::<u64>() as usize;
+    let mut walls = Vec::new();
+    let transfer = || {
+        let took = program.transfer(buffer, dir, extents)?;
+        walls.push(took.wall);
+        Ok(took.bridge())
+    };
+    let (bridge, bare) = in_turn(count, transfer, || baseline.copy(dir, len))?;
+    Ok((bridge, Times::new(walls), bare))
+}
+
+/// The same bytes, without a bridge.
+enum Baseline {
+    Memory { from: Vec<u8>, to: Vec<u8> },
+    Socket(Bare),
+}
+
+impl Baseline {
+    fn new(is_tcp: bool, most: usize) -> Result<Self, BenchError> {
+        Ok(match is_tcp {
+            true => Self::Socket(Bare::start(Kind::Tcp, most)?),
+            false => Self::Memory {
+                from: vec![1; most],
+                to: vec![2; most],
+            },
+        })
+    }
+
+    fn bench(&self) -> &'static str {
+        match self {
+            Self::Memory { .. } => "region",
+            Self::Socket(_) => "region-tcp",
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Memory { .. } => "memcpy",
+            Self::Socket(_) => "a bare socket",
+        }
+    }
+
+    /// Of small sizes, for which the call's own time is most, that time.
+    fn line(
+        &self,
+        name: String,
+        size: u64,
+        bridge: Duration,
+        least: Duration,
+        bare: Duration,
+    ) -> Measured {
+        if size < JUDGED_FROM {
+            let line = Measured::new(self.bench(), name, "us", us(bridge));
+            return line.above(self.name(), us(bare));
+        }
+        let figure = gb_per_s(size, bridge.saturating_sub(least));
+        Measured::new(self.bench(), name, "GB/s", figure)
+            .over(self.name(), gb_per_s(size, bare))
+            .must(self.must())
+            .detail("bridge_us", us(bridge))
+    }
+
+    fn must(&self) -> Must {
+        match self {
+            Self::Memory { .. } => LOCAL,
+            Self::Socket(_) => TCP,
+        }
+    }
+
+    fn copy(&mut self, dir: Direction, len: usize) -> Result<Duration, BenchError> {
+        match (self, dir) {
+            (Self::Memory { from, to }, _) => {
+                let start = Instant::now();
+                to[..len].copy_from_slice(&black_box(&from[..])[..len]);
+                black_box(&mut to[..]);
+                Ok(start.elapsed())
+            }
+            (Self::Socket(bare), Direction::In) => Ok(bare.send(len)?),
+            (Self::Socket(bare), _) => Ok(bare.receive(len)?),
+        }
+    }
+}

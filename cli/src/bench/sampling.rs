@@ -1,0 +1,83 @@
+//! Times of what is measured and of its baseline, taken in turn, so that what
+//! else the machine does falls on both.
+
+use std::time::Duration;
+
+/// Times, sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Times(Vec<Duration>);
+
+impl Times {
+    /// Sorts them.
+    pub fn new(mut times: Vec<Duration>) -> Self {
+        times.sort();
+        Self(times)
+    }
+
+    /// The time that `part` of all, from 0 to 1, do not exceed; 0 of none.
+    pub fn percentile(&self, part: f64) -> Duration {
+        let rank = (self.0.len() as f64 * part).ceil() as usize;
+        let at = rank.max(1) - 1;
+        let last = self.0.len().saturating_sub(1);
+        self.0.get(at.min(last)).copied().unwrap_or_default()
+    }
+
+    /// The one in the middle.
+    pub fn median(&self) -> Duration {
+        self.percentile(0.5)
+    }
+}
+
+/// Takes `count` times of each, in turn, after one of each that does not count.
+///
+/// # Errors
+/// What one of them returns.
+pub fn in_turn<E>(
+    count: usize,
+    mut figure: impl FnMut() -> Result<Duration, E>,
+    mut baseline: impl FnMut() -> Result<Duration, E>,
+) -> Result<(Times, Times), E> {
+    let (mut figures, mut baselines) = (Vec::new(), Vec::new());
+    figure()?;
+    baseline()?;
+    for _ in 0..count {
+        figures.push(figure()?);
+        baselines.push(baseline()?);
+    }
+    Ok((Times::new(figures), Times::new(baselines)))
+}
+
+/// Microseconds.
+pub fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// Gigabytes a second; no time at all counts as a nanosecond.
+pub fn gb_per_s(bytes: u64, time: Duration) -> f64 {
+    bytes as f64 / time.as_nanos().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_times_that_were_taken() {
+        let times = Times::new((1..=100).rev().map(Duration::from_micros).collect());
+        assert_eq!(times.median(), Duration::from_micros(50));
+        assert_eq!(times.percentile(0.99), Duration::from_micros(99));
+        assert_eq!(times.percentile(1.0), Duration::from_micros(100));
+        assert_eq!(Times::new(Vec::new()).median(), Duration::ZERO);
+    }
+
+    #[test]
+    fn both_are_taken_in_turn() {
+        let order = std::cell::RefCell::new(String::new());
+        let take = |name: char| {
+            order.borrow_mut().push(name);
+            Ok::<_, ()>(Duration::ZERO)
+        };
+        in_turn(2, || take('f'), || take('b')).unwrap();
+        assert_eq!(*order.borrow(), "fbfbfb");
+    }
+}

@@ -1,0 +1,83 @@
+//! `gil bench` measures what it says, on whatever machine: that figures are
+//! there and hang together, not what they are.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn bench(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gil"));
+    command.arg("bench").args(args);
+    command.output().expect("gil starts")
+}
+
+fn lines(output: &Output) -> Vec<serde_json::Value> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().expect("JSON lines")
+}
+
+fn check(line: &serde_json::Value) {
+    let number = |name: &str| {
+        line[name]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: {line}"))
+    };
+    let (figure, baseline, value) = (number("figure"), number("baseline"), number("value"));
+    assert!(figure > 0.0, "{line}");
+    let judged = match line["judged"].as_str() {
+        Some("ratio") => figure / baseline,
+        _ => figure - baseline,
+    };
+    assert!(
+        (value - judged).abs() <= 0.01 * figure.max(value.abs()),
+        "{line}"
+    );
+    assert_eq!(
+        line["must"].is_string(),
+        line["held"].is_boolean(),
+        "{line}"
+    );
+    assert!(line["machine"]["cores"].as_u64() > Some(0), "{line}");
+}
+
+#[test]
+fn every_benchmark_says_what_it_measured() {
+    let lines = lines(&bench(&["all", "--quick"]));
+    lines.iter().for_each(check);
+    for name in ["call", "batch", "region", "region-tcp", "diff"] {
+        let of = |line: &&serde_json::Value| line["bench"] == name;
+        assert!(lines.iter().any(|line| of(&line)), "{name}");
+    }
+}
+
+#[test]
+fn lines_become_a_page_and_plots() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (json, page, plots) = (path("lines"), path("page.md"), path("plots"));
+    let section = "<!-- gil bench: from here -->\nold\n<!-- gil bench: to here -->\n";
+    std::fs::write(&page, section).unwrap();
+    let first = bench(&["diff", "--quick", "--json", &json]);
+    assert!(lines(&first).is_empty());
+    let second = bench(&["diff", "--from", &json, "--page", &page, "--plot", &plots]);
+    assert!(lines(&second).is_empty());
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("### diff") && !text.contains("old"), "{text}");
+    assert!(Path::new(&plots).join("diff-over-size.svg").is_file());
+}
+
+#[test]
+fn a_page_without_the_section_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.md");
+    std::fs::write(&page, "# Mine\n").unwrap();
+    let lines = folder.path().join("lines");
+    std::fs::write(&lines, "").unwrap();
+    let (from, to) = (lines.display().to_string(), page.display().to_string());
+    let refused = bench(&["call", "--from", &from, "--page", &to]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("gil bench: from here"));
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), "# Mine\n");
+}

@@ -1,0 +1,261 @@
+//! A guest's driver without a guest: it writes mailboxes into memory of its own,
+//! rings, and reads the answers. For tests and benchmarks.
+
+use crate::Host;
+use crate::host::Rung;
+use crate::layout::{self, extent_page, kind, mailbox as at, region};
+use gil_wire::envelope::{self, Answer, Envelope};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where RAM begins, a guest physical address.
+pub const RAM_BASE: u64 = 0x4000_0000;
+/// Where the mailbox is.
+pub const MAILBOX: u64 = RAM_BASE;
+/// From here on RAM is for regions.
+pub const DATA: u64 = RAM_BASE + 0x80000;
+
+const REQUEST: u64 = RAM_BASE + 0x1000;
+const REPLY: u64 = RAM_BASE + 0x4000;
+/// Bytes between where the request begins and where the answer does.
+const ROOM: usize = (REPLY - REQUEST) as usize;
+const REGIONS: u64 = RAM_BASE + 0x8000;
+const EXTENTS: u64 = RAM_BASE + 0x10000;
+/// The counter ticks once a nanosecond and began with the clock.
+const COUNTER_HZ: u32 = 1_000_000_000;
+
+/// One region of a submission.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Which way its bytes go: the number of a
+    /// [`Direction`](gil_wire::message::Direction), or what a test puts there.
+    pub dir: u64,
+    /// Address and length of each piece.
+    pub extents: Vec<(u64, u64)>,
+}
+
+/// What a driver reads back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The number of a [`layout::Status`].
+    pub status: u32,
+    /// Guest nanoseconds until when the thread waits.
+    pub deadline_ns: u64,
+    /// The number of a [`layout::WaitKind`].
+    pub wait: u32,
+    /// See [`layout::flag`].
+    pub flags: u32,
+    /// Numbers of submissions whose regions are released.
+    pub released: Vec<u64>,
+    /// The answer's bytes.
+    pub reply: Vec<u8>,
+    /// Guest nanoseconds when the driver rings by itself; 0: not at all.
+    pub attention_ns: u64,
+}
+
+impl Seen {
+    /// The answer, decoded.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn answer(&self) -> Answer<'_> {
+        postcard::from_bytes(&self.reply).expect("an answer")
+    }
+}
+
+/// The driver.
+#[derive(Clone)]
+pub struct Driver {
+    /// What it rings.
+    pub host: Arc<Host>,
+    /// Its RAM.
+    pub file: Arc<File>,
+    /// The guest's clock.
+    pub now_ns: u64,
+    /// The number of the last submission.
+    pub seq: u64,
+    /// The session that mailboxes name.
+    pub session: u64,
+    /// Extents that it puts on one page of a region's chain.
+    pub extents_per_page: usize,
+}
+
+/// RAM of so many bytes, all zero; the path can be opened while the file lives.
+///
+/// # Errors
+/// What the system says.
+pub fn ram(size: u64) -> io::Result<(File, PathBuf)> {
+    let file = File::from(memfd_create(c"gil-stand-in", MFdFlags::MFD_CLOEXEC)?);
+    file.set_len(size)?;
+    let path = path(&file);
+    Ok((file, path))
+}
+
+fn path(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Memory of the stand-in fails only if its own addresses are wrong.
+const INSIDE: &str = "an address in the stand-in's RAM";
+
+impl Driver {
+    /// A driver of `host`, whose guest memory is `file` from [`RAM_BASE`] on.
+    pub fn new(host: Host, file: File) -> Self {
+        Self {
+            host: Arc::new(host),
+            file: Arc::new(file),
+            now_ns: 1_000_000,
+            seq: 0,
+            session: 7,
+            extents_per_page: layout::EXTENTS_PER_PAGE as usize,
+        }
+    }
+
+    /// Where another host interface finds the same RAM.
+    pub fn ram_path(&self) -> PathBuf {
+        path(&self.file)
+    }
+
+    /// Bytes of RAM.
+    ///
+    /// # Panics
+    /// If they are not RAM.
+    pub fn read(&self, gpa: u64, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        let read = self.file.read_exact_at(&mut bytes, gpa - RAM_BASE);
+        read.expect(INSIDE);
+        bytes
+    }
+
+    /// Changes RAM.
+    ///
+    /// # Panics
+    /// If it is not RAM.
+    pub fn write(&self, gpa: u64, bytes: &[u8]) {
+        let written = self.file.write_all_at(bytes, gpa - RAM_BASE);
+        written.expect(INSIDE);
+    }
+
+    /// A mailbox of this [`kind`], without submission.
+    pub fn header(&self, kind: u32) -> [u8; at::SIZE] {
+        let mut bytes = [0; at::SIZE];
+        let mut put = |offset: usize, value: &[u8]| {
+            bytes[offset..offset + value.len()].copy_from_slice(value);
+        };
+        put(at::MAGIC, &layout::MAILBOX_MAGIC.to_le_bytes());
+        put(at::VERSION, &layout::ABI_VERSION.to_le_bytes());
+        put(at::SESSION, &self.session.to_le_bytes());
+        put(at::SEQ, &self.seq.to_le_bytes());
+        put(at::KIND, &kind.to_le_bytes());
+        put(at::POINTER_BITS, &64u32.to_le_bytes());
+        put(at::PROCESS, &42u32.to_le_bytes());
+        put(at::THREAD, &43u32.to_le_bytes());
+        put(at::NOW_NS, &self.now_ns.to_le_bytes());
+        put(at::NOW_COUNTER, &self.now_ns.to_le_bytes());
+        put(at::COUNTER_HZ, &COUNTER_HZ.to_le_bytes());
+        put(at::REGIONS, &REGIONS.to_le_bytes());
+        put(at::REQUEST, &REQUEST.to_le_bytes());
+        put(at::REPLY, &REPLY.to_le_bytes());
+        put(at::REPLY_CAP, &layout::REPLY_MAX.to_le_bytes());
+        put(at::STATUS, &layout::STATUS_UNSEEN.to_le_bytes());
+        bytes
+    }
+
+    /// Rings with a mailbox of this [`kind`], without submission.
+    pub fn simple(&self, kind: u32) -> Seen {
+        self.ring(&self.header(kind))
+    }
+
+    /// `COLLECT`.
+    pub fn collect(&self) -> Seen {
+        self.simple(kind::COLLECT)
+    }
+
+    /// `CLOSE`.
+    pub fn close(&self) -> Seen {
+        self.simple(kind::CLOSE)
+    }
+
+    /// Rings with these bytes as the mailbox.
+    pub fn ring(&self, header: &[u8]) -> Seen {
+        self.write(MAILBOX, header);
+        self.doorbell();
+        self.seen()
+    }
+
+    /// Rings with the mailbox that is there. Only this is the host interface's
+    /// work.
+    pub fn doorbell(&self) -> Rung {
+        self.host.doorbell(MAILBOX, None)
+    }
+
+    /// What the mailbox says now.
+    pub fn seen(&self) -> Seen {
+        let bytes = self.read(MAILBOX, at::SIZE);
+        let count = layout::u32_at(&bytes, at::RELEASED_COUNT).min(layout::RELEASED_MAX as u32);
+        let reply_len = layout::u32_at(&bytes, at::REPLY_LEN).min(layout::REPLY_MAX);
+        Seen {
+            status: layout::u32_at(&bytes, at::STATUS),
+            deadline_ns: layout::u64_at(&bytes, at::DEADLINE_NS),
+            wait: layout::u32_at(&bytes, at::WAIT_KIND),
+            flags: layout::u32_at(&bytes, at::FLAGS),
+            released: (0..count as usize)
+                .map(|i| layout::u64_at(&bytes, at::RELEASED + 8 * i))
+                .collect(),
+            reply: self.read(REPLY, reply_len as usize),
+            attention_ns: layout::u64_at(&bytes, at::ATTENTION_NS),
+        }
+    }
+
+    /// Writes a submission and its mailbox, under the number [`seq`](Self::seq).
+    pub fn prepare(&self, envelopes: &[Envelope<'_>], regions: &[Region]) {
+        let mut request = Vec::new();
+        envelopes
+            .iter()
+            .for_each(|envelope| envelope::push(envelope, &mut request));
+        self.prepare_bytes(&request, regions);
+    }
+
+    /// The same with any bytes as its envelopes; more than there is room for
+    /// are only claimed.
+    pub fn prepare_bytes(&self, request: &[u8], regions: &[Region]) {
+        self.write(REQUEST, &request[..request.len().min(ROOM)]);
+        let mut page = EXTENTS;
+        for (index, one) in (0..).zip(regions) {
+            page = self.put_region(index, one, page);
+        }
+        let mut header = self.header(kind::SUBMIT);
+        let (len, count) = (request.len() as u32, regions.len() as u32);
+        header[at::REQUEST_LEN..][..4].copy_from_slice(&len.to_le_bytes());
+        header[at::REGION_COUNT..][..4].copy_from_slice(&count.to_le_bytes());
+        self.write(MAILBOX, &header);
+    }
+
+    /// Its chain of pages begins at `page`; returns the next free one.
+    fn put_region(&self, index: u64, one: &Region, mut page: u64) -> u64 {
+        let len: u64 = one.extents.iter().map(|extent| extent.1).sum();
+        let numbers = [len, page, one.dir];
+        let entry: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
+        self.write(REGIONS + index * region::SIZE as u64, &entry);
+        let mut pages = one.extents.chunks(self.extents_per_page).peekable();
+        while let Some(extents) = pages.next() {
+            let after = page + extent_page::SIZE as u64;
+            assert!(
+                after <= DATA,
+                "as many extents as the stand-in has room for"
+            );
+            let next = if pages.peek().is_some() { after } else { 0 };
+            let count = extents.len() as u64;
+            let extents = extents.iter().flat_map(|&(gpa, len)| [gpa, len]);
+            let words = [next, count].into_iter().chain(extents);
+            self.write(page, &words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+            page = after;
+        }
+        page
+    }
+}
