@@ -70,7 +70,11 @@ pub fn build(root: &Path, with_armhf: bool) -> Result<Vec<PathBuf>, GuestError> 
     Ok(files)
 }
 
-fn ensure_target(root: &Path, target: &str) -> Result<(), GuestError> {
+/// Adds Rust's target unless it is there.
+///
+/// # Errors
+/// [`GuestError::Target`].
+pub(crate) fn ensure_target(root: &Path, target: &str) -> Result<(), GuestError> {
     let mut list = Command::new("rustup");
     list.args(["target", "list", "--installed"])
         .current_dir(root)
@@ -121,12 +125,13 @@ fn build_part(root: &Path, target: &str, part: &Part) -> Result<PathBuf, GuestEr
 }
 
 /// What cargo wrote but for the known warning. An empty line ends each.
-fn told(written: &str) -> String {
+pub(crate) fn told(written: &str) -> String {
     let parts = written.split_inclusive("\n\n");
     parts.filter(|part| !part.contains(KNOWN_WARNING)).collect()
 }
 
-fn target_folder(root: &Path) -> PathBuf {
+/// Where cargo builds.
+pub(crate) fn target_folder(root: &Path) -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root.join(folder),
         None => root.join("target"),

@@ -1,4 +1,4 @@
-//! The project's tasks: `gen`, `ci`, `guest`.
+//! The project's tasks: `gen`, `ci`, `guest`, `dist`.
 //!
 //! | module | what |
 //! |---|---|
@@ -7,11 +7,13 @@
 //! | [`gen`](mod@r#gen) | writes or compares the generated files |
 //! | [`ci`] | the table of checks |
 //! | [`guest`] | builds what runs in the guest |
+//! | [`dist`] | builds and packs the agent for ARM boards |
 
 // Errors end the run; their size does not matter.
 #![allow(clippy::result_large_err)]
 
 pub mod ci;
+pub mod dist;
 mod emit;
 pub mod r#gen;
 pub mod guest;

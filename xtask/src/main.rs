@@ -1,9 +1,9 @@
-//! The project's tasks: `cargo xtask gen`, `ci`, `guest`.
+//! The project's tasks: `cargo xtask gen`, `ci`, `guest`, `dist`.
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xtask::{ci, r#gen, guest};
+use xtask::{ci, dist, r#gen, guest};
 
 /// The project's tasks.
 #[derive(Debug, Parser)]
@@ -33,6 +33,12 @@ enum Task {
         /// The libraries of 32-bit programs, too.
         #[arg(long)]
         armhf: bool,
+    },
+    /// Build the board agent for ARM boards, and pack it: a tarball and a
+    /// Debian package for each.
+    Dist {
+        /// Debian's names of machines, arm64 and armhf; all if none is named.
+        machines: Vec<String>,
     },
 }
 
@@ -67,6 +73,11 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
         Task::Guest { armhf } => {
             for path in guest::build(root, *armhf)? {
+                println!("{}", path.display());
+            }
+        }
+        Task::Dist { machines } => {
+            for path in dist::run(root, machines)? {
                 println!("{}", path.display());
             }
         }

@@ -1,0 +1,132 @@
+//! Which files a package has, and where.
+
+use super::pack::{Packed, deb, tarball};
+use super::target::{Glibc, Target};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// What differs between packages.
+pub struct Sources<'a> {
+    /// The machine.
+    pub target: &'a Target,
+    /// What the agent needs.
+    pub glibc: Glibc,
+    /// The agent's program.
+    pub agent: Vec<u8>,
+    /// Licences of what is linked into it.
+    pub notices: String,
+}
+
+const NAME: &str = "gil-board";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const README: &str = include_str!("files/README");
+const COPYRIGHT: &str = include_str!("files/copyright");
+const POSTINST: &str = include_str!("files/postinst");
+const PRERM: &str = include_str!("files/prerm");
+const POSTRM: &str = include_str!("files/postrm");
+/// The service, in the sources.
+const UNIT: &str = "board-iface/systemd/gil-board.service";
+
+/// The tarball and the Debian package, each with its file name.
+///
+/// # Errors
+/// A file of the sources that cannot be read.
+pub fn pack(root: &Path, sources: &Sources, date: u64) -> io::Result<[(String, Vec<u8>); 2]> {
+    let debian = sources.target.debian;
+    let stem = format!("{NAME}-{VERSION}-linux-{debian}");
+    let files = tarball_files(root, sources)?;
+    let data = package_files(root, sources)?;
+    Ok([
+        (
+            format!("{stem}.tar.gz"),
+            tarball(&format!("{stem}/"), &files, date)?,
+        ),
+        (
+            format!("{NAME}_{VERSION}_{debian}.deb"),
+            deb(&control_files(sources, &data), &data, date)?,
+        ),
+    ])
+}
+
+fn tarball_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
+    let readme = README
+        .replace("@BOARDS@", sources.target.boards)
+        .replace("@GLIBC@", &sources.glibc.to_string());
+    Ok(vec![
+        Packed::program("gil-board", sources.agent.clone()),
+        Packed::text("gil-board.service", fs::read(root.join(UNIT))?),
+        Packed::text("LICENSE-APACHE", fs::read(root.join("LICENSE-APACHE"))?),
+        Packed::text("LICENSE-MIT", fs::read(root.join("LICENSE-MIT"))?),
+        Packed::text("LICENSES-OF-CRATES", sources.notices.clone()),
+        Packed::text("README", readme),
+    ])
+}
+
+fn package_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
+    let doc = |name: &str| format!("usr/share/doc/{NAME}/{name}");
+    let mit = fs::read_to_string(root.join("LICENSE-MIT"))?;
+    let copyright = COPYRIGHT.replace("@MIT@", &debian_text(&mit));
+    Ok(vec![
+        Packed::program("usr/bin/gil-board", sources.agent.clone()),
+        Packed::text(
+            "lib/systemd/system/gil-board.service",
+            fs::read(root.join(UNIT))?,
+        ),
+        Packed::text(doc("copyright"), copyright),
+        Packed::text(doc("LICENSES-OF-CRATES"), sources.notices.clone()),
+    ])
+}
+
+/// As a field's value in Debian's files: indented, empty lines as dots.
+fn debian_text(text: &str) -> String {
+    let lines = text.trim_end().lines().map(|line| match line.trim_end() {
+        "" => " .\n".into(),
+        line => format!(" {line}\n"),
+    });
+    lines.collect()
+}
+
+fn control_files(sources: &Sources, data: &[Packed]) -> Vec<Packed> {
+    vec![
+        Packed::text("control", control(sources, data)),
+        Packed::program("postinst", POSTINST),
+        Packed::program("prerm", PRERM),
+        Packed::program("postrm", POSTRM),
+    ]
+}
+
+fn control(sources: &Sources, data: &[Packed]) -> String {
+    let kib: usize = data
+        .iter()
+        .map(|file| file.bytes.len().div_ceil(1024))
+        .sum();
+    format!(
+        "Package: {NAME}\n\
+         Version: {VERSION}\n\
+         Architecture: {}\n\
+         Maintainer: gil\n\
+         Installed-Size: {kib}\n\
+         Depends: libc6 (>= {}), libgcc-s1\n\
+         Recommends: ocl-icd-libopencl1 | libopencl1\n\
+         Section: utils\n\
+         Priority: optional\n\
+         Homepage: {}\n\
+         Description: runs the GPU calls of a simulated computer\n \
+         The board agent of gil: it takes the OpenCL calls of programs that run in a\n \
+         simulator on another computer, and runs them on this one's GPU.\n",
+        sources.target.debian,
+        sources.glibc,
+        env!("CARGO_PKG_REPOSITORY"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_fields_are_indented_and_have_no_empty_line() {
+        assert_eq!(debian_text("a\n\n  b\n"), " a\n .\n   b\n");
+    }
+}

@@ -1,0 +1,160 @@
+//! `cargo xtask dist`: the agent for ARM boards, as a tarball and as a Debian
+//! package, the same bytes whenever they are made from the same commit.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`target`] | the machines |
+//! | [`build`] | cargo |
+//! | [`elf`] | what the built program needs |
+//! | [`notices`] | licences of what is linked in |
+//! | [`contents`] | which files go where |
+//! | [`pack`] | the archives |
+
+pub mod build;
+pub mod contents;
+pub mod elf;
+pub mod notices;
+pub mod pack;
+pub mod target;
+
+use crate::guest::{GuestError, target_folder};
+use contents::Sources;
+use elf::ElfError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use target::{TARGETS, Target};
+
+/// Why nothing was packed.
+#[derive(Debug, thiserror::Error)]
+pub enum DistError {
+    /// A program would not run.
+    #[error("{program} does not run ({error}): install it")]
+    Start {
+        /// Which.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// A program said no; its output stands above.
+    #[error("{0}: see above")]
+    Failed(&'static str),
+    /// A file.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// cargo says something new.
+    #[error("what cargo says of the crates is not understood: {0}")]
+    Metadata(serde_json::Error),
+    /// No such machine.
+    #[error("there is no \"{0}\" to pack for: it is arm64 or armhf")]
+    Unknown(String),
+    /// Neither set nor known.
+    #[error(
+        "the date of the packages is not known: set SOURCE_DATE_EPOCH to seconds since 1970, or pack in a checkout"
+    )]
+    NoDate,
+    /// A program that does not fit.
+    #[error("{}: {error}", path.display())]
+    Elf {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        error: ElfError,
+    },
+    /// Rust's targets.
+    #[error(transparent)]
+    Target(#[from] GuestError),
+}
+
+impl DistError {
+    fn file(path: &Path, error: io::Error) -> Self {
+        Self::File {
+            path: path.into(),
+            error,
+        }
+    }
+}
+
+/// Builds and packs for each machine of these Debian names, or for all; the
+/// packages. For all, it also checks that the agent compiles for Android.
+///
+/// # Errors
+/// [`DistError`].
+pub fn run(root: &Path, names: &[String]) -> Result<Vec<PathBuf>, DistError> {
+    let date = date(root)?;
+    let folder = target_folder(root).join("packages");
+    fs::create_dir_all(&folder).map_err(|error| DistError::file(&folder, error))?;
+    let mut made = Vec::new();
+    for target in selected(names)? {
+        for (name, bytes) in packages(root, target, date)? {
+            let path = folder.join(name);
+            fs::write(&path, bytes).map_err(|error| DistError::file(&path, error))?;
+            made.push(path);
+        }
+    }
+    if names.is_empty() {
+        build::check_android(root)?;
+    }
+    Ok(made)
+}
+
+fn selected(names: &[String]) -> Result<Vec<&'static Target>, DistError> {
+    if names.is_empty() {
+        return Ok(TARGETS.iter().collect());
+    }
+    let find = |name: &String| {
+        let target = TARGETS.iter().find(|target| target.debian == *name);
+        target.ok_or_else(|| DistError::Unknown(name.clone()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn packages(root: &Path, target: &Target, date: u64) -> Result<[(String, Vec<u8>); 2], DistError> {
+    let path = build::agent(root, target)?;
+    let agent = fs::read(&path).map_err(|error| DistError::file(&path, error))?;
+    let glibc = elf::check(target, &agent).map_err(|error| DistError::Elf { path, error })?;
+    let sources = Sources {
+        target,
+        glibc,
+        agent,
+        notices: notices::third_party(root, build::PACKAGE, target.triple)?,
+    };
+    let packed = contents::pack(root, &sources, date);
+    packed.map_err(|error| DistError::file(root, error))
+}
+
+/// What `SOURCE_DATE_EPOCH` says, else the commit's date.
+fn date(root: &Path) -> Result<u64, DistError> {
+    let parse = |text: &str| text.trim().parse().map_err(|_| DistError::NoDate);
+    if let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") {
+        return parse(&text);
+    }
+    let mut command = Command::new("git");
+    command
+        .args(["log", "-1", "--format=%ct"])
+        .current_dir(root);
+    let output = command.output().map_err(|_| DistError::NoDate)?;
+    parse(&String::from_utf8_lossy(&output.stdout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_found_by_debians_name() {
+        let find = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+            selected(&names).map(|found| found.iter().map(|t| t.bits).collect::<Vec<_>>())
+        };
+        assert_eq!(find(&[]).unwrap(), [64, 32]);
+        assert_eq!(find(&["armhf"]).unwrap(), [32]);
+        assert!(find(&["armel"]).unwrap_err().to_string().contains("armel"));
+    }
+}
