@@ -44,11 +44,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A bound of `limit` bytes.
+    /// A bound of `limit` bytes, or of what this machine can address at all: the
+    /// length of a region that is within the bound is a length here.
     pub fn new(limit: u64) -> Self {
         Self {
             used: Arc::default(),
-            limit,
+            limit: limit.min(isize::MAX as u64),
         }
     }
 
@@ -241,6 +242,9 @@ mod tests {
     #[test]
     fn absurd_lengths_are_errors() {
         let budget = Budget::new(u64::MAX);
+        // On a machine of 32 bits, 4 GiB would be no bytes at all.
+        assert!(budget.check(&[out(isize::MAX as u64)]).is_ok());
+        assert!(budget.check(&[out(isize::MAX as u64 + 1)]).is_err());
         assert!(Region::zeroed(usize::MAX / 2, &budget).is_err());
     }
 }

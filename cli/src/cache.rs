@@ -78,7 +78,9 @@ pub fn has_room(path: &Path, bytes: u64) -> Result<(), CacheError> {
     let disk = nix::sys::statvfs::statvfs(path)
         .map_err(io::Error::from)
         .at(path)?;
-    let free = disk.blocks_available() * disk.fragment_size();
+    // Words of 32 bits on machines of 32 bits.
+    #[allow(clippy::useless_conversion)]
+    let free = u64::from(disk.blocks_available()) * u64::from(disk.fragment_size());
     match bytes <= free {
         true => Ok(()),
         false => Err(CacheError::Small {

@@ -68,15 +68,18 @@ static void limits_fit(struct gpu *gpu)
 	CHECK(bits == 32 || bits == 64);
 }
 
-/* Pointers of 32 bits do not hold on a device that has 64. */
+/* Pointers do not hold on a device whose own have another width. */
 static void narrow_pointers_are_not_shared(struct gpu *gpu)
 {
 	const cl_device_info svm_capabilities = 0x1053;
 	cl_bitfield can = 1;
+	cl_uint bits = 0;
 
 	EXPECT(clGetDeviceInfo(gpu->device, svm_capabilities, sizeof(can), &can,
 			       NULL), CL_SUCCESS);
-	if (sizeof(void *) == 4)
+	NEED(clGetDeviceInfo(gpu->device, CL_DEVICE_ADDRESS_BITS, sizeof(bits),
+			     &bits, NULL));
+	if (sizeof(void *) == 4 || bits == 32)
 		CHECK(can == 0);
 }
 
@@ -185,6 +188,52 @@ static void the_largest_sizes(struct gpu *gpu)
 	clReleaseMemObject(buffer);
 }
 
+/* Sizes that the program can say and a device of 32 bits cannot have: with
+ * their upper half cut off, each would be a good one. */
+static void sizes_beyond_a_narrow_device(struct gpu *gpu)
+{
+	const cl_ulong beyond = (cl_ulong)1 << 32;
+	size_t huge = (size_t)beyond + 64, one = 1, before = 0;
+	cl_uint bits = 0, value = 3, got = 0;
+	cl_program program;
+	cl_kernel kernel;
+	cl_mem out;
+	cl_int error;
+
+	NEED(clGetDeviceInfo(gpu->device, CL_DEVICE_ADDRESS_BITS, sizeof(bits),
+			     &bits, NULL));
+	if (bits != 32 || sizeof(size_t) == 4)
+		return;
+	CHECK(!clCreateBuffer(gpu->context, 0, huge, NULL, &error));
+	CHECK(error == CL_INVALID_BUFFER_SIZE);
+	program = build(gpu, source);
+	kernel = kernel_of(program, "keep");
+	out = buffer_of(gpu, 64);
+	NEED(clSetKernelArg(kernel, 0, sizeof(value), &value));
+	NEED(clSetKernelArg(kernel, 1, sizeof(out), &out));
+	EXPECT(clEnqueueNDRangeKernel(gpu->queue, kernel, 1, NULL, &huge, NULL,
+				      0, NULL, NULL),
+	       CL_INVALID_GLOBAL_WORK_SIZE);
+	before = (size_t)beyond;
+	EXPECT(clEnqueueNDRangeKernel(gpu->queue, kernel, 1, &before, &one,
+				      NULL, 0, NULL, NULL),
+	       CL_INVALID_GLOBAL_OFFSET);
+	EXPECT(clEnqueueNDRangeKernel(gpu->queue, kernel, 1, NULL, &one, &huge,
+				      0, NULL, NULL),
+	       CL_INVALID_WORK_GROUP_SIZE);
+	CHECK(clEnqueueReadBuffer(gpu->queue, out, CL_TRUE, before, sizeof(got),
+				  &got, 0, NULL, NULL) != CL_SUCCESS);
+	/* None of them ran, and what fits still does. */
+	NEED(clEnqueueNDRangeKernel(gpu->queue, kernel, 1, NULL, &one, NULL, 0,
+				    NULL, NULL));
+	NEED(clEnqueueReadBuffer(gpu->queue, out, CL_TRUE, 0, sizeof(got), &got,
+				 0, NULL, NULL));
+	CHECK(got == value);
+	clReleaseMemObject(out);
+	clReleaseKernel(kernel);
+	clReleaseProgram(program);
+}
+
 int main(void)
 {
 	struct gpu gpu = first_gpu();
@@ -200,5 +249,7 @@ int main(void)
 		 numbers_that_look_like_handles, &gpu);
 	run_test("structures of sizes", structures_of_sizes, &gpu);
 	run_test("the largest sizes", the_largest_sizes, &gpu);
+	run_test("sizes beyond a narrow device", sizes_beyond_a_narrow_device,
+		 &gpu);
 	return failures != 0;
 }

@@ -59,6 +59,15 @@ pub const CHECKS: &[Check] = &[
             )
         },
     },
+    Check {
+        name: "narrow",
+        about: "unit tests of the agent, for boards of 32 bits, under emulation",
+        run: |root| {
+            let agent = ["test", "--package", "gil-board", "--lib", "--quiet"];
+            let target = ["--target", "armv7-unknown-linux-gnueabihf"];
+            cargo(root, "narrow", &[&agent[..], &target[..]].concat())
+        },
+    },
 ];
 
 /// What a check found.

@@ -6,7 +6,7 @@ use super::call::Call;
 use super::generated::types::*;
 use super::refusal::Refusal;
 use super::session::{Enqueued, Session};
-use super::support::{encode, list_ptr};
+use super::support::{encode, list_ptr, words};
 use crate::table::Pointer;
 use gil_wire::Op;
 use gil_wire::call::Handle;
@@ -196,7 +196,7 @@ impl NewContext<'_> {
     ) -> Result<cl_int, Refusal> {
         let keys = [(CL_CONTEXT_PLATFORM as u64, Kind::Platform)];
         let list = session.properties(self.properties, &keys)?;
-        let list = list.map(|list| list.iter().map(|word| *word as isize).collect::<Vec<_>>());
+        let list = list.map(|list| words(&list, "properties")).transpose()?;
         let properties = list.as_deref().map_or(std::ptr::null(), <[isize]>::as_ptr);
         session.can_bind(self.new)?;
         let (notify, data): (Notify, _) = match self.user_data {

@@ -7,7 +7,7 @@ use super::generated::types::*;
 use super::operations::Order;
 use super::refusal::Refusal;
 use super::session::Session;
-use super::support::size;
+use super::support::{bytes as bytes_of, size};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
 use gil_wire::generated::opencl::Kind;
 use gil_wire::length::Length;
@@ -32,7 +32,7 @@ impl Part<'_> {
             .region
             .iter()
             .fold(Length::of(element), |bytes, len| bytes * Length::of(*len));
-        bytes.get().ok_or(Refusal::missing_size("region"))
+        bytes_of(bytes, "region")
     }
 }
 

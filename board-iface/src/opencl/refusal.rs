@@ -1,10 +1,11 @@
 //! Why a call is not run.
 
+use super::generated::types::*;
 use crate::region::OutOfMemory;
 use crate::table::TableError;
 use gil_wire::Op;
 use gil_wire::call::PackError;
-use gil_wire::generated::opencl::Kind;
+use gil_wire::generated::opencl::{self as wire, Kind};
 
 /// A request that is not run: it does not decode, or asks for what no guest
 /// library of this build asks for. What an OpenCL program can do wrong is not
@@ -70,6 +71,9 @@ pub enum Refusal {
         /// The value.
         value: u64,
     },
+    /// The same, of one of several values.
+    #[error("a value of its argument {0} does not fit this board's size_t")]
+    Wide(&'static str),
     /// A query whose value is absurdly large.
     #[error("the driver's value has {0} bytes, more than the bound")]
     InfoSize(usize),
@@ -96,8 +100,62 @@ impl Refusal {
         Self::Overflow(name)
     }
 
+    /// Values of which one does not fit.
+    pub fn wide(name: &'static str) -> Self {
+        Self::Wide(name)
+    }
+
+    /// OpenCL's error where a value that a guest with wider pointers may well
+    /// give does not fit this board's types: what a driver says of sizes that
+    /// its device cannot have. `None` for what is no program's fault.
+    pub fn code(&self, op: Op) -> Option<cl_int> {
+        let (Self::Width { name, .. } | Self::Wide(name)) = self else {
+            return None;
+        };
+        Some(match *name {
+            "global_work_size" => CL_INVALID_GLOBAL_WORK_SIZE,
+            "global_work_offset" => CL_INVALID_GLOBAL_OFFSET,
+            "local_work_size" => CL_INVALID_WORK_GROUP_SIZE,
+            "arg_size" => CL_INVALID_ARG_SIZE,
+            "size" if makes_buffer(op) => CL_INVALID_BUFFER_SIZE,
+            name if name.starts_with("image_") => CL_INVALID_IMAGE_SIZE,
+            _ => CL_INVALID_VALUE,
+        })
+    }
+
     /// A value that an argument cannot have.
     pub fn parameter(name: &'static str, value: u64) -> Self {
         Self::Parameter { name, value }
+    }
+}
+
+fn makes_buffer(op: Op) -> bool {
+    matches!(
+        op,
+        wire::CL_CREATE_BUFFER | wire::CL_CREATE_BUFFER_WITH_PROPERTIES
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_the_apis_error() {
+        let code = |op, name| {
+            Refusal::Width {
+                name,
+                value: 1 << 32,
+            }
+            .code(op)
+        };
+        let buffer = code(wire::CL_CREATE_BUFFER, "size");
+        assert_eq!(buffer, Some(CL_INVALID_BUFFER_SIZE));
+        let read = code(wire::CL_ENQUEUE_READ_BUFFER, "size");
+        assert_eq!(read, Some(CL_INVALID_VALUE));
+        let launch = Refusal::wide("global_work_size");
+        let launch = launch.code(wire::CL_ENQUEUE_ND_RANGE_KERNEL);
+        assert_eq!(launch, Some(CL_INVALID_GLOBAL_WORK_SIZE));
+        assert_eq!(Refusal::Nul(3).code(wire::CL_CREATE_BUFFER), None);
     }
 }

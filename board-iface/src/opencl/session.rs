@@ -4,6 +4,7 @@ use super::call::Call;
 use super::driver::Driver;
 use super::files::AllFiles;
 use super::generated;
+use super::generated::dispatch::failed;
 use super::generated::functions::Functions;
 use super::generated::types::*;
 use super::kernel_args::KernelArgs;
@@ -229,7 +230,8 @@ impl Session {
                 Property::Handle(key, handle) => {
                     let none = || Refusal::parameter("properties", *key);
                     let object = self.get::<c_void>(kind_of(*key).ok_or_else(none)?, *handle)?;
-                    flat.extend([*key, object as u64]);
+                    // With its sign, as all words of the list.
+                    flat.extend([*key, object as isize as u64]);
                 }
                 Property::Word(key, _) | Property::Many(key, _) => {
                     return Err(Refusal::parameter("properties", *key));
@@ -362,17 +364,37 @@ impl Session {
         }
         let inputs = self.program_inputs(call, call.op(), args)?;
         let printer = self.printer(call, args)?;
-        let result = dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)?;
+        let result = dispatch.ok_or(Refusal::UnknownOp(call.op()))?(self, call, args)
+            .or_else(|refusal| not_asked(call, refusal))?;
         self.program_made(inputs);
         self.print(printer, call);
-        let info = gil_wire::generated::info(call.op());
-        let is_enqueue = info.is_some_and(|info| info.class == Some(Class::Enqueue));
-        if is_enqueue && !call.was_enqueued() {
+        if is_enqueue(call.op()) && !call.was_enqueued() {
             // The driver lacks the function: nothing will come of this either.
             call.report_own(CL_INVALID_OPERATION);
         }
         Ok(result)
     }
+}
+
+fn is_enqueue(op: Op) -> bool {
+    let info = gil_wire::generated::info(op);
+    info.is_some_and(|info| info.class == Some(Class::Enqueue))
+}
+
+/// The answer where a value does not fit this machine's types: the API's error,
+/// as if the driver had given it.
+fn not_asked(call: &mut Call, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
+    let code = refusal.code(call.op());
+    let answer = code.and_then(|code| Some((code, failed(call.op(), code)?)));
+    let Some((code, answer)) = answer else {
+        return Err(refusal);
+    };
+    tracing::info!("{} fails with {code}: {refusal}", call.op());
+    if is_enqueue(call.op()) {
+        call.set_enqueued();
+        call.report_own(code);
+    }
+    answer
 }
 
 impl board::Session for Session {

@@ -352,7 +352,8 @@ impl ReplaySession {
     ) -> Result<Vec<Output>, Departure> {
         let mut outputs = Vec::new();
         for len in lens {
-            let mut region = Region::zeroed(*len as usize, budget)?;
+            let bytes = usize::try_from(*len).map_err(|_| OutOfMemory(usize::MAX))?;
+            let mut region = Region::zeroed(bytes, budget)?;
             self.recording.read(*at, region.bytes_mut())?;
             *at += len;
             outputs.push(Output::whole(region));

@@ -134,7 +134,35 @@ pub fn dispatch(api: &Api, paths: &Paths) -> String {
             "\nfn {name}({session}session: &mut Session, {call_}call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {{\n{body}}}"
         );
     }
+    if api.errors.is_some() {
+        failed(api, &mut out);
+    }
     out
+}
+
+/// The answers of calls that the driver is not asked about.
+fn failed(api: &Api, out: &mut String) {
+    out.push_str("\n/// The answer of a call that failed with an error of the API, before the driver was\n/// asked; `None` for one whose answer has no error.\npub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {\nSome(match op.entry() {\n");
+    for call in api.calls.iter().filter(|call| call.is_forwarded()) {
+        if let Some(reply) = failed_reply(call) {
+            let _ = writeln!(out, "{} => support::encode(&{reply}),", call.number);
+        }
+    }
+    out.push_str("_ => return None,\n})\n}\n");
+}
+
+/// The reply with only a result.
+fn failed_reply(call: &Call) -> Option<String> {
+    let fields = wire::reply(call);
+    let rest = match fields.len() {
+        1 => "",
+        _ => ", ..Default::default()",
+    };
+    let has_result = fields.iter().any(|field| field.name == "result");
+    let is_post = call.class == Some(Class::Post) && call.otherwise.is_none();
+    let is_answered = !is_post && !matches!(call.mode, Mode::Release);
+    (has_result && is_answered)
+        .then(|| format!("wire::{}Reply {{ result{rest} }}", camel(&call.name)))
 }
 
 fn table(api: &Api, out: &mut String) {
@@ -347,10 +375,7 @@ impl Body<'_> {
         {
             return format!("support::size(args.{}, \"{name}\")?", ident(name));
         }
-        format!(
-            "{}.get().ok_or(Refusal::missing_size(\"{of}\"))?",
-            self.length(len)
-        )
+        format!("support::bytes({}, \"{of}\")?", self.length(len))
     }
 
     fn length(&self, len: &Expr) -> String {

@@ -3,6 +3,7 @@
 
 pub use crate::guest_double::never;
 use gil_wire::call::{Handle, InData, NewEvent, OutData, OutRoom, Property};
+use gil_wire::length::Length;
 use gil_wire::pieces::Pieces;
 use serde::{Deserialize, Serialize};
 use std::ffi::{CString, c_void};
@@ -24,6 +25,9 @@ pub struct Enqueued<'a, T> {
 
 impl Refusal {
     pub fn missing_size(_: &'static str) -> Self {
+        never()
+    }
+    pub fn wide(_: &'static str) -> Self {
         never()
     }
 }
@@ -112,5 +116,14 @@ pub fn room(_: u32) -> usize {
     never()
 }
 pub fn size(_: u64, _: &'static str) -> Result<usize, Refusal> {
+    never()
+}
+pub fn bytes(_: Length, _: &'static str) -> Result<usize, Refusal> {
+    never()
+}
+pub fn offset(_: i64, _: &'static str) -> Result<isize, Refusal> {
+    never()
+}
+pub fn words(_: &[u64], _: &'static str) -> Result<Vec<isize>, Refusal> {
     never()
 }

@@ -431,11 +431,12 @@ fn cl_create_buffer(
     let size = support::size(args.size, "size")?;
     let host_ptr = call.input(
         &args.host_ptr,
-        (Length::of(args.size)
-            * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
-                .test(Length::of(0u64), u64::ne))
-        .get()
-        .ok_or(Refusal::missing_size("host_ptr"))?,
+        support::bytes(
+            (Length::of(args.size)
+                * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
+                    .test(Length::of(0u64), u64::ne)),
+            "host_ptr",
+        )?,
     )?;
     session.can_bind(args.new)?;
     let mut result: cl_int = CL_SUCCESS;
@@ -1262,17 +1263,17 @@ fn cl_enqueue_copy_image(
     let src_image: cl_mem = session.get(Kind::Mem, args.src_image)?;
     let dst_image: cl_mem = session.get(Kind::Mem, args.dst_image)?;
     let src_origin: Option<Vec<usize>> =
-        length::convert(&args.src_origin).ok_or(Refusal::missing_size("src_origin"))?;
+        length::convert(&args.src_origin).ok_or(Refusal::wide("src_origin"))?;
     if !length::covers(&src_origin, Length::of(3u64)) {
         return Err(Refusal::missing_size("src_origin"));
     }
     let dst_origin: Option<Vec<usize>> =
-        length::convert(&args.dst_origin).ok_or(Refusal::missing_size("dst_origin"))?;
+        length::convert(&args.dst_origin).ok_or(Refusal::wide("dst_origin"))?;
     if !length::covers(&dst_origin, Length::of(3u64)) {
         return Err(Refusal::missing_size("dst_origin"));
     }
     let region: Option<Vec<usize>> =
-        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+        length::convert(&args.region).ok_or(Refusal::wide("region"))?;
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
@@ -1322,12 +1323,12 @@ fn cl_enqueue_copy_image_to_buffer(
     let src_image: cl_mem = session.get(Kind::Mem, args.src_image)?;
     let dst_buffer: cl_mem = session.get(Kind::Mem, args.dst_buffer)?;
     let src_origin: Option<Vec<usize>> =
-        length::convert(&args.src_origin).ok_or(Refusal::missing_size("src_origin"))?;
+        length::convert(&args.src_origin).ok_or(Refusal::wide("src_origin"))?;
     if !length::covers(&src_origin, Length::of(3u64)) {
         return Err(Refusal::missing_size("src_origin"));
     }
     let region: Option<Vec<usize>> =
-        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+        length::convert(&args.region).ok_or(Refusal::wide("region"))?;
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
@@ -1379,12 +1380,12 @@ fn cl_enqueue_copy_buffer_to_image(
     let dst_image: cl_mem = session.get(Kind::Mem, args.dst_image)?;
     let src_offset = support::size(args.src_offset, "src_offset")?;
     let dst_origin: Option<Vec<usize>> =
-        length::convert(&args.dst_origin).ok_or(Refusal::missing_size("dst_origin"))?;
+        length::convert(&args.dst_origin).ok_or(Refusal::wide("dst_origin"))?;
     if !length::covers(&dst_origin, Length::of(3u64)) {
         return Err(Refusal::missing_size("dst_origin"));
     }
     let region: Option<Vec<usize>> =
-        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+        length::convert(&args.region).ok_or(Refusal::wide("region"))?;
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
@@ -1459,8 +1460,8 @@ fn cl_enqueue_nd_range_kernel(
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
-    let global_work_offset: Option<Vec<usize>> = length::convert(&args.global_work_offset)
-        .ok_or(Refusal::missing_size("global_work_offset"))?;
+    let global_work_offset: Option<Vec<usize>> =
+        length::convert(&args.global_work_offset).ok_or(Refusal::wide("global_work_offset"))?;
     if !length::covers(
         &global_work_offset,
         (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
@@ -1468,7 +1469,7 @@ fn cl_enqueue_nd_range_kernel(
         return Err(Refusal::missing_size("global_work_offset"));
     }
     let global_work_size: Option<Vec<usize>> =
-        length::convert(&args.global_work_size).ok_or(Refusal::missing_size("global_work_size"))?;
+        length::convert(&args.global_work_size).ok_or(Refusal::wide("global_work_size"))?;
     if !length::covers(
         &global_work_size,
         (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
@@ -1476,7 +1477,7 @@ fn cl_enqueue_nd_range_kernel(
         return Err(Refusal::missing_size("global_work_size"));
     }
     let local_work_size: Option<Vec<usize>> =
-        length::convert(&args.local_work_size).ok_or(Refusal::missing_size("local_work_size"))?;
+        length::convert(&args.local_work_size).ok_or(Refusal::wide("local_work_size"))?;
     if !length::covers(
         &local_work_size,
         (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
@@ -1596,9 +1597,7 @@ fn cl_create_sub_buffer(
     let buffer_create_info = args
         .buffer_create_info
         .as_ref()
-        .map(|wire| {
-            cl_buffer_region::from_wire(wire).ok_or(Refusal::missing_size("buffer_create_info"))
-        })
+        .map(|wire| cl_buffer_region::from_wire(wire).ok_or(Refusal::wide("buffer_create_info")))
         .transpose()?;
     session.can_bind(args.new)?;
     let mut result: cl_int = CL_SUCCESS;
@@ -1673,17 +1672,17 @@ fn cl_enqueue_copy_buffer_rect(
     let src_buffer: cl_mem = session.get(Kind::Mem, args.src_buffer)?;
     let dst_buffer: cl_mem = session.get(Kind::Mem, args.dst_buffer)?;
     let src_origin: Option<Vec<usize>> =
-        length::convert(&args.src_origin).ok_or(Refusal::missing_size("src_origin"))?;
+        length::convert(&args.src_origin).ok_or(Refusal::wide("src_origin"))?;
     if !length::covers(&src_origin, Length::of(3u64)) {
         return Err(Refusal::missing_size("src_origin"));
     }
     let dst_origin: Option<Vec<usize>> =
-        length::convert(&args.dst_origin).ok_or(Refusal::missing_size("dst_origin"))?;
+        length::convert(&args.dst_origin).ok_or(Refusal::wide("dst_origin"))?;
     if !length::covers(&dst_origin, Length::of(3u64)) {
         return Err(Refusal::missing_size("dst_origin"));
     }
     let region: Option<Vec<usize>> =
-        length::convert(&args.region).ok_or(Refusal::missing_size("region"))?;
+        length::convert(&args.region).ok_or(Refusal::wide("region"))?;
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
@@ -1741,7 +1740,8 @@ fn cl_create_sub_devices(
     let in_device: cl_device_id = session.get(Kind::Device, args.in_device)?;
     let properties: Option<Vec<isize>> = session
         .properties(&args.properties, &[])?
-        .map(|list| list.iter().map(|word| *word as isize).collect());
+        .map(|list| support::words(&list, "properties"))
+        .transpose()?;
     let out_devices_room = support::room(
         args.num_devices
             .try_into()
@@ -2202,7 +2202,8 @@ fn cl_create_pipe(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
     let context: cl_context = session.get(Kind::Context, args.context)?;
     let properties: Option<Vec<isize>> = session
         .properties(&args.properties, &[])?
-        .map(|list| list.iter().map(|word| *word as isize).collect());
+        .map(|list| support::words(&list, "properties"))
+        .transpose()?;
     session.can_bind(args.new)?;
     let mut result: cl_int = CL_SUCCESS;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -2498,11 +2499,12 @@ fn cl_create_buffer_with_properties(
     let size = support::size(args.size, "size")?;
     let host_ptr = call.input(
         &args.host_ptr,
-        (Length::of(args.size)
-            * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
-                .test(Length::of(0u64), u64::ne))
-        .get()
-        .ok_or(Refusal::missing_size("host_ptr"))?,
+        support::bytes(
+            (Length::of(args.size)
+                * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
+                    .test(Length::of(0u64), u64::ne)),
+            "host_ptr",
+        )?,
     )?;
     session.can_bind(args.new)?;
     let mut result: cl_int = CL_SUCCESS;
@@ -2574,4 +2576,177 @@ fn gil_take_notice(
 fn gil_give_files(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilGiveFilesArgs = support::decode(args)?;
     support::encode(&Board::gil_give_files(session, call, args)?)
+}
+
+/// The answer of a call that failed with an error of the API, before the driver was
+/// asked; `None` for one whose answer has no error.
+pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
+    Some(match op.entry() {
+        1 => support::encode(&wire::ClGetPlatformIDsReply {
+            result,
+            ..Default::default()
+        }),
+        2 => support::encode(&wire::ClGetPlatformInfoReply {
+            result,
+            ..Default::default()
+        }),
+        3 => support::encode(&wire::ClGetDeviceIDsReply {
+            result,
+            ..Default::default()
+        }),
+        4 => support::encode(&wire::ClGetDeviceInfoReply {
+            result,
+            ..Default::default()
+        }),
+        5 => support::encode(&wire::ClCreateContextReply { result }),
+        6 => support::encode(&wire::ClCreateContextFromTypeReply { result }),
+        9 => support::encode(&wire::ClGetContextInfoReply {
+            result,
+            ..Default::default()
+        }),
+        10 => support::encode(&wire::ClCreateCommandQueueReply { result }),
+        13 => support::encode(&wire::ClGetCommandQueueInfoReply {
+            result,
+            ..Default::default()
+        }),
+        15 => support::encode(&wire::ClCreateBufferReply { result }),
+        16 => support::encode(&wire::ClCreateImage2DReply { result }),
+        17 => support::encode(&wire::ClCreateImage3DReply { result }),
+        20 => support::encode(&wire::ClGetSupportedImageFormatsReply {
+            result,
+            ..Default::default()
+        }),
+        21 => support::encode(&wire::ClGetMemObjectInfoReply {
+            result,
+            ..Default::default()
+        }),
+        22 => support::encode(&wire::ClGetImageInfoReply {
+            result,
+            ..Default::default()
+        }),
+        23 => support::encode(&wire::ClCreateSamplerReply { result }),
+        26 => support::encode(&wire::ClGetSamplerInfoReply {
+            result,
+            ..Default::default()
+        }),
+        27 => support::encode(&wire::ClCreateProgramWithSourceReply { result }),
+        28 => support::encode(&wire::ClCreateProgramWithBinaryReply {
+            result,
+            ..Default::default()
+        }),
+        31 => support::encode(&wire::ClBuildProgramReply { result }),
+        32 => support::encode(&wire::ClUnloadCompilerReply { result }),
+        33 => support::encode(&wire::ClGetProgramInfoReply {
+            result,
+            ..Default::default()
+        }),
+        34 => support::encode(&wire::ClGetProgramBuildInfoReply {
+            result,
+            ..Default::default()
+        }),
+        35 => support::encode(&wire::ClCreateKernelReply { result }),
+        36 => support::encode(&wire::ClCreateKernelsInProgramReply {
+            result,
+            ..Default::default()
+        }),
+        39 => support::encode(&wire::ClSetKernelArgReply { result }),
+        40 => support::encode(&wire::ClGetKernelInfoReply {
+            result,
+            ..Default::default()
+        }),
+        41 => support::encode(&wire::ClGetKernelWorkGroupInfoReply {
+            result,
+            ..Default::default()
+        }),
+        43 => support::encode(&wire::ClGetEventInfoReply {
+            result,
+            ..Default::default()
+        }),
+        49 => support::encode(&wire::ClEnqueueReadBufferReply { result }),
+        50 => support::encode(&wire::ClEnqueueWriteBufferReply { result }),
+        51 => support::encode(&wire::ClEnqueueCopyBufferReply { result }),
+        52 => support::encode(&wire::ClEnqueueReadImageReply { result }),
+        53 => support::encode(&wire::ClEnqueueWriteImageReply { result }),
+        54 => support::encode(&wire::ClEnqueueCopyImageReply { result }),
+        55 => support::encode(&wire::ClEnqueueCopyImageToBufferReply { result }),
+        56 => support::encode(&wire::ClEnqueueCopyBufferToImageReply { result }),
+        57 => support::encode(&wire::ClEnqueueMapBufferReply { result }),
+        58 => support::encode(&wire::ClEnqueueMapImageReply { result }),
+        59 => support::encode(&wire::ClEnqueueUnmapMemObjectReply { result }),
+        60 => support::encode(&wire::ClEnqueueNDRangeKernelReply { result }),
+        61 => support::encode(&wire::ClEnqueueTaskReply { result }),
+        63 => support::encode(&wire::ClEnqueueMarkerReply { result }),
+        64 => support::encode(&wire::ClEnqueueWaitForEventsReply { result }),
+        65 => support::encode(&wire::ClEnqueueBarrierReply { result }),
+        83 => support::encode(&wire::ClCreateSubBufferReply { result }),
+        85 => support::encode(&wire::ClCreateUserEventReply { result }),
+        86 => support::encode(&wire::ClSetUserEventStatusReply { result }),
+        87 => support::encode(&wire::ClEnqueueReadBufferRectReply { result }),
+        88 => support::encode(&wire::ClEnqueueWriteBufferRectReply { result }),
+        89 => support::encode(&wire::ClEnqueueCopyBufferRectReply { result }),
+        94 => support::encode(&wire::ClCreateSubDevicesReply {
+            result,
+            ..Default::default()
+        }),
+        97 => support::encode(&wire::ClCreateImageReply { result }),
+        98 => support::encode(&wire::ClCreateProgramWithBuiltInKernelsReply { result }),
+        99 => support::encode(&wire::ClCompileProgramReply { result }),
+        100 => support::encode(&wire::ClLinkProgramReply { result }),
+        101 => support::encode(&wire::ClUnloadPlatformCompilerReply { result }),
+        102 => support::encode(&wire::ClGetKernelArgInfoReply {
+            result,
+            ..Default::default()
+        }),
+        103 => support::encode(&wire::ClEnqueueFillBufferReply { result }),
+        104 => support::encode(&wire::ClEnqueueFillImageReply { result }),
+        105 => support::encode(&wire::ClEnqueueMigrateMemObjectsReply { result }),
+        106 => support::encode(&wire::ClEnqueueMarkerWithWaitListReply { result }),
+        107 => support::encode(&wire::ClEnqueueBarrierWithWaitListReply { result }),
+        124 => support::encode(&wire::ClCreateCommandQueueWithPropertiesReply { result }),
+        125 => support::encode(&wire::ClCreatePipeReply { result }),
+        126 => support::encode(&wire::ClGetPipeInfoReply {
+            result,
+            ..Default::default()
+        }),
+        127 => support::encode(&wire::ClSVMAllocReply {
+            result,
+            ..Default::default()
+        }),
+        128 => support::encode(&wire::ClSVMFreeReply { result }),
+        129 => support::encode(&wire::ClEnqueueSVMFreeReply { result }),
+        130 => support::encode(&wire::ClEnqueueSVMMemcpyReply { result }),
+        131 => support::encode(&wire::ClEnqueueSVMMemFillReply { result }),
+        132 => support::encode(&wire::ClEnqueueSVMMapReply { result }),
+        133 => support::encode(&wire::ClEnqueueSVMUnmapReply { result }),
+        134 => support::encode(&wire::ClCreateSamplerWithPropertiesReply { result }),
+        135 => support::encode(&wire::ClSetKernelArgSVMPointerReply { result }),
+        136 => support::encode(&wire::ClSetKernelExecInfoReply { result }),
+        138 => support::encode(&wire::ClCloneKernelReply { result }),
+        139 => support::encode(&wire::ClCreateProgramWithILReply { result }),
+        140 => support::encode(&wire::ClEnqueueSVMMigrateMemReply { result }),
+        143 => support::encode(&wire::ClGetKernelSubGroupInfoReply {
+            result,
+            ..Default::default()
+        }),
+        144 => support::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result }),
+        145 => support::encode(&wire::ClSetProgramReleaseCallbackReply { result }),
+        146 => support::encode(&wire::ClSetProgramSpecializationConstantReply { result }),
+        147 => support::encode(&wire::ClCreateBufferWithPropertiesReply { result }),
+        148 => support::encode(&wire::ClCreateImageWithPropertiesReply { result }),
+        340 => support::encode(&wire::GilGetSvmCapabilitiesReply {
+            result,
+            ..Default::default()
+        }),
+        341 => support::encode(&wire::GilCreateSvmBufferReply { result }),
+        1002 => support::encode(&wire::GilGetProgramBinaryReply {
+            result,
+            ..Default::default()
+        }),
+        1003 => support::encode(&wire::GilTakeNoticeReply {
+            result,
+            ..Default::default()
+        }),
+        1004 => support::encode(&wire::GilGiveFilesReply { result }),
+        _ => return None,
+    })
 }

@@ -16,6 +16,10 @@ impl Body<'_> {
                 scalar: Scalar::Usize,
                 ..
             } => writeln!(out, "let {name} = support::size(args.{name}, \"{c}\")?;"),
+            Role::Scalar {
+                scalar: Scalar::Isize,
+                ..
+            } => writeln!(out, "let {name} = support::offset(args.{name}, \"{c}\")?;"),
             Role::Handle { optional, .. } => {
                 let get = if *optional { "get_optional" } else { "get" };
                 let kind = guest::kind_of(self.api, param);
@@ -81,7 +85,7 @@ impl Body<'_> {
             }
             Role::Struct(ctype) => writeln!(
                 out,
-                "let {name} = args.{name}.as_ref().map(|wire| {ctype}::from_wire(wire).ok_or(Refusal::missing_size(\"{c}\"))).transpose()?;"
+                "let {name} = args.{name}.as_ref().map(|wire| {ctype}::from_wire(wire).ok_or(Refusal::wide(\"{c}\"))).transpose()?;"
             ),
             Role::CStr(through) => writeln!(
                 out,
@@ -113,7 +117,7 @@ impl Body<'_> {
                 writeln!(out, "{path}({})?.check(&{name})?;", args.join(", "))
             }
             Role::List { scalar, keys, end } => {
-                self.list(&name, *scalar, keys, end.as_deref(), out)
+                self.list(param, *scalar, keys, end.as_deref(), out)
             }
             Role::Union(_, helper) => {
                 let args: Vec<_> = helper
@@ -175,7 +179,7 @@ impl Body<'_> {
         }
         let _ = writeln!(
             out,
-            "let {name}: Option<Vec<{}>> = length::convert(&args.{name}).ok_or(Refusal::missing_size(\"{c}\"))?;",
+            "let {name}: Option<Vec<{}>> = length::convert(&args.{name}).ok_or(Refusal::wide(\"{c}\"))?;",
             scalar.rust()
         );
         self.covers(&format!("&{name}"), len, c, out)
@@ -242,7 +246,7 @@ impl Body<'_> {
 
     fn list(
         &self,
-        name: &str,
+        param: &Param,
         scalar: Scalar,
         keys: &[(String, ListValue)],
         end: Option<&str>,
@@ -256,15 +260,22 @@ impl Body<'_> {
             ListValue::Many => None,
         });
         let handles = handles.collect::<Vec<_>>().join(", ");
+        let (name, c) = (ident(&param.name), param.name.as_str());
         let call = match end {
             None => format!("session.properties(&args.{name}, &[{handles}])?"),
             Some(end) => format!("session.properties_until({end}, &args.{name}, &[{handles}])?"),
         };
-        writeln!(
-            out,
-            "let {name}: Option<Vec<{0}>> = {call}.map(|list| list.iter().map(|word| *word as {0}).collect());",
-            scalar.rust()
-        )
+        match scalar {
+            Scalar::Isize => writeln!(
+                out,
+                "let {name}: Option<Vec<isize>> = {call}.map(|list| support::words(&list, \"{c}\")).transpose()?;"
+            ),
+            _ => writeln!(
+                out,
+                "let {name}: Option<Vec<{0}>> = {call}.map(|list| list.iter().map(|word| *word as {0}).collect());",
+                scalar.rust()
+            ),
+        }
     }
 
     /// The C argument.
@@ -287,8 +298,7 @@ impl Body<'_> {
         };
         match &param.role {
             Role::Scalar { scalar, .. } => match scalar {
-                Scalar::Usize => name,
-                Scalar::Isize => format!("args.{name} as isize"),
+                Scalar::Usize | Scalar::Isize => name,
                 _ => format!("args.{name}"),
             },
             Role::Handle { .. } => name,

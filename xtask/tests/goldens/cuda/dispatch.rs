@@ -240,3 +240,17 @@ fn cu_stream_add_callback(
     )?;
     support::encode(&wire::CuStreamAddCallbackReply { result })
 }
+
+/// The answer of a call that failed with an error of the API, before the driver was
+/// asked; `None` for one whose answer has no error.
+pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
+    Some(match op.entry() {
+        1 => support::encode(&wire::CuModuleLoadDataReply { result }),
+        2 => support::encode(&wire::CuModuleGetFunctionReply { result }),
+        3 => support::encode(&wire::CuLaunchKernelReply { result }),
+        4 => support::encode(&wire::CuMemcpyHtoDV2Reply { result }),
+        5 => support::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result }),
+        6 => support::encode(&wire::CuStreamAddCallbackReply { result }),
+        _ => return None,
+    })
+}

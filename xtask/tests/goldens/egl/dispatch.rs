@@ -176,3 +176,21 @@ fn egl_swap_buffers(
     let args: wire::EglSwapBuffersArgs = support::decode(args)?;
     Board::egl_swap_buffers(session, call, args)
 }
+
+/// The answer of a call that failed with an error of the API, before the driver was
+/// asked; `None` for one whose answer has no error.
+pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
+    Some(match op.entry() {
+        2 => support::encode(&wire::EglChooseConfigReply {
+            result,
+            ..Default::default()
+        }),
+        3 => support::encode(&wire::EglCreateContextReply { result }),
+        4 => support::encode(&wire::EglMakeCurrentReply { result }),
+        5 => support::encode(&wire::EglSwapBuffersReply {
+            result,
+            ..Default::default()
+        }),
+        _ => return None,
+    })
+}

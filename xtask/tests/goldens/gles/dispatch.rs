@@ -95,15 +95,16 @@ fn gl_tex_image2d(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
     session.make_current(args.current)?;
     let pixels = call.input(
         &args.pixels,
-        support::helpers::tex_image_bytes(
-            session,
-            args.width as u64,
-            args.height as u64,
-            args.format as u64,
-            args.r#type as u64,
-        )
-        .get()
-        .ok_or(Refusal::missing_size("pixels"))?,
+        support::bytes(
+            support::helpers::tex_image_bytes(
+                session,
+                args.width as u64,
+                args.height as u64,
+                args.format as u64,
+                args.r#type as u64,
+            ),
+            "pixels",
+        )?,
     )?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -239,22 +240,12 @@ fn gl_buffer_sub_data(
         return support::encode(&wire::GlBufferSubDataReply);
     };
     session.make_current(args.current)?;
-    let data = call.input(
-        &args.data,
-        Length::of(args.size)
-            .get()
-            .ok_or(Refusal::missing_size("data"))?,
-    )?;
+    let offset = support::offset(args.offset, "offset")?;
+    let size = support::offset(args.size, "size")?;
+    let data = call.input(&args.data, support::bytes(Length::of(args.size), "data")?)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
-    call.timed(|| unsafe {
-        function(
-            args.target,
-            args.offset as isize,
-            args.size as isize,
-            data.cast(),
-        )
-    });
+    call.timed(|| unsafe { function(args.target, offset, size, data.cast()) });
     support::encode(&wire::GlBufferSubDataReply)
 }
 
