@@ -245,6 +245,6 @@ mod tests {
         // On a machine of 32 bits, 4 GiB would be no bytes at all.
         assert!(budget.check(&[out(isize::MAX as u64)]).is_ok());
         assert!(budget.check(&[out(isize::MAX as u64 + 1)]).is_err());
-        assert!(Region::zeroed(usize::MAX / 2, &budget).is_err());
+        assert!(Region::zeroed(usize::MAX / 2 + 1, &budget).is_err());
     }
 }

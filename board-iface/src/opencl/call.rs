@@ -17,21 +17,27 @@ const MAX_INLINE: u32 = 8192;
 /// something that a driver reads twice, such as sizes.
 const MIN_SHARED: usize = 4096;
 
+/// Sixteen bytes at an address that is a multiple of as many, which `u128` is
+/// not on machines of 32 bits.
+#[derive(Clone, Debug, Default)]
+#[repr(align(16))]
+struct Word(#[expect(dead_code, reason = "drivers read it")] Cell<[u8; 16]>);
+
 /// Memory with a fixed address, aligned for every OpenCL type up to 16 bytes,
 /// which a driver may write.
 #[derive(Clone, Debug)]
-pub struct Block(Rc<[Cell<u128>]>);
+pub struct Block(Rc<[Word]>);
 
 impl Block {
     fn zeroed(len: usize) -> Self {
-        Self((0..len.div_ceil(16)).map(|_| Cell::new(0)).collect())
+        Self((0..len.div_ceil(16)).map(|_| Word::default()).collect())
     }
 
     fn copy(bytes: &[u8]) -> Self {
         let word = |chunk: &[u8]| {
             let mut word = [0; 16];
             word[..chunk.len()].copy_from_slice(chunk);
-            Cell::new(u128::from_ne_bytes(word))
+            Word(Cell::new(word))
         };
         Self(bytes.chunks(16).map(word).collect())
     }

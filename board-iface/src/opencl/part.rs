@@ -279,8 +279,12 @@ mod tests {
         ) {
             let part = Part { origin: &origin, region: &region };
             let whole = region.iter().try_fold(element as u64, |n, len| n.checked_mul(*len));
-            prop_assert_eq!(part.bytes(element).ok().map(|n| n as u64), whole);
-            prop_assert_eq!(part.sizes().is_ok(), origin.len() == 3 && region.len() == 3);
+            let whole = whole.and_then(|n| usize::try_from(n).ok());
+            prop_assert_eq!(part.bytes(element).ok(), whole);
+            let fits = [&origin, &region].iter().all(|sizes| {
+                sizes.len() == 3 && sizes.iter().all(|size| usize::try_from(*size).is_ok())
+            });
+            prop_assert_eq!(part.sizes().is_ok(), fits);
         }
     }
 }

@@ -11,7 +11,6 @@ use gil_wire::message::DeviceInfo;
 use gil_wire::secure::Key;
 use gil_wire::status::Status;
 use libloading::Library;
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::dup2_stdin;
 use socket2::Socket;
@@ -28,12 +27,23 @@ const IDLE: Duration = Duration::from_millis(20);
 /// Stack of a session's thread: drivers compile kernels on it.
 const STACK: usize = 16 << 20;
 
+/// Has the system kill this process when the one that started it ends.
+fn end_with_parent() -> io::Result<()> {
+    let signal = libc::c_ulong::try_from(libc::SIGKILL).unwrap_or_default();
+    // Not nix's: it has none for Android.
+    // SAFETY: this operation reads a number and touches no memory.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Does what the agent with this process number says over standard input.
 ///
 /// # Errors
 /// The system's.
 pub fn run(agent: u32) -> io::Result<()> {
-    set_pdeathsig(Signal::SIGKILL)?;
+    end_with_parent()?;
     if parent_id() != agent {
         // It was gone before that.
         return Ok(());

@@ -111,13 +111,10 @@ fn control(sources: &Sources, data: &[Packed]) -> String {
          Recommends: ocl-icd-libopencl1 | libopencl1\n\
          Section: utils\n\
          Priority: optional\n\
-         Homepage: {}\n\
          Description: runs the GPU calls of a simulated computer\n \
          The board agent of gil: it takes the OpenCL calls of programs that run in a\n \
          simulator on another computer, and runs them on this one's GPU.\n",
-        sources.target.debian,
-        sources.glibc,
-        env!("CARGO_PKG_REPOSITORY"),
+        sources.target.debian, sources.glibc,
     )
 }
 

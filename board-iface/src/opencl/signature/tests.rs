@@ -164,15 +164,21 @@ fn what_is_not_understood_is_passed_over() {
 
 #[test]
 fn hostile_sources_end() {
+    // Machines of 32 bits are emulated.
+    let many = if cfg!(target_pointer_width = "64") {
+        50_000
+    } else {
+        5_000
+    };
     let deep = [
-        "struct a {".repeat(100_000),
-        format!("kernel void k(int {}a", "(*".repeat(100_000)),
-        format!("kernel void k(int {}a)", "*".repeat(100_000)),
-        "typedef int a[".repeat(50_000),
-        "__attribute__((".repeat(50_000),
-        "int x = sizeof(int[".repeat(50_000),
-        "enum { A = (".repeat(50_000),
-        "{".repeat(400_000),
+        "struct a {".repeat(2 * many),
+        format!("kernel void k(int {}a", "(*".repeat(2 * many)),
+        format!("kernel void k(int {}a)", "*".repeat(2 * many)),
+        "typedef int a[".repeat(many),
+        "__attribute__((".repeat(many),
+        "int x = sizeof(int[".repeat(many),
+        "enum { A = (".repeat(many),
+        "{".repeat(8 * many),
     ];
     for source in deep {
         let target = target();
@@ -182,10 +188,9 @@ fn hostile_sources_end() {
             headers: &[],
             target: &target,
         };
-        let began = std::time::Instant::now();
-        let _ = program.signatures();
-        let took = began.elapsed();
-        assert!(took.as_secs() < 20, "{} took {took:?}", &source[..20]);
+        let found = program.signatures();
+        let kernels = found.map_or(0, |found| found.len());
+        assert!(kernels <= 1, "{}: {kernels}", &source[..20]);
     }
 }
 
