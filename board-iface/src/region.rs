@@ -4,8 +4,8 @@ use crate::transport::Part;
 use gil_wire::message::{Direction, RegionDesc};
 use std::alloc::Layout;
 use std::cell::OnceCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The system gives no more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,23 +39,81 @@ pub struct OverBudget {
 /// How many bytes of regions a session holds.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    used: Arc<AtomicU64>,
+    held: Arc<Held>,
     limit: u64,
 }
+
+#[derive(Debug, Default)]
+struct Held {
+    used: AtomicU64,
+    /// Memory of a region that is gone, for the next one: its pages are there.
+    spare: Mutex<Vec<u8>>,
+}
+
+impl Held {
+    /// Keeps this memory instead of the other, and returns that.
+    fn swap(&self, memory: Vec<u8>) -> Vec<u8> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut spare, memory)
+    }
+
+    /// Keeps the larger.
+    fn keep(&self, mut memory: Vec<u8>) {
+        memory.clear();
+        let other = self.swap(Vec::new());
+        let larger = match memory.capacity() > other.capacity() {
+            true => memory,
+            false => other,
+        };
+        self.swap(larger);
+    }
+}
+
+/// A region's memory is kept for the next one up to this part of the bound.
+const SPARE_PART: u64 = 16;
+/// Smaller memory is the allocator's business.
+const SPARE_LEAST: usize = 128 << 10;
 
 impl Budget {
     /// A bound of `limit` bytes, or of what this machine can address at all: the
     /// length of a region that is within the bound is a length here.
     pub fn new(limit: u64) -> Self {
         Self {
-            used: Arc::default(),
+            held: Arc::default(),
             limit: limit.min(isize::MAX as u64),
+        }
+    }
+
+    /// Memory with room for `len` bytes.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn memory(&self, len: usize) -> Result<Vec<u8>, OutOfMemory> {
+        if len >= SPARE_LEAST {
+            let spare = self.held.swap(Vec::new());
+            // Not much larger: what a region holds counts by its length.
+            match spare.capacity() {
+                room if (len..=len + len / 4).contains(&room) => return Ok(spare),
+                room if room > len => self.held.keep(spare),
+                _ => {}
+            }
+        }
+        let mut memory = Vec::new();
+        OutOfMemory::reserve(&mut memory, len)?;
+        Ok(memory)
+    }
+
+    /// Takes a region's memory back.
+    fn recycle(&self, memory: Vec<u8>) {
+        let most = self.limit / SPARE_PART;
+        if memory.capacity() >= SPARE_LEAST && memory.capacity() as u64 <= most {
+            self.held.keep(memory);
         }
     }
 
     /// Bytes held now.
     pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+        self.held.used.load(Ordering::Relaxed)
     }
 
     /// Whether regions of these sizes fit.
@@ -67,6 +125,11 @@ impl Budget {
             .iter()
             .try_fold(0u64, |sum, region| sum.checked_add(region.len));
         let (asked, used) = (sum.unwrap_or(u64::MAX), self.used());
+        // What is kept for the next region counts as well, unless it is in
+        // the way.
+        if asked > (self.limit - self.limit / SPARE_PART).saturating_sub(used) {
+            drop(self.held.swap(Vec::new()));
+        }
         if asked > self.limit.saturating_sub(used) {
             return Err(OverBudget {
                 asked,
@@ -78,9 +141,9 @@ impl Budget {
     }
 
     fn hold(&self, len: u64) -> Charge {
-        self.used.fetch_add(len, Ordering::Relaxed);
+        self.held.used.fetch_add(len, Ordering::Relaxed);
         Charge {
-            used: self.used.clone(),
+            budget: self.clone(),
             len,
         }
     }
@@ -89,13 +152,13 @@ impl Budget {
 /// Bytes that count against a budget until this is dropped.
 #[derive(Debug)]
 struct Charge {
-    used: Arc<AtomicU64>,
+    budget: Budget,
     len: u64,
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.used.fetch_sub(self.len, Ordering::Relaxed);
+        self.budget.held.used.fetch_sub(self.len, Ordering::Relaxed);
     }
 }
 
@@ -109,7 +172,15 @@ pub struct Region {
     part: Option<Part>,
     /// The bytes; of a part, what they were when they were first asked for.
     own: OnceCell<Vec<u8>>,
-    _charge: Charge,
+    charge: Charge,
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if let Some(memory) = self.own.take() {
+            self.charge.budget.recycle(memory);
+        }
+    }
 }
 
 impl Region {
@@ -129,7 +200,7 @@ impl Region {
             dir,
             part: None,
             own: OnceCell::from(bytes),
-            _charge: charge,
+            charge,
         }
     }
 
@@ -137,7 +208,7 @@ impl Region {
     pub fn shared(dir: Direction, part: Part, budget: &Budget) -> Self {
         Self {
             dir,
-            _charge: budget.hold(part.len() as u64),
+            charge: budget.hold(part.len() as u64),
             part: Some(part),
             own: OnceCell::new(),
         }
@@ -237,6 +308,21 @@ mod tests {
         drop(region);
         assert_eq!(budget.check(&[out(100)]), Ok(()));
         assert!(budget.check(&[out(u64::MAX), out(2)]).is_err());
+    }
+
+    #[test]
+    fn the_next_region_has_the_memory_of_the_last() {
+        let budget = Budget::new(64 * SPARE_LEAST as u64);
+        let mut memory = budget.memory(SPARE_LEAST).unwrap();
+        memory.resize(SPARE_LEAST, 1);
+        let at = memory.as_ptr();
+        drop(Region::holding(Direction::In, memory, &budget));
+        let again = budget.memory(SPARE_LEAST).unwrap();
+        assert_eq!((again.as_ptr(), again.len()), (at, 0));
+        budget.recycle(again);
+        let all = out(64 * SPARE_LEAST as u64);
+        assert_eq!(budget.check(&[all]), Ok(()));
+        assert_eq!(budget.held.swap(Vec::new()).capacity(), 0);
     }
 
     #[test]

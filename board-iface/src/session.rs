@@ -423,8 +423,7 @@ impl Server<'_> {
         if !desc.dir.is_in() {
             return Region::zeroed(part.len(), &self.budget);
         }
-        let mut bytes = Vec::new();
-        OutOfMemory::reserve(&mut bytes, part.len())?;
+        let mut bytes = self.budget.memory(part.len())?;
         part.copy_to(&mut bytes);
         Ok(Region::holding(desc.dir, bytes, &self.budget))
     }
@@ -457,10 +456,10 @@ impl Server<'_> {
         if !desc.dir.is_in() {
             return Ok(Region::zeroed(len, &self.budget));
         }
-        let mut bytes = Vec::new();
-        if let Err(error) = OutOfMemory::reserve(&mut bytes, len) {
-            return Ok(Err(error));
-        }
+        let mut bytes = match self.budget.memory(len) {
+            Ok(memory) => memory,
+            Err(error) => return Ok(Err(error)),
+        };
         self.connection.read_to(&mut bytes, len)?;
         Ok(Ok(Region::holding(desc.dir, bytes, &self.budget)))
     }

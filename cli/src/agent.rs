@@ -91,11 +91,11 @@ pub struct Agent {
 /// [`AgentError`] says why there is none.
 pub fn ready(board: &Board, key: Option<&Path>, folder: &Path) -> Result<Agent, AgentError> {
     match board {
-        Board::Own => start(folder, &own_address(folder), None),
+        Board::Own => start(folder, &own_address(folder), &[]),
         Board::Replay(file) => {
             check_recording(file)?;
             let file = fs::canonicalize(file)?;
-            start(folder, &own_address(folder), Some(&file))
+            start(folder, &own_address(folder), &["--replay".as_ref(), &file])
         }
         Board::At(address) => reach(address, key),
     }
@@ -149,21 +149,20 @@ fn own_address(folder: &Path) -> String {
     format!("unix:{}", folder.join("board").display())
 }
 
-/// Starts an agent that listens on `address`; its log is in `folder`.
+/// Starts an agent that listens on `address`, with these arguments more; its
+/// log is in `folder`.
 ///
 /// # Errors
 /// [`AgentError`] says why it does not listen.
-pub fn start(folder: &Path, address: &str, replay: Option<&Path>) -> Result<Agent, AgentError> {
+pub fn start(folder: &Path, address: &str, more: &[&Path]) -> Result<Agent, AgentError> {
     let log = folder.join(file::BOARD_LOG);
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["board", "--exit-with-stdin", "--listen", address])
+        .args(more)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(File::create(&log)?);
-    if let Some(file) = replay {
-        command.arg("--replay").arg(file);
-    }
     let mut process = Owned::start(&mut command)?;
     let address = first_line(&mut process)?
         .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))

@@ -4,15 +4,17 @@
 //! quit, and a call may be given a bound in wall time. Region bytes go from
 //! and to guest RAM in place; where there is a key, sealed on their way.
 
+mod inbox;
 mod sealed;
 
-use crate::vectored::{Receiving, SendSpan, Sending, Span};
+use crate::vectored::{Patience, Receiving, SendSpan, Sending, Span};
 use crate::window::Window;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
 use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
 use gil_wire::window::{self, MAPPED, WINDOW_LEN};
+use inbox::Inbox;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -27,8 +29,6 @@ use std::time::{Duration, Instant};
 const SLICE: Duration = Duration::from_millis(100);
 /// Longest wait for a connection and its handshake.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Bytes read at a time while a reply's header is incomplete.
-const CHUNK: usize = 16 << 10;
 
 /// A flag that ends every wait: set when the user quits.
 #[derive(Clone, Default)]
@@ -159,8 +159,7 @@ pub struct Client {
     cancel: Cancel,
     timeout: Option<Duration>,
     limit: Option<(Instant, Duration)>,
-    inbox: Vec<u8>,
-    taken: usize,
+    inbox: Inbox,
     waited: Duration,
     /// What is exchanged is sealed, if there is a key.
     records: Option<Box<Records>>,
@@ -213,8 +212,7 @@ impl Client {
             cancel: config.cancel.clone(),
             timeout: Some(timeout),
             limit: None,
-            inbox: Vec::new(),
-            taken: 0,
+            inbox: Inbox::default(),
             waited: Duration::ZERO,
             records: None,
             window: None,
@@ -225,12 +223,21 @@ impl Client {
             let done = client.socket.set_tcp_nodelay(true);
             done.map_err(ClientError::Io)?;
         }
+        client.wait_in_the_socket().map_err(ClientError::Io)?;
         if target.domain() == Domain::UNIX && config.key.is_none() && !config.operator {
             // Without memory for it, the socket does as well.
             client.window = Window::new(WINDOW_LEN).ok();
         }
         client.timeout = config.timeout;
         Ok(client)
+    }
+
+    /// From now on the socket itself waits, a slice at a time: see
+    /// [`Patience::Slice`].
+    fn wait_in_the_socket(&self) -> io::Result<()> {
+        self.socket.set_nonblocking(false)?;
+        self.socket.set_read_timeout(Some(SLICE))?;
+        self.socket.set_write_timeout(Some(SLICE))
     }
 
     fn finish_connect(&mut self, target: &SockAddr) -> Result<(), ClientError> {
@@ -268,7 +275,7 @@ impl Client {
         let ours = Hello::ours().with_capabilities(offers | role);
         self.send([Span::source(&ours.encode())])?;
         let bytes: [u8; HELLO_LEN] = self.inbox(HELLO_LEN)?.try_into().expect("as asked");
-        self.taken += HELLO_LEN;
+        self.inbox.take(HELLO_LEN);
         let theirs = Hello::decode(&bytes).map_err(refused)?;
         ours.accept(&theirs).map_err(refused)?;
         match (key, theirs.capabilities & SECURE != 0) {
@@ -296,7 +303,7 @@ impl Client {
             Err(error) => return Err(error),
         };
         handshake.read(&answer)?;
-        self.taken += MESSAGE_LEN;
+        self.inbox.take(MESSAGE_LEN);
         let mut records = Box::new(handshake.finish()?);
         records.seal_nothing()?;
         self.records = Some(records);
@@ -311,7 +318,7 @@ impl Client {
         let offered = window.offer(self.socket.as_fd());
         offered.map_err(ClientError::Io)?;
         let answer = self.inbox(1)?[0];
-        self.taken += 1;
+        self.inbox.take(1);
         self.window = Some(window).filter(|_| answer == MAPPED);
         Ok(())
     }
@@ -319,6 +326,11 @@ impl Client {
     /// The memory shared with the agent, if there is any.
     pub fn window(&self) -> Option<&Window> {
         self.window.as_ref()
+    }
+
+    /// The same, to tell it which of it a call uses.
+    pub fn window_mut(&mut self) -> Option<&mut Window> {
+        self.window.as_mut()
     }
 
     /// A call begins: its bound in wall time counts from now.
@@ -352,9 +364,10 @@ impl Client {
     ) -> Result<(), ClientError> {
         let mut sending = Sending::new(spans);
         while sending.left() > 0 {
-            match sending.step(self.socket.as_fd()) {
+            let patience = self.patience();
+            match sending.step(self.socket.as_fd(), patience) {
                 Ok(()) => {}
-                Err(error) => self.unblock(error, PollFlags::POLLOUT)?,
+                Err(error) => self.unblock(error, PollFlags::POLLOUT, patience)?,
             }
         }
         Ok(())
@@ -377,7 +390,8 @@ impl Client {
             if let Some(records) = &mut self.records {
                 bytes = sealed::last(records, &bytes);
             }
-            let _ = Sending::new([Span::source(&bytes)]).step(self.socket.as_fd());
+            let mut sending = Sending::new([Span::source(&bytes)]);
+            let _ = sending.step(self.socket.as_fd(), Patience::None);
         }
     }
 
@@ -392,10 +406,10 @@ impl Client {
         first?;
         let prefix = self.inbox(PREFIX_LEN)?.try_into().expect("as asked");
         let prefix = Prefix::decode(prefix)?;
-        self.taken += PREFIX_LEN;
+        self.inbox.take(PREFIX_LEN);
         let len = prefix.header_len as usize;
         let header = self.inbox(len)?.to_vec();
-        self.taken += len;
+        self.inbox.take(len);
         Ok(Received {
             header,
             payload_len: prefix.payload_len,
@@ -413,15 +427,17 @@ impl Client {
     ) -> Result<(), ClientError> {
         let mut rest = Vec::new();
         for mut span in spans {
-            let ready = &self.inbox[self.taken..];
-            self.taken += span.fill_from(ready);
+            let filled = span.fill_from(self.inbox.ready());
+            self.inbox.take(filled);
             rest.push(span);
         }
         let mut receiving = Receiving::new(rest);
         while receiving.left() > 0 {
-            match sealed::step(&mut self.records, &mut receiving, self.socket.as_fd()) {
+            let patience = self.patience();
+            let socket = self.socket.as_fd();
+            match sealed::step(&mut self.records, &mut receiving, socket, patience) {
                 Ok(()) => {}
-                Err(error) => self.unblock(error, PollFlags::POLLIN)?,
+                Err(error) => self.unblock(error, PollFlags::POLLIN, patience)?,
             }
         }
         Ok(())
@@ -429,27 +445,39 @@ impl Client {
 
     /// The next `len` bytes that came, not taken yet.
     fn inbox(&mut self, len: usize) -> Result<&[u8], ClientError> {
-        if self.taken == self.inbox.len() {
-            self.inbox.clear();
-            self.taken = 0;
-        }
-        while self.inbox.len() - self.taken < len {
-            let filled = self.inbox.len();
-            self.inbox.resize(filled + CHUNK, 0);
-            let mut receiving = Receiving::new([Span::target(&mut self.inbox[filled..])]);
-            let outcome = sealed::step(&mut self.records, &mut receiving, self.socket.as_fd());
+        while self.inbox.ready().len() < len {
+            let patience = self.patience();
+            let room = self.inbox.room(len);
+            let all = room.len();
+            let mut receiving = Receiving::new([Span::target(room)]);
+            let socket = self.socket.as_fd();
+            let outcome = sealed::step(&mut self.records, &mut receiving, socket, patience);
             let left = receiving.left() as usize;
-            self.inbox.truncate(filled + CHUNK - left);
+            self.inbox.came(all - left);
             if let Err(error) = outcome {
-                self.unblock(error, PollFlags::POLLIN)?;
+                self.unblock(error, PollFlags::POLLIN, patience)?;
             }
         }
-        Ok(&self.inbox[self.taken..self.taken + len])
+        Ok(&self.inbox.ready()[..len])
     }
 
-    /// Waits if that is what the error asks for.
-    fn unblock(&mut self, error: io::Error, events: PollFlags) -> Result<(), ClientError> {
+    /// Whether the socket may wait a whole slice.
+    fn patience(&self) -> Patience {
+        match self.slice() < SLICE || self.cancel.is_set() {
+            true => Patience::None,
+            false => Patience::Slice,
+        }
+    }
+
+    /// Waits if that is what the error asks for, and nobody did.
+    fn unblock(
+        &mut self,
+        error: io::Error,
+        events: PollFlags,
+        patience: Patience,
+    ) -> Result<(), ClientError> {
         match error.kind() {
+            ErrorKind::WouldBlock if patience == Patience::Slice => self.check_limits(),
             ErrorKind::WouldBlock => self.wait(events),
             ErrorKind::Interrupted => self.check_limits(),
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {

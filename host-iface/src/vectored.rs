@@ -2,7 +2,7 @@
 //!
 //! Rules: a [`Span`] stands for memory that may change under us, so no Rust
 //! reference to a guest's bytes exists; only the operating system follows the
-//! pointer. Sockets are never waited for here: what would block says so.
+//! pointer. Whether a socket is waited for is the caller's word ([`Patience`]).
 
 use std::io;
 use std::marker::PhantomData;
@@ -10,6 +10,25 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Most spans in one system call (Linux: `IOV_MAX`).
 const BATCH: usize = 1024;
+
+/// Whether a step waits for its socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// What would block says so.
+    None,
+    /// As long as the socket's own timeout (`SO_RCVTIMEO`, `SO_SNDTIMEO`),
+    /// which saves a call of `poll`; then what would block says so.
+    Slice,
+}
+
+impl Patience {
+    pub(crate) fn flags(self) -> libc::c_int {
+        match self {
+            Self::None => libc::MSG_DONTWAIT,
+            Self::Slice => 0,
+        }
+    }
+}
 
 /// Bytes in this process, guest RAM or a buffer, for as long as `'a`.
 #[derive(Debug)]
@@ -178,13 +197,13 @@ impl<'a> Sending<'a> {
         self.0.left
     }
 
-    /// Sends what the socket takes now.
+    /// Sends what the socket takes.
     ///
     /// # Errors
-    /// `WouldBlock` if it takes nothing now; what the system says otherwise.
-    pub fn step(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+    /// `WouldBlock` if it takes nothing; what the system says otherwise.
+    pub fn step(&mut self, socket: BorrowedFd<'_>, patience: Patience) -> io::Result<()> {
         let message = self.0.message();
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        let flags = libc::MSG_NOSIGNAL | patience.flags();
         // SAFETY: the header names spans that live as long as `self`; sending
         // only reads them.
         let done = unsafe { libc::sendmsg(socket.as_raw_fd(), &message, flags) };
@@ -226,16 +245,16 @@ impl<'a> Receiving<'a> {
         }
     }
 
-    /// Receives what the socket has now.
+    /// Receives what the socket has.
     ///
     /// # Errors
-    /// `WouldBlock` if it has nothing now, `UnexpectedEof` at its end; what
-    /// the system says otherwise.
-    pub fn step(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+    /// `WouldBlock` if it has nothing, `UnexpectedEof` at its end; what the
+    /// system says otherwise.
+    pub fn step(&mut self, socket: BorrowedFd<'_>, patience: Patience) -> io::Result<()> {
         let mut message = self.0.message();
         // SAFETY: the header names spans that live as long as `self`, are
         // writable and nobody else's (`Span::target`, `Span::from_raw`).
-        let done = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) };
+        let done = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, patience.flags()) };
         match checked(done)? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             done => {
@@ -262,12 +281,12 @@ mod tests {
         let sent: Vec<u8> = (0..5000u32).map(|i| (i * 7) as u8).collect();
         let mut out = Sending::new(sent.chunks(3).map(Span::source));
         while out.left() > 0 {
-            out.step(one.as_fd()).unwrap();
+            out.step(one.as_fd(), Patience::None).unwrap();
         }
         let mut got = vec![0; sent.len()];
         let mut into = Receiving::new(got.chunks_mut(1).map(Span::target));
         while into.left() > 0 {
-            into.step(two.as_fd()).unwrap();
+            into.step(two.as_fd(), Patience::None).unwrap();
         }
         assert_eq!(got, sent);
     }
@@ -292,13 +311,13 @@ mod tests {
         let (one, two) = UnixStream::pair().unwrap();
         let mut byte = [0];
         let mut into = Receiving::new([Span::target(&mut byte)]);
-        let error = into.step(two.as_fd()).unwrap_err();
+        let error = into.step(two.as_fd(), Patience::None).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         drop(one);
-        let error = into.step(two.as_fd()).unwrap_err();
+        let error = into.step(two.as_fd(), Patience::None).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         let error = Sending::new([Span::source(b"x")])
-            .step(two.as_fd())
+            .step(two.as_fd(), Patience::None)
             .unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }

@@ -8,18 +8,27 @@
 use crate::vectored::Span;
 use gil_wire::window::OFFER_LEN;
 use memmap2::{MmapOptions, MmapRaw};
-use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+/// Bytes whose pages stay, from one call to the next.
+const KEPT: u64 = 64 << 20;
+/// Calls without use of the pages behind, after which they go back.
+const UNUSED_CALLS: u32 = 64;
+
 /// A window, mapped.
 #[derive(Debug)]
 pub struct Window {
     file: File,
     map: MmapRaw,
+    /// Bytes that have pages, as far as calls used them.
+    high: u64,
+    /// Calls since one used more than what is kept.
+    unused: u32,
 }
 
 impl Window {
@@ -34,7 +43,12 @@ impl Window {
         let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
         fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
         let map = MmapOptions::new().len(len as usize).map_raw(&file)?;
-        Ok(Self { file, map })
+        Ok(Self {
+            file,
+            map,
+            high: 0,
+            unused: 0,
+        })
     }
 
     /// Bytes.
@@ -45,6 +59,24 @@ impl Window {
     /// Whether there is no byte.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// A call begins that uses the window's first `len` bytes; the one before
+    /// is over. Pages that calls have not used for long go back.
+    pub fn begin(&mut self, len: u64) {
+        if len > KEPT {
+            self.high = self.high.max(len);
+            self.unused = 0;
+            return;
+        }
+        self.unused = self.unused.saturating_add(1);
+        if self.high > KEPT && self.unused >= UNUSED_CALLS {
+            let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+            let (from, len) = (KEPT as libc::off_t, (self.high - KEPT) as libc::off_t);
+            // If they do not, they cost memory until the session ends.
+            let _ = fallocate(&self.file, flags, from, len);
+            self.high = 0;
+        }
     }
 
     /// Sends the offer with the file. The socket is new: it takes these few
@@ -122,6 +154,24 @@ mod tests {
         window.fill_span(8184, &mut Span::target(&mut back[..8]));
         assert_eq!(&back[..8], b"\0\0\0\0span");
         assert!(window.file.set_len(0).is_err());
+    }
+
+    #[test]
+    fn pages_that_no_call_needs_go_back() {
+        let mut window = Window::new(KEPT + 8192).unwrap();
+        window.begin(KEPT + 8192);
+        window.put(KEPT - 1, b"abc");
+        for _ in 1..UNUSED_CALLS {
+            window.begin(1);
+        }
+        let bytes = |window: &Window| {
+            let mut back = [0; 3];
+            window.fill_span(KEPT - 1, &mut Span::target(&mut back));
+            back
+        };
+        assert_eq!(&bytes(&window), b"abc");
+        window.begin(1);
+        assert_eq!(&bytes(&window), b"a\0\0");
     }
 
     #[test]

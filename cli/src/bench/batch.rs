@@ -19,8 +19,8 @@ const MUST: Must = Must::AtMost(2.0);
 
 /// All sizes.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
-    let agent = bench.board(bench.is_tcp())?;
-    let mut program = Program::with_queue(&agent.address, 4096)?;
+    let board = bench.board(bench.way())?;
+    let mut program = Program::with_queue(&board, 4096)?;
     let kernel = program.kernel()?;
     let mut lines = Vec::new();
     for batch in BATCHES {

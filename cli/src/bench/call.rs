@@ -7,7 +7,7 @@ use super::error::BenchError;
 use super::line::{Measured, Must};
 use super::program::Program;
 use super::sampling::{in_turn, us};
-use super::socket::{Echo, Kind};
+use super::socket::Echo;
 
 /// Round trips of each.
 const TIMES: usize = 5000;
@@ -20,8 +20,8 @@ const AGAINST: &str = "64 bytes there and back";
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
     let mut lines = Vec::new();
     for kind in bench.kinds() {
-        let agent = bench.board(kind == Kind::Tcp)?;
-        let mut program = Program::new(&agent.address, 4096)?;
+        let board = bench.board(bench.way_by(kind))?;
+        let mut program = Program::new(&board, 4096)?;
         let mut echo = Echo::start(kind)?;
         let call = || program.null_call().map(|took| took.wall);
         let (calls, trips) = in_turn(bench.effort.times(TIMES), call, || {

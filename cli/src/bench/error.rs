@@ -2,11 +2,13 @@
 
 use crate::agent::AgentError;
 use crate::cache::CacheError;
+use crate::key::MakeError;
 use gil_address_tables::ThreadPoolBuildError;
 use gil_host::host::HostError;
 use gil_host::memory::MemoryError;
 use gil_wire::Op;
 use gil_wire::address::{Address, AddressError};
+use gil_wire::secure::SecureError;
 use std::io;
 use std::path::PathBuf;
 
@@ -17,8 +19,14 @@ pub enum BenchError {
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// The named board is reached in another way.
-    #[error("the board at {0} is not reached by the socket that this measures: leave out --board")]
-    OtherSocket(Address),
+    #[error("the board at {0} is not reached in the way that this measures: leave out --board")]
+    OtherWay(Address),
+    /// No key for a board of this run's own.
+    #[error(transparent)]
+    Key(#[from] MakeError),
+    /// The cipher.
+    #[error(transparent)]
+    Cipher(#[from] SecureError),
     /// An address that an agent printed and that does not read.
     #[error(transparent)]
     Address(#[from] AddressError),

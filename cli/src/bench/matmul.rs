@@ -49,13 +49,18 @@ pub fn measure(bench: &Bench<'_>, products: u32) -> Result<Vec<Measured>, BenchE
     ])
 }
 
+/// Whether this is gil's repository.
+pub fn is_here() -> bool {
+    Path::new(SOURCE).is_file()
+}
+
 fn compile(
     mut compiler: Command,
     folder: &Path,
     name: &str,
     libraries: &[&str],
 ) -> Result<PathBuf, BenchError> {
-    if !Path::new(SOURCE).is_file() {
+    if !is_here() {
         return Err(BenchError::File {
             path: SOURCE.into(),
             what: "not here: run this in gil's repository".into(),

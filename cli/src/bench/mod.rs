@@ -3,6 +3,7 @@
 
 mod batch;
 mod call;
+mod cipher;
 mod diff;
 mod error;
 mod line;
@@ -17,7 +18,7 @@ mod socket;
 mod table;
 
 use crate::agent::{self, Agent};
-use crate::folder;
+use crate::{folder, key};
 use clap::{Args, ValueEnum};
 use error::BenchError;
 use gil_wire::address::Address;
@@ -32,8 +33,8 @@ use std::path::{Path, PathBuf};
 /// Arguments of `gil bench`.
 #[derive(Clone, Debug, Args)]
 pub struct BenchArgs {
-    /// What to measure; `all` leaves out what needs the repository and a
-    /// guest: matmul.
+    /// What to measure; `all` leaves out what --board does not serve and,
+    /// outside gil's repository, what needs a guest.
     #[arg(required = true, value_enum)]
     pub names: Vec<Name>,
     /// As few times as show that it works: not to be believed.
@@ -46,6 +47,9 @@ pub struct BenchArgs {
     /// machine's own.
     #[arg(long, value_name = "ADDRESS")]
     pub board: Option<Address>,
+    /// Its key.
+    #[arg(long, value_name = "FILE", requires = "board")]
+    pub key: Option<PathBuf>,
     /// Write JSON lines to this file, `-` for standard output. Without it they
     /// go there unless it is a terminal, which gets a table.
     #[arg(long, value_name = "FILE")]
@@ -68,7 +72,7 @@ pub struct BenchArgs {
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Name {
-    /// Everything but matmul.
+    /// Everything.
     All,
     /// A forwarded call with an answer, above a round trip of 64 bytes.
     Call,
@@ -78,6 +82,8 @@ pub enum Name {
     Region,
     /// Region bytes to and from a board over TCP.
     RegionTcp,
+    /// The same, encrypted, against the cipher alone.
+    RegionEncrypted,
     /// Looking for changes in shared memory.
     Diff,
     /// A matrix multiplication in the guest, against natively. In gil's
@@ -85,13 +91,34 @@ pub enum Name {
     Matmul,
 }
 
-const ALL: [Name; 5] = [
+const ALL: [Name; 7] = [
     Name::Call,
     Name::Batch,
     Name::Region,
     Name::RegionTcp,
+    Name::RegionEncrypted,
     Name::Diff,
+    Name::Matmul,
 ];
+
+/// How a board is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// On this machine, with memory in common.
+    Local,
+    /// By TCP.
+    Tcp,
+    /// By TCP, encrypted.
+    Encrypted,
+}
+
+/// A board that answers.
+pub struct Board {
+    /// Where.
+    pub agent: Agent,
+    /// The key that it wants.
+    pub key: Option<PathBuf>,
+}
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,34 +153,60 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The board: an agent that listens on `address`, or the one that the user
-    /// named, if it does so by a socket of this kind.
-    pub fn board(&self, is_tcp: bool) -> Result<Agent, BenchError> {
-        if let Some(address) = &self.args.board {
-            let is_theirs = matches!(address, Address::Tcp { .. });
-            return match is_theirs == is_tcp {
-                true => Ok(agent::ready(
-                    &agent::Board::At(address.clone()),
-                    None,
-                    self.folder,
-                )?),
-                false => Err(BenchError::OtherSocket(address.clone())),
-            };
-        }
-        let address = match is_tcp {
-            true => "tcp://127.0.0.1:0".into(),
-            false => {
-                let number = self.agents.replace(self.agents.get() + 1);
-                let path = self.folder.join(format!("board-{number}"));
-                format!("unix:{}", path.display())
+    /// A board that is reached in this way: an agent of this run's own, or the
+    /// one that the user named.
+    pub fn board(&self, way: Way) -> Result<Board, BenchError> {
+        match &self.args.board {
+            None => self.own_board(way),
+            Some(address) if self.named_way() != Some(way) => {
+                Err(BenchError::OtherWay(address.clone()))
             }
-        };
-        Ok(agent::start(self.folder, &address, None)?)
+            Some(address) => {
+                let key = self.args.key.clone();
+                let board = agent::Board::At(address.clone());
+                let agent = agent::ready(&board, key.as_deref(), self.folder)?;
+                Ok(Board { agent, key })
+            }
+        }
     }
 
-    /// Whether the user named a board that is reached by TCP.
-    pub fn is_tcp(&self) -> bool {
-        matches!(self.args.board, Some(Address::Tcp { .. }))
+    fn own_board(&self, way: Way) -> Result<Board, BenchError> {
+        let number = self.agents.replace(self.agents.get() + 1);
+        let path = |name: &str| self.folder.join(format!("{name}-{number}"));
+        let address = match way {
+            Way::Local => format!("unix:{}", path("board").display()),
+            Way::Tcp | Way::Encrypted => "tcp://127.0.0.1:0".into(),
+        };
+        let key = (way == Way::Encrypted).then(|| path("key"));
+        let mut more = Vec::new();
+        if let Some(key) = &key {
+            key::make(key)?;
+            more = vec![Path::new("--key"), key];
+        }
+        let agent = agent::start(self.folder, &address, &more)?;
+        Ok(Board { agent, key })
+    }
+
+    /// How the board is reached that the user named.
+    fn named_way(&self) -> Option<Way> {
+        match (self.args.board.as_ref()?, &self.args.key) {
+            (Address::Unix(_), _) => Some(Way::Local),
+            (Address::Tcp { .. }, None) => Some(Way::Tcp),
+            (Address::Tcp { .. }, Some(_)) => Some(Way::Encrypted),
+        }
+    }
+
+    /// How a board is reached if it does not matter.
+    pub fn way(&self) -> Way {
+        self.named_way().unwrap_or(Way::Local)
+    }
+
+    /// How a board is reached by this kind of socket.
+    pub fn way_by(&self, kind: Kind) -> Way {
+        self.named_way().unwrap_or(match kind {
+            Kind::Unix => Way::Local,
+            Kind::Tcp => Way::Tcp,
+        })
     }
 
     /// The kinds of sockets by which there is a board.
@@ -165,23 +218,43 @@ impl Bench<'_> {
         }
     }
 
+    /// Whether this can be measured here.
+    fn can(&self, name: Name) -> bool {
+        let is = |way| self.named_way().is_none_or(|named| named == way);
+        match name {
+            Name::Region => is(Way::Local),
+            Name::RegionTcp => is(Way::Tcp),
+            Name::RegionEncrypted => is(Way::Encrypted),
+            Name::Matmul => self.args.board.is_none() && matmul::is_here(),
+            Name::All | Name::Call | Name::Batch | Name::Diff => true,
+        }
+    }
+
+    /// One benchmark, not `all`.
     fn run(&self, name: Name) -> Result<Vec<Measured>, BenchError> {
         match name {
-            Name::All => {
-                ALL.into_iter()
-                    .map(|name| self.run(name))
-                    .try_fold(Vec::new(), |mut all, more| {
-                        all.extend(more?);
-                        Ok(all)
-                    })
-            }
+            Name::All => Ok(Vec::new()),
             Name::Call => call::measure(self),
             Name::Batch => batch::measure(self),
-            Name::Region => region::measure(self, false),
-            Name::RegionTcp => region::measure(self, true),
+            Name::Region => region::measure(self, Way::Local),
+            Name::RegionTcp => region::measure(self, Way::Tcp),
+            Name::RegionEncrypted => region::measure(self, Way::Encrypted),
             Name::Diff => diff::measure(self.effort),
             Name::Matmul => matmul::measure(self, self.args.products),
         }
+    }
+
+    /// What is to be measured, in order.
+    fn names(&self) -> Vec<Name> {
+        let mut names = Vec::new();
+        for &name in &self.args.names {
+            let some = match name {
+                Name::All => ALL.into_iter().filter(|&name| self.can(name)).collect(),
+                one => vec![one],
+            };
+            names.extend(some);
+        }
+        names
     }
 }
 
@@ -218,8 +291,9 @@ fn measure(args: &BenchArgs) -> Result<Vec<Line>, BenchError> {
     let (machine, date) = (Machine::this(), machine::today());
     let mut output = Output::new(args)?;
     let mut lines = Vec::new();
-    for name in &args.names {
-        for measured in bench.run(*name)? {
+    for name in bench.names() {
+        output.begin(name);
+        for measured in bench.run(name)? {
             let line = measured.at(&machine, &date);
             output.line(&line)?;
             lines.push(line);
@@ -233,6 +307,7 @@ fn measure(args: &BenchArgs) -> Result<Vec<Line>, BenchError> {
 struct Output {
     json: Option<Box<dyn Write>>,
     has_table: bool,
+    has_progress: bool,
 }
 
 impl Output {
@@ -245,7 +320,19 @@ impl Output {
             _ => Some(Box::new(io::stdout())),
         };
         let has_table = is_terminal && !to_stdout;
-        Ok(Self { json, has_table })
+        let has_progress = io::stderr().is_terminal() || args.page.is_some();
+        Ok(Self {
+            json,
+            has_table,
+            has_progress,
+        })
+    }
+
+    /// Says on a terminal, or where a page is written, what is measured now.
+    fn begin(&self, name: Name) {
+        if let Some(value) = name.to_possible_value().filter(|_| self.has_progress) {
+            eprintln!("gil bench: {} …", value.get_name());
+        }
     }
 
     /// As soon as it is there: a benchmark takes its time.

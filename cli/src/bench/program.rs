@@ -1,6 +1,7 @@
 //! A guest's OpenCL program without a guest: its calls go through a driver's
 //! stand-in, the host interface and the agent.
 
+use super::Board;
 use super::error::BenchError;
 use gil_host::Host;
 use gil_host::config::Config;
@@ -70,12 +71,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without objects, with `data` bytes of memory, on the board at
-    /// `address`.
-    pub fn new(address: &str, data: u64) -> Result<Self, BenchError> {
-        let board = address.parse()?;
+    /// A program without objects, with `data` bytes of memory.
+    pub fn new(board: &Board, data: u64) -> Result<Self, BenchError> {
         let config = Config {
-            board: Some(board),
+            board: Some(board.agent.address.parse()?),
+            key: board.key.clone(),
             ..Config::default()
         };
         let warnings = Warnings::default();
@@ -95,8 +95,8 @@ impl Program {
     }
 
     /// The same with a context and an in-order queue on the first device.
-    pub fn with_queue(address: &str, data: u64) -> Result<Self, BenchError> {
-        let mut program = Self::new(address, data)?;
+    pub fn with_queue(board: &Board, data: u64) -> Result<Self, BenchError> {
+        let mut program = Self::new(board, data)?;
         program.device = program.first_device()?;
         program.context = program.number();
         let args = wire::ClCreateContextArgs {

@@ -2,12 +2,13 @@
 //! buffer, wall time less the board's own busy time. The least that a call
 //! takes, with a region of 64 bytes, is not the bytes': it is taken off.
 
-use super::Bench;
+use super::cipher::Cipher;
 use super::error::BenchError;
 use super::line::{Measured, Must};
 use super::program::Program;
 use super::sampling::{Times, gb_per_s, in_turn, us};
 use super::socket::{Bare, Kind};
+use super::{Bench, Way};
 use gil_host::stand_in::DATA;
 use gil_wire::call::Handle;
 use gil_wire::message::Direction;
@@ -21,21 +22,23 @@ const JUDGED_FROM: u64 = 1 << 20;
 const LOCAL: Must = Must::AtLeast(0.8);
 /// Of a bare socket.
 const TCP: Must = Must::AtLeast(0.95);
+/// Of the cipher alone.
+const ENCRYPTED: Must = Must::AtLeast(0.8);
 /// The guest's pages, in the worst case.
 const PAGE: u64 = 4096;
 /// Pages scattered up to this size: the stand-in has no room to list more.
 const SCATTERED_MOST: u64 = 64 << 20;
 
 /// Both ways, all sizes.
-pub fn measure(bench: &Bench<'_>, is_tcp: bool) -> Result<Vec<Measured>, BenchError> {
+pub fn measure(bench: &Bench<'_>, way: Way) -> Result<Vec<Measured>, BenchError> {
     let most = match bench.effort {
         super::Effort::Quick => 1 << 20,
         _ => 256 << 20,
     };
-    let agent = bench.board(is_tcp)?;
-    let mut program = Program::with_queue(&agent.address, most)?;
+    let board = bench.board(way)?;
+    let mut program = Program::with_queue(&board, most)?;
     let buffer = program.buffer(most)?;
-    let mut baseline = Baseline::new(is_tcp, most as usize)?;
+    let mut baseline = Baseline::new(way, most as usize)?;
     let mut lines = Vec::new();
     for dir in [Direction::In, Direction::Out] {
         let small = &[(DATA, 64)][..];
@@ -122,13 +125,15 @@ fn pairs(
 enum Baseline {
     Memory { from: Vec<u8>, to: Vec<u8> },
     Socket(Bare),
+    Cipher(Box<Cipher>),
 }
 
 impl Baseline {
-    fn new(is_tcp: bool, most: usize) -> Result<Self, BenchError> {
-        Ok(match is_tcp {
-            true => Self::Socket(Bare::start(Kind::Tcp, most)?),
-            false => Self::Memory {
+    fn new(way: Way, most: usize) -> Result<Self, BenchError> {
+        Ok(match way {
+            Way::Tcp => Self::Socket(Bare::start(Kind::Tcp, most)?),
+            Way::Encrypted => Self::Cipher(Box::new(Cipher::new(most)?)),
+            Way::Local => Self::Memory {
                 from: vec![1; most],
                 to: vec![2; most],
             },
@@ -139,6 +144,7 @@ impl Baseline {
         match self {
             Self::Memory { .. } => "region",
             Self::Socket(_) => "region-tcp",
+            Self::Cipher(_) => "region-encrypted",
         }
     }
 
@@ -146,6 +152,7 @@ impl Baseline {
         match self {
             Self::Memory { .. } => "memcpy",
             Self::Socket(_) => "a bare socket",
+            Self::Cipher(_) => "the cipher alone",
         }
     }
 
@@ -173,6 +180,7 @@ impl Baseline {
         match self {
             Self::Memory { .. } => LOCAL,
             Self::Socket(_) => TCP,
+            Self::Cipher(_) => ENCRYPTED,
         }
     }
 
@@ -184,6 +192,7 @@ impl Baseline {
                 black_box(&mut to[..]);
                 Ok(start.elapsed())
             }
+            (Self::Cipher(cipher), _) => Ok(cipher.seal(len)?),
             (Self::Socket(bare), Direction::In) => Ok(bare.send(len)?),
             (Self::Socket(bare), _) => Ok(bare.receive(len)?),
         }

@@ -1,9 +1,8 @@
 //! Bytes that cross the socket sealed.
 
 use super::{Client, ClientError};
-use crate::vectored::{Receiving, SendSpan, Span};
+use crate::vectored::{Patience, Receiving, SendSpan, Span};
 use gil_wire::secure::{RECORD, Records, SecureError};
-use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -66,7 +65,7 @@ pub fn last(records: &mut Records, message: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Receives what the socket has now; opens it where there are records.
+/// Receives what the socket has; opens it where there are records.
 ///
 /// # Errors
 /// As [`Receiving::step`]; `InvalidData` for what the board did not seal.
@@ -74,10 +73,12 @@ pub fn step(
     records: &mut Option<Box<Records>>,
     receiving: &mut Receiving<'_>,
     socket: BorrowedFd<'_>,
+    patience: Patience,
 ) -> io::Result<()> {
     let Some(records) = records else {
-        return receiving.step(socket);
+        return receiving.step(socket, patience);
     };
+    let flags = MsgFlags::from_bits_truncate(patience.flags());
     let mut opened = [0; RECORD];
     loop {
         let room = receiving.left().min(opened.len() as u64) as usize;
@@ -87,10 +88,9 @@ pub fn step(
             receiving.put(&opened[..count]);
             return Ok(());
         }
-        match recv(socket.as_raw_fd(), records.space(), MsgFlags::MSG_DONTWAIT) {
+        match recv(socket.as_raw_fd(), records.space(), flags) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(count) => records.came(count),
-            Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
     }

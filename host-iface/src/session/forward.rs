@@ -218,6 +218,9 @@ fn send(
     for (index, call) in calls.iter().enumerate() {
         let is_answered = answered == Some(index);
         let places = window_places(client, call).filter(|_| is_answered);
+        if is_answered && let Some(window) = client.window_mut() {
+            window.begin(end_of(call, places.as_deref()));
+        }
         if let Some(places) = &places {
             put(client, call, &inputs[index], places);
         }
@@ -258,6 +261,13 @@ pub(super) fn window_places(client: &Client, call: &Call<'_>) -> Option<Vec<u64>
     let regions = descriptions(call);
     let any = regions.iter().any(|region| region.len > 0);
     window::places(&regions, window.len()).filter(|_| any)
+}
+
+/// Bytes of the window up to the last that a call uses.
+fn end_of(call: &Call<'_>, places: Option<&[u64]>) -> u64 {
+    let regions = call.regions.iter().zip(places.unwrap_or_default());
+    let ends = regions.map(|(region, place)| place + region.extents.len());
+    ends.max().unwrap_or(0)
 }
 
 /// Copies a call's input to its places in the window.
