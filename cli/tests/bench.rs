@@ -4,6 +4,16 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// What can be measured without a guest.
+const NAMES: [&str; 6] = [
+    "call",
+    "batch",
+    "region",
+    "region-tcp",
+    "region-encrypted",
+    "diff",
+];
+
 fn bench(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gil"));
     command.arg("bench").args(args);
@@ -46,7 +56,7 @@ fn check(line: &serde_json::Value) {
 fn every_benchmark_says_what_it_measured() {
     let lines = lines(&bench(&["all", "--quick"]));
     lines.iter().for_each(check);
-    for name in ["call", "batch", "region", "region-tcp", "diff"] {
+    for name in NAMES {
         let of = |line: &&serde_json::Value| line["bench"] == name;
         assert!(lines.iter().any(|line| of(&line)), "{name}");
     }

@@ -89,9 +89,12 @@ pub enum Name {
     /// A matrix multiplication in the guest, against natively. In gil's
     /// repository only.
     Matmul,
+    /// The same against PoCL in the guest, which emulates the GPU there. In
+    /// gil's repository only.
+    Emulated,
 }
 
-const ALL: [Name; 7] = [
+const ALL: [Name; 8] = [
     Name::Call,
     Name::Batch,
     Name::Region,
@@ -99,6 +102,7 @@ const ALL: [Name; 7] = [
     Name::RegionEncrypted,
     Name::Diff,
     Name::Matmul,
+    Name::Emulated,
 ];
 
 /// How a board is reached.
@@ -225,7 +229,7 @@ impl Bench<'_> {
             Name::Region => is(Way::Local),
             Name::RegionTcp => is(Way::Tcp),
             Name::RegionEncrypted => is(Way::Encrypted),
-            Name::Matmul => self.args.board.is_none() && matmul::is_here(),
+            Name::Matmul | Name::Emulated => self.args.board.is_none() && matmul::is_here(),
             Name::All | Name::Call | Name::Batch | Name::Diff => true,
         }
     }
@@ -241,6 +245,7 @@ impl Bench<'_> {
             Name::RegionEncrypted => region::measure(self, Way::Encrypted),
             Name::Diff => diff::measure(self.effort),
             Name::Matmul => matmul::measure(self, self.args.products),
+            Name::Emulated => matmul::measure_emulated(self),
         }
     }
 
@@ -267,11 +272,12 @@ pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
         Some(file) => page::read_lines(file)?,
         None => measure(args)?,
     };
+    let plots = match &args.plot {
+        Some(folder) => plot::draw(folder, &lines)?,
+        None => Vec::new(),
+    };
     if let Some(page) = &args.page {
-        page::write(page, &lines)?;
-    }
-    if let Some(folder) = &args.plot {
-        plot::draw(folder, &lines)?;
+        page::write(page, &lines, &plots)?;
     }
     Ok(())
 }

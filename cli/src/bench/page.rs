@@ -3,6 +3,7 @@
 
 use super::error::BenchError;
 use super::line::Line;
+use super::plot::Drawn;
 use super::table;
 use std::fs;
 use std::path::Path;
@@ -31,11 +32,11 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
     lines.map(read).collect()
 }
 
-/// Writes the figures into the page's section.
+/// Writes the figures into the page's section, and the plots above them.
 ///
 /// # Errors
 /// [`BenchError::File`] if the page has no such section.
-pub fn write(path: &Path, lines: &[Line]) -> Result<(), BenchError> {
+pub fn write(path: &Path, lines: &[Line], plots: &[Drawn]) -> Result<(), BenchError> {
     let page = fs::read_to_string(path).map_err(|error| failed(path, error))?;
     let missing = || {
         failed(
@@ -43,7 +44,8 @@ pub fn write(path: &Path, lines: &[Line]) -> Result<(), BenchError> {
             format!("no lines {BEGIN} and {END}: put them where the figures go"),
         )
     };
-    let page = replaced(&page, &section(lines)).ok_or_else(missing)?;
+    let section = images(path, plots) + &section(lines);
+    let page = replaced(&page, &section).ok_or_else(missing)?;
     fs::write(path, page).map_err(|error| failed(path, error))
 }
 
@@ -51,6 +53,16 @@ fn replaced(page: &str, section: &str) -> Option<String> {
     let (before, rest) = page.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
     Some(format!("{before}{BEGIN}\n\n{section}{END}{after}"))
+}
+
+/// Named as the page finds them, if they lie below its folder.
+fn images(page: &Path, plots: &[Drawn]) -> String {
+    let folder = page.parent().unwrap_or(Path::new(""));
+    let image = |plot: &Drawn| {
+        let path = plot.path.strip_prefix(folder).unwrap_or(&plot.path);
+        format!("![{}]({})\n\n", plot.title, path.display())
+    };
+    plots.iter().map(image).collect()
 }
 
 fn section(lines: &[Line]) -> String {
@@ -78,6 +90,17 @@ fn section(lines: &[Line]) -> String {
 mod tests {
     use super::super::line::Measured;
     use super::*;
+
+    #[test]
+    fn plots_are_found_from_the_page() {
+        let plot = |path: &str| Drawn {
+            title: "T".into(),
+            path: path.into(),
+        };
+        let plots = [plot("docs/images/a.svg"), plot("/tmp/b.svg")];
+        let text = images(Path::new("docs/page.md"), &plots);
+        assert_eq!(text, "![T](images/a.svg)\n\n![T](/tmp/b.svg)\n\n");
+    }
 
     #[test]
     fn only_the_section_changes() {

@@ -1,6 +1,6 @@
 //! Figures for people.
 
-use super::line::{Judged, Line};
+use super::line::{Judged, Line, Must};
 use comfy_table::{CellAlignment, Table, presets};
 
 const HEAD: [&str; 7] = [
@@ -73,7 +73,19 @@ fn verdict(line: &Line) -> String {
     } else {
         "**not held**"
     };
-    format!("{must}: {verdict}")
+    format!("{}: {verdict}", required(must, line))
+}
+
+/// What is required, in the words of the column beside it.
+fn required(must: Must, line: &Line) -> String {
+    let number = |number: f64| match line.judged {
+        Judged::Ratio => format!("{} %", (number * 1000.0).round() / 10.0),
+        Judged::Difference => format!("{number} {}", line.unit),
+    };
+    match must {
+        Must::AtMost(most) => format!("≤ {}", number(most)),
+        Must::AtLeast(least) => format!("≥ {}", number(least)),
+    }
 }
 
 /// A size as people write it.
@@ -88,7 +100,7 @@ pub fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::{Measured, Must};
+    use super::super::line::Measured;
     use super::*;
 
     #[test]
@@ -98,7 +110,7 @@ mod tests {
         let line = line.at(&Default::default(), "2026-01-01");
         let text = markdown(&[&line]);
         assert!(text.ends_with(
-            "| 4 KiB, 2 threads | 5 GB/s | memcmp | 10 GB/s | 50.0 % | >= 0.9: **not held** |\n"
+            "| 4 KiB, 2 threads | 5 GB/s | memcmp | 10 GB/s | 50.0 % | ≥ 90 %: **not held** |\n"
         ));
     }
 
