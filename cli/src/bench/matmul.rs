@@ -68,7 +68,7 @@ pub fn measure(bench: &Bench<'_>, products: u32) -> Result<Vec<Measured>, BenchE
 pub fn measure_emulated(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
     let (many, few) = match bench.effort {
         Effort::Quick => (2, 3),
-        _ => (40, 6),
+        _ => (40, 20),
     };
     let (native, guest) = programs(bench.folder)?;
     let natively = each(&mut script(Command::new("sh"), &native, many), many)?;

@@ -16,8 +16,9 @@ pub const RECORD: usize = 32 << 10;
 pub const OVERHEAD: usize = LEN + TAG;
 const LEN: usize = 2;
 const TAG: usize = 16;
-/// Encrypted bytes that go out at a time.
-const BATCH: usize = 16 * (RECORD + OVERHEAD);
+/// Encrypted bytes that go out at a time: few enough for the peer to open some
+/// while the next are sealed, and for a second-level cache.
+const BATCH: usize = 4 * (RECORD + OVERHEAD);
 /// Largest record that a peer may make (Noise's bound), with its length.
 const LARGEST: usize = LEN + u16::MAX as usize;
 /// Encrypted bytes that come in at a time.
