@@ -192,7 +192,7 @@ impl Apt {
         if !missing.is_empty() {
             let bytes: u64 = debs.iter().map(|deb| deb.size).sum();
             cache::has_room(&folder, bytes.saturating_mul(PACKED_AND_UNPACKED))?;
-            self.fresh(|| self.call("apt-get", &["download"], &missing))?;
+            self.fresh(|| self.call_in(&folder, "apt-get", &["download"], &missing))?;
         }
         Ok(debs.iter().map(|deb| folder.join(&deb.file)).collect())
     }
@@ -260,16 +260,27 @@ impl Apt {
     }
 
     fn call(&self, tool: &str, verb: &[&str], packages: &[String]) -> Result<String, AptError> {
-        let folder = self.root.join("debs");
+        // Not among the packages: apt does not name those that lie where it is
+        // called.
+        self.call_in(&self.root, tool, verb, packages)
+    }
+
+    fn call_in(
+        &self,
+        folder: &Path,
+        tool: &str,
+        verb: &[&str],
+        packages: &[String],
+    ) -> Result<String, AptError> {
         let mut command = Command::new(tool);
         command
             .env("APT_CONFIG", self.root.join("apt.conf"))
             .env("LC_ALL", "C")
-            .current_dir(&folder)
+            .current_dir(folder)
             .args(verb)
             .arg("--")
             .args(packages);
-        tool::run(&mut command, "fetching packages", &folder)
+        tool::run(&mut command, "fetching packages", folder)
             .map(|out| String::from_utf8_lossy(&out).into_owned())
             .map_err(|error| self.explain(error, packages))
     }

@@ -43,6 +43,9 @@ pub enum Command {
     Sysroot(SysrootArgs),
     /// Measure what the bridge costs, each figure with its baseline.
     Bench(BenchArgs),
+    /// Make a kernel and an initramfs of Debian packages and a network, for a
+    /// machine in QEMU that is no guest of gil's: a board to try things on.
+    Machine(MachineArgs),
     /// Print a report that `gil run --json` wrote.
     Report(ReportArgs),
     /// Show the guest's kernel, its functions, or make an ELF file of it for
@@ -154,6 +157,30 @@ pub struct SysrootArgs {
     pub quiet: bool,
     /// The folder: new, empty, or one that this command made before.
     pub folder: PathBuf,
+}
+
+/// Arguments of `gil machine`.
+#[derive(Clone, Debug, Args)]
+pub struct MachineArgs {
+    /// Add a Debian arm64 package, with what it depends on; NAME:armhf for a
+    /// 32-bit one.
+    #[arg(long = "pkg", value_name = "PACKAGE")]
+    pub packages: Vec<String>,
+    /// Add what is in a local Debian package, alone.
+    #[arg(long = "deb", value_name = "FILE")]
+    pub debs: Vec<PathBuf>,
+    /// Copy a file or folder into the machine.
+    #[arg(long = "file", value_name = "SRC:DST")]
+    pub files: Vec<Copied>,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Where `kernel` and `initrd` are written.
+    pub folder: PathBuf,
+    /// The program that the machine runs, as in its shell; the machine is
+    /// switched off when it ends.
+    #[arg(last = true, required = true)]
+    pub program: Vec<String>,
 }
 
 /// Arguments of `gil ping`.

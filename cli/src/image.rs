@@ -96,12 +96,21 @@ pub struct Contents<'a> {
 /// [`CacheError`] if something cannot be read or written.
 pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<(), CacheError> {
     let own = path.with_extension("run");
+    write_run(&own, contents)?;
+    join(path, sets, &own)
+}
+
+/// Writes the initramfs at `path`: the skeleton, the packages, and the archive
+/// `own`, which is removed.
+///
+/// # Errors
+/// [`CacheError`] if something cannot be read or written.
+pub fn join(path: &Path, sets: &[PackageSet], own: &Path) -> Result<(), CacheError> {
     let skeleton = path.with_extension("skeleton");
     write_skeleton(&skeleton)?;
-    write_run(&own, contents)?;
-    let parts = std::iter::once(&skeleton)
-        .chain(sets.iter().map(|set| &set.image))
-        .chain([&own]);
+    let parts = std::iter::once(skeleton.as_path())
+        .chain(sets.iter().map(|set| set.image.as_path()))
+        .chain([own]);
     let mut out = File::create(path).at(path)?;
     for part in parts {
         let mut file = File::open(part).at(part)?;
@@ -111,7 +120,7 @@ pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<()
         let short = (4 - len % 4) % 4;
         io::Write::write_all(&mut out, &padding[..short as usize]).at(path)?;
     }
-    for part in [&skeleton, &own] {
+    for part in [skeleton.as_path(), own] {
         fs::remove_file(part).at(part)?;
     }
     Ok(())
@@ -209,7 +218,11 @@ fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheE
     archive.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())
 }
 
-fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {
+/// A file of this machine, or a folder with all in it.
+///
+/// # Errors
+/// [`CacheError`] if it cannot be read.
+pub fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {
     use std::os::unix::fs::PermissionsExt;
     let meta = fs::metadata(&file.source).at(&file.source)?;
     let name = crate::archive::guest_path(&file.target);

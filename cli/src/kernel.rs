@@ -5,6 +5,7 @@ use crate::cache::{At, Cache, CacheError};
 use crate::packages;
 use crate::progress::Progress;
 use crate::tool;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,6 +39,37 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
         }
     }
     open(&place)
+}
+
+/// What a machine with a network of QEMU's needs of the kernel's modules, in the
+/// order in which they are loaded.
+pub const NETWORK: [&str; 4] = [
+    "drivers/virtio/virtio_mmio.ko",
+    "net/core/failover.ko",
+    "drivers/net/net_failover.ko",
+    "drivers/net/virtio_net.ko",
+];
+
+/// The folder with the modules of [`NETWORK`], from the cache or the archive.
+///
+/// # Errors
+/// [`AptError`] if they are not in the cache and cannot be had.
+pub fn network(cache: &Cache, kernel: &Kernel, progress: &Progress) -> Result<PathBuf, AptError> {
+    let folder = Path::new("kernel-network").join(&kernel.release);
+    let place = cache.root().join(&folder);
+    if place.exists() {
+        return Ok(place);
+    }
+    let lock = cache.lock()?;
+    if !place.exists() {
+        progress.say("fetching the kernel's network modules");
+        let apt = Apt::open(cache, &["arm64"], progress)?;
+        let package = one(&apt, format!("linux-image-{}", kernel.release))?;
+        let modules = format!("lib/modules/{}/kernel", kernel.release);
+        let paths = NETWORK.map(|module| format!("{modules}/{module}"));
+        cache.publish(&lock, &folder, |at| take(at, &package, &paths))?;
+    }
+    Ok(place)
 }
 
 /// Package files of one kernel.
@@ -89,15 +121,30 @@ fn build(at: &Path, place: &Path, sources: &Sources, progress: &Progress) -> Res
 /// Of the kernel's package, the bootable image alone: its modules are many.
 fn take_image(at: &Path, sources: &Sources) -> Result<(), AptError> {
     let inside = format!("boot/vmlinuz-{}", sources.release);
-    let script = "set -o pipefail; dpkg-deb --fsys-tarfile \"$1\" | tar -x -C \"$2\" \"./$3\"";
+    take(at, &sources.image, std::slice::from_ref(&inside))?;
+    let taken = at.join(format!("vmlinuz-{}", sources.release));
+    fs::rename(&taken, at.join("vmlinuz")).at(&taken)?;
+    Ok(())
+}
+
+/// Puts files of a package into a folder, without the folders they lie in.
+fn take(at: &Path, package: &Path, paths: &[String]) -> Result<(), AptError> {
+    let script = "set -o pipefail; deb=$1; at=$2; shift 2; \
+                  dpkg-deb --fsys-tarfile \"$deb\" | tar -x -C \"$at\" \"${@/#/./}\"";
     let mut command = Command::new("bash");
     command.args(["-c", script, "bash"]);
-    command.arg(&sources.image).arg(at).arg(&inside);
+    command.arg(package).arg(at).args(paths);
     tool::run(&mut command, "unpacking the kernel's package", at)?;
-    let image = at.join(&inside);
-    fs::rename(&image, at.join("vmlinuz")).at(&image)?;
-    let boot = at.join("boot");
-    fs::remove_dir_all(&boot).at(&boot)?;
+    for path in paths {
+        let inside = at.join(path);
+        let name = inside.file_name().unwrap_or_default();
+        fs::rename(&inside, at.join(name)).at(&inside)?;
+    }
+    let tops = paths.iter().filter_map(|path| path.split('/').next());
+    for top in tops.collect::<BTreeSet<_>>() {
+        let top = at.join(top);
+        fs::remove_dir_all(&top).at(&top)?;
+    }
     Ok(())
 }
 

@@ -20,6 +20,7 @@ mod kernel;
 mod kernel_command;
 mod key;
 mod launch;
+mod machine;
 mod module;
 mod monitor;
 mod outcome;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
         Command::Bench(args) => exit_with(bench::run(&args)),
+        Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Doctor => match doctor::run() {

@@ -4,6 +4,7 @@
 //! The tests run what `cargo build --release` built; `scripts/test` does that
 //! first.
 
+pub mod board_machine;
 pub mod cost;
 pub mod scripted;
 

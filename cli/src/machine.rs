@@ -1,0 +1,122 @@
+//! `gil machine`: kernel and initramfs of a machine with a network, to be run
+//! in QEMU beside the simulated one.
+
+use crate::apt::AptError;
+use crate::archive::Archive;
+use crate::args::MachineArgs;
+use crate::cache::{At, Cache, CacheError};
+use crate::full_system::link;
+use crate::image;
+use crate::kernel;
+use crate::packages::{self, Packages};
+use crate::progress::Progress;
+use std::fs;
+use std::path::Path;
+
+/// Why there is no machine.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// Packages.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+const INIT: &str = include_str!("machine-init");
+/// Where the kernel's network modules lie, with the order to load them in.
+const MODULES: &str = "usr/lib/gil/network";
+
+/// Writes `kernel` and `initrd`.
+///
+/// # Errors
+/// [`MachineError`] says what is wrong.
+pub fn run(args: &MachineArgs) -> Result<(), MachineError> {
+    let progress = Progress::new(args.quiet);
+    let made = make(args, &progress);
+    progress.clear();
+    made
+}
+
+fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
+    let cache = Cache::open()?;
+    let mut packages = Packages::base(&cache, progress)?;
+    if !args.packages.is_empty() {
+        packages.add(&args.packages)?;
+    }
+    let kernel = kernel::ensure(&cache, progress)?;
+    let modules = kernel::network(&cache, &kernel, progress)?;
+    fs::create_dir_all(&args.folder).at(&args.folder)?;
+    let at = args.folder.join("kernel");
+    let _ = fs::remove_file(&at);
+    link(&kernel.image, &at)?;
+    progress.say("writing the machine's image");
+    let initrd = args.folder.join("initrd");
+    let own = initrd.with_extension("own");
+    write_own(&own, args, &modules, progress)?;
+    Ok(image::join(&initrd, packages.sets(), &own)?)
+}
+
+/// What this machine adds to its packages.
+fn write_own(
+    path: &Path,
+    args: &MachineArgs,
+    modules: &Path,
+    progress: &Progress,
+) -> Result<(), MachineError> {
+    let mut archive = Archive::create(path)?;
+    archive.file("init", 0o755, INIT.as_bytes())?;
+    let program = program_line(&args.program);
+    archive.file("etc/gil/program", 0o644, program.as_bytes())?;
+    write_modules(&mut archive, modules)?;
+    write_debs(&mut archive, path, args, progress)?;
+    for file in &args.files {
+        image::write_copied(&mut archive, file)?;
+    }
+    Ok(archive.finish()?)
+}
+
+fn write_modules(archive: &mut Archive, modules: &Path) -> Result<(), CacheError> {
+    let names = kernel::NETWORK.map(|module| module.rsplit('/').next().unwrap_or(module));
+    for name in names {
+        archive.copy(&format!("{MODULES}/{name}"), 0o644, &modules.join(name))?;
+    }
+    let order = names.map(|name| format!("{name}\n")).concat();
+    archive.file(&format!("{MODULES}/order"), 0o644, order.as_bytes())
+}
+
+fn write_debs(
+    archive: &mut Archive,
+    path: &Path,
+    args: &MachineArgs,
+    progress: &Progress,
+) -> Result<(), MachineError> {
+    let root = path.with_extension("root");
+    packages::unpack(&args.debs, &root, progress)?;
+    archive.tree(&root, &mut |_, _, _| {})?;
+    fs::remove_dir_all(&root).at(&root)?;
+    Ok(())
+}
+
+/// Words of the machine's shell.
+fn program_line(words: &[String]) -> String {
+    let quoted = words
+        .iter()
+        .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    quoted.collect::<Vec<_>>().join(" ") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shell_sees_the_words_as_they_were_given() {
+        let words = ["sh", "-c", "echo 'it is' $HOME"].map(str::to_owned);
+        assert_eq!(
+            program_line(&words),
+            "'sh' '-c' 'echo '\\''it is'\\'' $HOME'\n"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! A second QEMU as the board: Debian's userland with PoCL, the agent as
+//! `cargo xtask dist` packed it, a network of its own, and a key.
+
+use crate::{Run, Width, binary, target};
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long it may take to boot and to look for its devices.
+const READY_WITHIN: Duration = Duration::from_secs(600);
+/// Where the agent listens in the machine: QEMU's user network forwards here.
+const LISTEN: &str = "10.0.2.15:7070";
+
+/// A machine that runs the agent.
+pub struct BoardMachine {
+    qemu: Child,
+    port: u16,
+    folder: TempDir,
+}
+
+impl BoardMachine {
+    /// Boots one whose userland and agent have this width, and waits until the
+    /// agent listens.
+    ///
+    /// # Panics
+    /// With the machine's console, if it does not.
+    pub fn boot(width: Width) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        make_key(&folder.path().join("key"));
+        make_machine(width, folder.path());
+        let port = free_port();
+        let console = folder.path().join("console");
+        let mut machine = Self {
+            qemu: start(folder.path(), &console, port),
+            port,
+            folder,
+        };
+        machine.wait(&console);
+        machine
+    }
+
+    /// Where the agent is reached from here.
+    pub fn address(&self) -> String {
+        format!("tcp://127.0.0.1:{}", self.port)
+    }
+
+    /// The file of the key.
+    pub fn key(&self) -> PathBuf {
+        self.folder.path().join("key")
+    }
+
+    /// A run of `gil run` with this board.
+    pub fn run(&self, args: &[&str]) -> Run {
+        let (address, key) = (self.address(), self.key().display().to_string());
+        // The board is a simulator, too: what it compiles takes its time.
+        let board = ["--board", &address, "--key", &key, "--board-timeout", "600"];
+        Run::new(board.iter().chain(args).copied())
+    }
+
+    /// What the machine's console shows.
+    pub fn console(&self) -> String {
+        fs::read_to_string(self.folder.path().join("console")).unwrap_or_default()
+    }
+
+    fn wait(&mut self, console: &Path) {
+        let began = Instant::now();
+        loop {
+            let text = fs::read_to_string(console).unwrap_or_default();
+            if text.contains("listening on tcp://") {
+                return;
+            }
+            let ended = self.qemu.try_wait().expect("QEMU can be asked");
+            assert!(ended.is_none(), "the board's QEMU ended: {text}");
+            assert!(began.elapsed() < READY_WITHIN, "no agent: {text}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+impl Drop for BoardMachine {
+    fn drop(&mut self) {
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+    }
+}
+
+fn make_key(path: &Path) {
+    let mut gil = Command::new(binary("gil"));
+    let status = gil.args(["key", "new"]).arg(path).status();
+    assert!(status.expect("gil starts").success());
+}
+
+fn make_machine(width: Width, folder: &Path) {
+    let key = format!("{}:/etc/gil/board.key", folder.join("key").display());
+    let listen = format!("tcp://{LISTEN}");
+    let mut gil = Command::new(binary("gil"));
+    gil.args(["machine", "--quiet"]);
+    for package in ["pocl-opencl-icd", "ocl-icd-libopencl1"] {
+        gil.args(["--pkg", &width.package(package)]);
+    }
+    gil.arg("--deb").arg(package_of(width));
+    gil.args(["--file", &key]).arg(folder).arg("--");
+    gil.args([
+        "gil-board",
+        "--listen",
+        &listen,
+        "--key",
+        "/etc/gil/board.key",
+    ]);
+    let output = gil.output().expect("gil starts");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The agent's package.
+///
+/// # Panics
+/// If there is none, or several.
+fn package_of(width: Width) -> PathBuf {
+    let end = match width {
+        Width::Arm64 => "_arm64.deb",
+        Width::Armhf => "_armhf.deb",
+    };
+    let entries = fs::read_dir(target().join("packages"))
+        .into_iter()
+        .flatten();
+    let paths = entries.flatten().map(|entry| entry.path());
+    let found: Vec<_> = paths
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .collect();
+    match &found[..] {
+        [one] => one.clone(),
+        _ => panic!("packages of the agent: {found:?}: run `cargo xtask dist`"),
+    }
+}
+
+/// One that nobody has at this moment.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// The kernel is a 64-bit one in any case; a 32-bit userland runs on it.
+fn start(folder: &Path, console: &Path, port: u16) -> Child {
+    // Nothing leaves the machine, and only this port of loopback leads in.
+    let network = format!("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:{port}-{LISTEN}");
+    let log = File::create(folder.join("qemu.log")).expect("a log");
+    Command::new("qemu-system-aarch64")
+        .args(["-M", "virt", "-cpu", "cortex-a57", "-smp", "2", "-m", "3G"])
+        .args(["-accel", "tcg,thread=multi"])
+        .args(["-nodefaults", "-no-user-config", "-no-reboot"])
+        .args(["-display", "none", "-monitor", "none"])
+        .arg("-serial")
+        .arg(format!("file:{}", console.display()))
+        .args(["-netdev", &network])
+        .args(["-device", "virtio-net-device,netdev=n"])
+        .arg("-kernel")
+        .arg(folder.join("kernel"))
+        .arg("-initrd")
+        .arg(folder.join("initrd"))
+        .args(["-append", "console=ttyAMA0 quiet panic=-1"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("QEMU starts: run scripts/setup")
+}
