@@ -412,7 +412,9 @@ pub fn capabilities(
         Some(ask) => call.timed(|| unsafe { ask(device, name, 8, room, null_mut()) }),
         None => CL_INVALID_OPERATION,
     };
-    let fits = session.guest.pointer_bits == usize::BITS && has_functions;
+    // Libraries of 32-bit programs share nothing, on whatever board.
+    let is_wide = usize::BITS == 64 && session.guest.pointer_bits == usize::BITS;
+    let fits = is_wide && has_functions;
     let shown = if fits {
         CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
     } else {
