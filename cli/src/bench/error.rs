@@ -66,6 +66,15 @@ pub enum BenchError {
         /// What of it.
         what: String,
     },
+    /// The guest's program used another OpenCL than the one to be measured.
+    #[error(
+        "the program made {calls} calls to the board: the guest's packages have changed, \
+         so tell gil's developers"
+    )]
+    OtherStack {
+        /// To the board.
+        calls: u64,
+    },
     /// A program that is measured.
     #[error("{command} failed: {said}")]
     Program {

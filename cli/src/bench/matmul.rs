@@ -17,8 +17,10 @@ const GUEST_CC: &str = "scripts/guest-cc";
 const TOTAL: Must = Must::AtMost(1.3);
 /// Of how much slower the emulated stack is than the native one.
 const EMULATED: Must = Must::AtLeast(0.9);
-/// What the emulated stack needs in the guest: the package, and to be the only
-/// driver that the loader sees.
+/// The loader: without it gil's own library is the guest's `libOpenCL.so.1`.
+const LOADER: [&str; 2] = ["--pkg", "ocl-icd-libopencl1"];
+/// What the emulated stack needs in the guest besides: the package, and to be
+/// the only driver that the loader sees.
 const POCL: [&str; 8] = [
     "--pkg",
     "pocl-opencl-icd",
@@ -76,14 +78,14 @@ pub fn measure_emulated(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> 
     let json = bench.folder.join("report.json");
     let inside = |more: &[&str], count| -> Result<Duration, BenchError> {
         let mut command = in_guest(&json)?;
-        command
-            .args(["--file", &file])
-            .args(more)
-            .args(["--", "sh"]);
+        command.args(["--file", &file]).args(LOADER).args(more);
+        command.args(["--", "sh"]);
         each(&mut script(command, Path::new("/matmul"), count), count)
     };
-    let bridged = inside(&["--pkg", "ocl-icd-libopencl1"], many)?;
+    let bridged = inside(&[], many)?;
+    uses_board(&json, true)?;
     let emulated = inside(&POCL, few)?;
+    uses_board(&json, false)?;
     let times = |one: Duration| emulated.as_secs_f64() / one.as_secs_f64();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let name = "emulated in the guest, against the bridge";
@@ -95,6 +97,15 @@ pub fn measure_emulated(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> 
         .detail("emulated_product_ms", ms(emulated))
         .detail("emulated_products", few.into());
     Ok(vec![line])
+}
+
+/// The figure is of the stack that it says it is of.
+fn uses_board(json: &Path, expected: bool) -> Result<(), BenchError> {
+    let calls = read(json)?.totals.calls;
+    match (calls > 0) == expected {
+        true => Ok(()),
+        false => Err(BenchError::OtherStack { calls }),
+    }
 }
 
 /// The example for this machine and for the guest.
