@@ -61,6 +61,9 @@ pub struct BoardArgs {
     /// kernel's arguments are objects, but read it from the program's text.
     #[arg(long)]
     pub no_kernel_arg_info: bool,
+    /// For tests: ask for that information by an option that no driver knows.
+    #[arg(long)]
+    pub unknown_arg_info: bool,
     /// For tests: report these times instead of measured ones, in
     /// nanoseconds, written cpu=NS,device=NS.
     #[arg(long, value_name = "TIMES", value_parser = scripted_times)]
@@ -268,6 +271,7 @@ fn setup(args: &BoardArgs) -> Setup {
 fn driver_options(args: &BoardArgs) -> DriverOptions {
     DriverOptions {
         asks_arg_info: !args.no_kernel_arg_info,
+        unknown_arg_info: args.unknown_arg_info,
         refuses_posted: args
             .refuse_posted
             .map(|refused| (refused.op, refused.error)),

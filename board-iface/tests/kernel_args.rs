@@ -76,7 +76,7 @@ fn scales(program: &mut Program, kernel: Handle) {
 
 #[test]
 fn arguments_are_known_from_the_source() {
-    for args in [&["--no-kernel-arg-info"][..], &[]] {
+    for args in [&["--no-kernel-arg-info"][..], &["--unknown-arg-info"], &[]] {
         let Some(agent) = agent_with(args) else {
             return;
         };

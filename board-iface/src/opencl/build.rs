@@ -8,16 +8,14 @@ use super::info::{InfoReply, info};
 use super::refusal::Refusal;
 use super::session::Session;
 use crate::table::Pointer;
+use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoType, OutRoom};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, CString, c_void};
 
-/// Keeps kernel argument information in the program.
-const ARG_INFO: &[u8] = b"-cl-kernel-arg-info";
-
 impl Session {
     /// The options to build or compile a program with: the guest's own and
-    /// `-cl-kernel-arg-info`.
+    /// `-cl-kernel-arg-info`, where the driver bears it.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -35,7 +33,9 @@ impl Session {
         if let Some(with_files) = self.files.options(pointer, &given) {
             options = with_files;
         }
-        let with_info = self.driver.arg_info().and_then(|_| with_arg_info(&options));
+        let bears_it = !self.without_arg_info.remove(&pointer);
+        let option = self.driver.arg_info_option().filter(|_| bears_it);
+        let with_info = option.and_then(|option| with_arg_info(&options, option));
         // A binary has kept its own, or has none.
         if let Some(with_info) = with_info.filter(|_| self.has_text(pointer)) {
             options = with_info;
@@ -47,24 +47,63 @@ impl Session {
         Ok(Some(options))
     }
 
+    /// Whether a build failed that was to keep argument information for the
+    /// session only: the next one of the program does without. Drivers of
+    /// OpenCL 1.1 do not know the option, and NVIDIA's (580.159) fails with it
+    /// where a kernel has no arguments.
+    pub(super) fn builds_again(&mut self, op: Op, args: &[u8], reply: &[u8]) -> bool {
+        let Some((program, error)) = built(op, args, reply) else {
+            return false;
+        };
+        let may_be_its_fault = [
+            CL_BUILD_PROGRAM_FAILURE,
+            CL_COMPILE_PROGRAM_FAILURE,
+            CL_INVALID_BUILD_OPTIONS,
+            CL_INVALID_COMPILER_OPTIONS,
+        ];
+        let Ok(program) = self.table.get(program, Kind::Program) else {
+            return false;
+        };
+        may_be_its_fault.contains(&error)
+            && self.hidden_arg_info.remove(&program)
+            && self.without_arg_info.insert(program)
+    }
+
     fn has_text(&self, program: Pointer) -> bool {
         let texts = self.programs.texts(self.driver, program);
         texts.iter().any(|text| !text.is_empty())
     }
 }
 
+/// The program that was built or compiled, and the error.
+fn built(op: Op, args: &[u8], reply: &[u8]) -> Option<(Handle, cl_int)> {
+    match op {
+        wire::CL_BUILD_PROGRAM => {
+            let args: wire::ClBuildProgramArgs<'_> = postcard::from_bytes(args).ok()?;
+            let reply: wire::ClBuildProgramReply = postcard::from_bytes(reply).ok()?;
+            Some((args.program, reply.result))
+        }
+        wire::CL_COMPILE_PROGRAM => {
+            let args: wire::ClCompileProgramArgs<'_> = postcard::from_bytes(args).ok()?;
+            let reply: wire::ClCompileProgramReply = postcard::from_bytes(reply).ok()?;
+            Some((args.program, reply.result))
+        }
+        _ => None,
+    }
+}
+
 /// `None` if they have it already.
-fn with_arg_info(given: &CStr) -> Option<CString> {
+fn with_arg_info(given: &CStr, option: &str) -> Option<CString> {
     let given = given.to_bytes();
     let mut words = given.split(u8::is_ascii_whitespace);
-    if words.any(|word| word == ARG_INFO) {
+    if words.any(|word| word == option.as_bytes()) {
         return None;
     }
     let mut all = given.to_vec();
     if !all.is_empty() {
         all.push(b' ');
     }
-    all.extend_from_slice(ARG_INFO);
+    all.extend_from_slice(option.as_bytes());
     Some(CString::new(all).expect("both parts are without NUL"))
 }
 
@@ -176,7 +215,8 @@ mod tests {
 
     #[test]
     fn argument_information_is_asked_for_once() {
-        let with = |text: &CStr| with_arg_info(text).map(|t| t.into_string().unwrap());
+        let option = "-cl-kernel-arg-info";
+        let with = |text: &CStr| with_arg_info(text, option).map(|t| t.into_string().unwrap());
         assert_eq!(with(c"").unwrap(), "-cl-kernel-arg-info");
         assert_eq!(with(c"-O2 -DX=1").unwrap(), "-O2 -DX=1 -cl-kernel-arg-info");
         assert_eq!(with(c"-cl-kernel-arg-info -O2"), None);

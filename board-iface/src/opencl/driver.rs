@@ -147,6 +147,8 @@ pub struct DriverOptions {
     /// Whether the driver is asked which of a kernel's arguments are objects;
     /// if not, only the program's text is.
     pub asks_arg_info: bool,
+    /// For tests: programs are built with an option that no driver knows.
+    pub unknown_arg_info: bool,
     /// For tests: enqueues of this kind whose answer nobody waits for end with
     /// this error.
     pub refuses_posted: Option<(Op, cl_int)>,
@@ -156,6 +158,7 @@ impl Default for DriverOptions {
     fn default() -> Self {
         Self {
             asks_arg_info: true,
+            unknown_arg_info: false,
             refuses_posted: None,
         }
     }
@@ -249,6 +252,16 @@ impl Driver {
     pub fn arg_info(&self) -> Option<clGetKernelArgInfo_fn> {
         let function = self.functions.clGetKernelArgInfo;
         function.filter(|_| self.options.asks_arg_info)
+    }
+
+    /// The option that has programs keep argument information, if it is to be
+    /// asked for.
+    pub fn arg_info_option(&self) -> Option<&'static str> {
+        self.arg_info()?;
+        Some(match self.options.unknown_arg_info {
+            true => "-cl-unknown-arg-info",
+            false => "-cl-kernel-arg-info",
+        })
     }
 
     /// The device as a program's text needs to know it.
