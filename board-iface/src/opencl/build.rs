@@ -48,23 +48,28 @@ impl Session {
     }
 
     /// Whether a build failed that was to keep argument information for the
-    /// session only: the next one of the program does without. Drivers of
-    /// OpenCL 1.1 do not know the option, and NVIDIA's (580.159) fails with it
-    /// where a kernel has no arguments.
+    /// session only, and may not fail without: the next one of the program does
+    /// without. Drivers of OpenCL 1.1 do not know the option, and NVIDIA's
+    /// (580.159) fails with it where a kernel has no arguments. Other failures
+    /// are the program's own: some drivers (PoCL 3.1) lose the log of the first
+    /// build when there is a second.
     pub(super) fn builds_again(&mut self, op: Op, args: &[u8], reply: &[u8]) -> bool {
         let Some((program, error)) = built(op, args, reply) else {
             return false;
         };
-        let may_be_its_fault = [
-            CL_BUILD_PROGRAM_FAILURE,
-            CL_COMPILE_PROGRAM_FAILURE,
-            CL_INVALID_BUILD_OPTIONS,
-            CL_INVALID_COMPILER_OPTIONS,
-        ];
         let Ok(program) = self.table.get(program, Kind::Program) else {
             return false;
         };
-        may_be_its_fault.contains(&error)
+        let may_be_its_fault = match error {
+            CL_INVALID_BUILD_OPTIONS | CL_INVALID_COMPILER_OPTIONS => true,
+            CL_BUILD_PROGRAM_FAILURE | CL_COMPILE_PROGRAM_FAILURE => {
+                let kernels = self.signatures_for(program);
+                let mut kernels = kernels.iter().flat_map(|text| text.values());
+                kernels.any(Vec::is_empty)
+            }
+            _ => false,
+        };
+        may_be_its_fault
             && self.hidden_arg_info.remove(&program)
             && self.without_arg_info.insert(program)
     }
