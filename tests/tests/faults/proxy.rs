@@ -208,8 +208,10 @@ impl Pump {
             Wrong::Swallow => return Ok(()),
             Wrong::Kill => {
                 let kill = self.shared.kill.lock().unwrap().take();
-                let next = kill.expect("something to kill")();
-                *self.shared.target.lock().unwrap() = next;
+                // The host sees the agent's end before this thread does, and
+                // must not be sent to the dead one again.
+                let mut target = self.shared.target.lock().unwrap();
+                *target = kill.expect("something to kill")();
             }
         }
         self.to.write_all(&message)
