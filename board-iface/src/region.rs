@@ -47,6 +47,7 @@ pub struct Budget {
 struct Held {
     used: AtomicU64,
     /// Memory of a region that is gone, for the next one: its pages are there.
+    /// Its bytes are still the region's.
     spare: Mutex<Vec<u8>>,
 }
 
@@ -58,8 +59,7 @@ impl Held {
     }
 
     /// Keeps the larger.
-    fn keep(&self, mut memory: Vec<u8>) {
-        memory.clear();
+    fn keep(&self, memory: Vec<u8>) {
         let other = self.swap(Vec::new());
         let larger = match memory.capacity() > other.capacity() {
             true => memory,
@@ -84,23 +84,35 @@ impl Budget {
         }
     }
 
-    /// Memory with room for `len` bytes.
+    /// Memory with room for `len` bytes, and no bytes.
     ///
     /// # Errors
     /// [`OutOfMemory`].
     pub fn memory(&self, len: usize) -> Result<Vec<u8>, OutOfMemory> {
-        if len >= SPARE_LEAST {
-            let spare = self.held.swap(Vec::new());
-            // Not much larger: what a region holds counts by its length.
-            match spare.capacity() {
-                room if (len..=len + len / 4).contains(&room) => return Ok(spare),
-                room if room > len => self.held.keep(spare),
-                _ => {}
-            }
+        if let Some(mut spare) = self.spare(len) {
+            spare.clear();
+            return Ok(spare);
         }
         let mut memory = Vec::new();
         OutOfMemory::reserve(&mut memory, len)?;
         Ok(memory)
+    }
+
+    /// The memory of a region that is gone, if it has this room.
+    fn spare(&self, len: usize) -> Option<Vec<u8>> {
+        if len < SPARE_LEAST {
+            return None;
+        }
+        let spare = self.held.swap(Vec::new());
+        let room = spare.capacity();
+        // Not much larger: what a region holds counts by its length.
+        if (len..=len + len / 4).contains(&room) {
+            return Some(spare);
+        }
+        if room > len {
+            self.held.keep(spare);
+        }
+        None
     }
 
     /// Takes a region's memory back.
@@ -184,12 +196,20 @@ impl Drop for Region {
 }
 
 impl Region {
-    /// A region that the board only writes: zeroes, until it does.
+    /// A region that the board only writes. Until it does, it holds zeroes or
+    /// what an earlier region of this session held: to touch new pages would
+    /// take longer than many a transfer.
     ///
     /// # Errors
     /// [`OutOfMemory`].
-    pub fn zeroed(len: usize, budget: &Budget) -> Result<Self, OutOfMemory> {
-        let bytes = zeroed_bytes(len).ok_or(OutOfMemory(len))?;
+    pub fn to_write(len: usize, budget: &Budget) -> Result<Self, OutOfMemory> {
+        let bytes = match budget.spare(len) {
+            Some(mut spare) => {
+                spare.resize(len, 0);
+                spare
+            }
+            None => zeroed_bytes(len).ok_or(OutOfMemory(len))?,
+        };
         Ok(Self::holding(Direction::Out, bytes, budget))
     }
 
@@ -300,7 +320,7 @@ mod tests {
     #[test]
     fn a_region_counts_until_it_is_dropped() {
         let budget = Budget::new(100);
-        let region = Region::zeroed(60, &budget).unwrap();
+        let region = Region::to_write(60, &budget).unwrap();
         assert_eq!(budget.used(), 60);
         assert_eq!(budget.check(&[out(40)]), Ok(()));
         let over = budget.check(&[out(40), out(1)]).unwrap_err();
@@ -317,6 +337,9 @@ mod tests {
         memory.resize(SPARE_LEAST, 1);
         let at = memory.as_ptr();
         drop(Region::holding(Direction::In, memory, &budget));
+        let again = Region::to_write(SPARE_LEAST, &budget).unwrap();
+        assert_eq!((again.data_ptr(), again.len()), (at, SPARE_LEAST));
+        drop(again);
         let again = budget.memory(SPARE_LEAST).unwrap();
         assert_eq!((again.as_ptr(), again.len()), (at, 0));
         budget.recycle(again);
@@ -331,6 +354,6 @@ mod tests {
         // On a machine of 32 bits, 4 GiB would be no bytes at all.
         assert!(budget.check(&[out(isize::MAX as u64)]).is_ok());
         assert!(budget.check(&[out(isize::MAX as u64 + 1)]).is_err());
-        assert!(Region::zeroed(usize::MAX / 2 + 1, &budget).is_err());
+        assert!(Region::to_write(usize::MAX / 2 + 1, &budget).is_err());
     }
 }

@@ -421,7 +421,7 @@ impl Server<'_> {
 
     fn copied(&self, desc: &RegionDesc, part: &Part) -> Result<Region, OutOfMemory> {
         if !desc.dir.is_in() {
-            return Region::zeroed(part.len(), &self.budget);
+            return Region::to_write(part.len(), &self.budget);
         }
         let mut bytes = self.budget.memory(part.len())?;
         part.copy_to(&mut bytes);
@@ -454,7 +454,7 @@ impl Server<'_> {
     fn region(&mut self, desc: RegionDesc) -> Result<Result<Region, OutOfMemory>, SessionError> {
         let len = desc.len as usize;
         if !desc.dir.is_in() {
-            return Ok(Region::zeroed(len, &self.budget));
+            return Ok(Region::to_write(len, &self.budget));
         }
         let mut bytes = match self.budget.memory(len) {
             Ok(memory) => memory,

@@ -18,6 +18,8 @@ const SLACK_KIB: i64 = 2 << 10;
 
 /// Files of connections that are being closed.
 const SLACK_FILES: usize = 8;
+/// How often an agent may have grown in a row.
+const ROUNDS: usize = 3;
 
 /// What the agent itself holds.
 #[derive(Debug)]
@@ -40,6 +42,11 @@ impl Held {
             threads: count("task"),
             kib: pages * 4,
         }
+    }
+
+    /// Whether nothing was added to `before`.
+    fn is_as(&self, before: &Self) -> bool {
+        self.files <= before.files + SLACK_FILES && self.kib <= before.kib + SLACK_KIB
     }
 
     /// Waits until what sessions held is given back.
@@ -92,18 +99,27 @@ fn stays_flat(kind: &str, count: usize) {
     };
     one_after_the_other(&agent, WARM_UP);
     at_once(&agent, 64);
-    let before = Held::settled(&agent);
-    one_after_the_other(&agent, count);
-    at_once(&agent, 64);
-    let after = Held::settled(&agent);
-    println!("{kind}: {before:?}, after {count} sessions {after:?}");
-    assert!(
-        after.files <= before.files + SLACK_FILES,
-        "{before:?} {after:?}"
-    );
-    assert!(after.kib <= before.kib + SLACK_KIB, "{before:?} {after:?}");
+    let mut rounds = 0;
+    let mut before = Held::settled(&agent);
+    loop {
+        one_after_the_other(&agent, count);
+        at_once(&agent, 64);
+        rounds += 1;
+        let after = Held::settled(&agent);
+        println!("{kind}: {before:?}, after {count} sessions {after:?}");
+        if after.is_as(&before) {
+            break;
+        }
+        // What sessions leave behind grows every time; what the allocator sets
+        // up for threads that happen to run together does not.
+        assert!(rounds < ROUNDS, "{before:?} {after:?}");
+        before = after;
+    }
     let status = status(&agent);
-    assert_eq!(status.all_sessions, (WARM_UP + count + 128) as u64);
+    assert_eq!(
+        status.all_sessions,
+        (WARM_UP + 64 + rounds * (count + 64)) as u64
+    );
     assert_eq!((status.crashed, status.refused), (0, 0));
 }
 

@@ -437,6 +437,22 @@ fn debug_information_gives_prototypes_and_layouts() {
     }
 }
 
+/// One structure with 64 members without a name, each of which is itself.
+#[test]
+fn structures_that_lie_in_themselves_have_an_end() {
+    let words = [1, 4 << 24 | 64, 8].into_iter();
+    let types: Vec<u32> = words.chain([0, 1, 0].repeat(64)).collect();
+    let strings = b"\0s0\0";
+    let len = 4 * types.len() as u32;
+    let header = [24, 0, len, len, strings.len() as u32];
+    let words = header.into_iter().chain(types);
+    let mut bytes = vec![0x9f, 0xeb, 1, 0];
+    bytes.extend(words.flat_map(u32::to_le_bytes));
+    bytes.extend(strings);
+    let types = Btf::parse(&bytes).unwrap();
+    assert_eq!(types.offset("s0", "a"), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

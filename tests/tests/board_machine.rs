@@ -1,11 +1,18 @@
 //! The board is another machine: an ARM system of its own in a second QEMU,
 //! reached over a network, with a key. Guest programs of both widths run on a
-//! board of either. All that the board compiles, it compiles in an emulator, so
-//! `scripts/test-long machine` runs these.
+//! board of either. All that the board compiles, it compiles in an emulator:
+//! each of these takes minutes.
 
 use gil_tests::board_machine::BoardMachine;
 use gil_tests::{Link, Run, Width, binary, guest_program, guest_program_of};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One machine at a time: it has memory as one has.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn passes(board: &BoardMachine, run: Run) -> String {
     let run = run.finish();
@@ -32,16 +39,16 @@ fn widths(board: &BoardMachine, width: Width) {
 }
 
 #[test]
-#[ignore = "minutes: scripts/test-long machine"]
 fn a_64_bit_board_runs_the_demo() {
+    let _alone = alone();
     let board = BoardMachine::boot(Width::Arm64);
     demo(&board);
     without_the_key(&board);
 }
 
 #[test]
-#[ignore = "minutes: scripts/test-long machine"]
 fn a_32_bit_board_serves_programs_of_both_widths() {
+    let _alone = alone();
     let board = BoardMachine::boot(Width::Armhf);
     demo(&board);
     widths(&board, Width::Arm64);

@@ -353,7 +353,7 @@ impl ReplaySession {
         let mut outputs = Vec::new();
         for len in lens {
             let bytes = usize::try_from(*len).map_err(|_| OutOfMemory(usize::MAX))?;
-            let mut region = Region::zeroed(bytes, budget)?;
+            let mut region = Region::to_write(bytes, budget)?;
             self.recording.read(*at, region.bytes_mut())?;
             *at += len;
             outputs.push(Output::whole(region));

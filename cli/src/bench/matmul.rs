@@ -5,6 +5,7 @@
 use super::error::BenchError;
 use super::line::{Measured, Must};
 use super::{Bench, Effort};
+use crate::agent::Connection;
 use gil_host::report::Report;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,11 @@ const GUEST_CC: &str = "scripts/guest-cc";
 const TOTAL: Must = Must::AtMost(1.3);
 /// Of how much slower the emulated stack is than the native one.
 const EMULATED: Must = Must::AtLeast(0.9);
+/// How much slower it is than a GPU behind the bridge.
+const EMULATED_GPU: Must = Must::AtLeast(1000.0);
+/// With this one as the board's device, the same stack runs on the same kind of
+/// device everywhere, once emulated.
+const POCL_PLATFORM: &str = "Portable Computing Language";
 /// The loader: without it gil's own library is the guest's `libOpenCL.so.1`.
 const LOADER: [&str; 2] = ["--pkg", "ocl-icd-libopencl1"];
 /// What the emulated stack needs in the guest besides: the package, and to be
@@ -38,20 +44,20 @@ pub fn is_here() -> bool {
 }
 
 /// Wall time of the whole, which is judged, and simulated time.
-pub fn measure(bench: &Bench<'_>, products: u32) -> Result<Vec<Measured>, BenchError> {
+pub fn measure(bench: &Bench<'_>, products: u32, size: u32) -> Result<Vec<Measured>, BenchError> {
     let products = match bench.effort {
         Effort::Quick => 2.min(products),
         _ => products,
     };
     let (native, guest) = programs(bench.folder)?;
-    let number = products.to_string();
+    let (number, size) = (products.to_string(), size.to_string());
     let json = bench.folder.join("report.json");
-    let natively = run(Command::new(&native).arg(&number))?;
-    run(in_guest(&json)?.arg(&guest).arg(&number))?;
+    let natively = run(Command::new(&native).args([&number, &size]))?;
+    run(in_guest(&json)?.arg(&guest).args([&number, &size]))?;
     let report = read(&json)?;
     let (wall, simulated) = (&report.wall, &report.simulated);
     let line = |case: &str, ns: u64| {
-        let name = format!("{products} products, {case}");
+        let name = format!("{products} products of {size}x{size}, {case}");
         let line = Measured::new("matmul", name, "s", seconds(ns));
         line.over("natively", natively.as_secs_f64())
     };
@@ -65,38 +71,77 @@ pub fn measure(bench: &Bench<'_>, products: u32) -> Result<Vec<Measured>, BenchE
     ])
 }
 
-/// Wall time of a product in the three ways: how many times faster the bridge
-/// is than the emulated stack, against how many times faster the native one is.
-pub fn measure_emulated(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
+/// How many more products, and computations of one, a run has than the run that
+/// it is compared with.
+#[derive(Clone, Copy)]
+struct More(u32);
+
+/// Wall times of what the program does many times.
+#[derive(Clone, Copy)]
+struct Each {
+    /// A product: two matrices filled, multiplied, the result checked.
+    product: Duration,
+    /// What the GPU's stack does of it: matrices there, multiplied, and back.
+    multiplication: Duration,
+}
+
+/// Wall times in the three ways: how many times faster the bridge is than the
+/// emulated stack, against how many times faster the native one is.
+pub fn measure_emulated(bench: &Bench<'_>, size: u32) -> Result<Vec<Measured>, BenchError> {
     let (many, few) = match bench.effort {
-        Effort::Quick => (2, 3),
-        _ => (40, 20),
+        Effort::Quick => (More(2), More(3)),
+        // An emulated product takes longer with the cube of its size.
+        _ => (
+            More(40),
+            More((10 * 320_u32.pow(3)).div_ceil(size.pow(3)).clamp(1, 10)),
+        ),
     };
     let (native, guest) = programs(bench.folder)?;
-    let natively = each(&mut script(Command::new("sh"), &native, many), many)?;
+    let natively = each(&mut script(Command::new("sh"), &native, size, many), many)?;
     let file = format!("{}:/matmul", guest.display());
     let json = bench.folder.join("report.json");
-    let inside = |more: &[&str], count| -> Result<Duration, BenchError> {
+    let inside = |more: &[&str], count| -> Result<Each, BenchError> {
         let mut command = in_guest(&json)?;
         command.args(["--file", &file]).args(LOADER).args(more);
         command.args(["--", "sh"]);
-        each(&mut script(command, Path::new("/matmul"), count), count)
+        each(
+            &mut script(command, Path::new("/matmul"), size, count),
+            count,
+        )
     };
     let bridged = inside(&[], many)?;
     uses_board(&json, true)?;
     let emulated = inside(&POCL, few)?;
     uses_board(&json, false)?;
-    let times = |one: Duration| emulated.as_secs_f64() / one.as_secs_f64();
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    let name = "emulated in the guest, against the bridge";
-    let line = Measured::new("emulated", name, "times faster", times(bridged))
-        .over("natively", times(natively))
-        .must(EMULATED)
-        .detail("native_product_ms", ms(natively))
-        .detail("bridged_product_ms", ms(bridged))
-        .detail("emulated_product_ms", ms(emulated))
-        .detail("emulated_products", few.into());
-    Ok(vec![line])
+    let is_processor = first_platform(bench)?.as_deref() == Some(POCL_PLATFORM);
+    let line = |case: &str, time: fn(&Each) -> Duration| {
+        let times = |one: &Each| time(&emulated).as_secs_f64() / time(one).as_secs_f64();
+        let ms = |each: &Each| time(each).as_secs_f64() * 1e3;
+        let name = format!("{case} of {size}x{size}, emulated in the guest, against the bridge");
+        let line = Measured::new("emulated", name, "times faster", times(&bridged));
+        let line = match is_processor {
+            true => line.over("natively", times(&natively)).must(EMULATED),
+            false => line
+                .must(EMULATED_GPU)
+                .detail("native_times_faster", times(&natively)),
+        };
+        line.detail("native_ms", ms(&natively))
+            .detail("bridged_ms", ms(&bridged))
+            .detail("emulated_ms", ms(&emulated))
+            .detail("emulated_products", few.0.into())
+    };
+    Ok(vec![
+        line("a product, filled and checked,", |each| each.product),
+        line("a multiplication", |each| each.multiplication),
+    ])
+}
+
+/// The platform of the board's first device, which the example uses.
+fn first_platform(bench: &Bench<'_>) -> Result<Option<String>, BenchError> {
+    let board = bench.board(bench.way())?;
+    let address = board.agent.address.parse()?;
+    let devices = Connection::open(&address, board.key.as_deref())?.devices()?;
+    Ok(devices.into_iter().next().map(|device| device.platform))
 }
 
 /// The figure is of the stack that it says it is of.
@@ -162,20 +207,23 @@ fn failed(command: &Command, stderr: &[u8]) -> BenchError {
     }
 }
 
-/// A shell that runs the program three times and says when each has ended: for
-/// one product, so that its kernel is built and cached, for one, and for so
-/// many more.
-fn script(mut shell: Command, program: &Path, more: u32) -> Command {
+/// A shell that runs the program four times and says when each has ended: for
+/// one product, so that its kernel is built and cached, for one, for so many
+/// more, and for one that is computed so many times more.
+fn script(mut shell: Command, program: &Path, size: u32, more: More) -> Command {
     let program = program.display();
-    let once = |count: u32| format!("{program} {count} >/dev/null && echo ended");
-    let text = [once(1), once(1), once(1 + more)].join(" && ");
+    let once = |products: u32, times: u32| {
+        format!("{program} {products} {size} {times} >/dev/null && echo ended")
+    };
+    let many = 1 + more.0;
+    let text = [once(1, 1), once(1, 1), once(many, 1), once(1, many)].join(" && ");
     shell.arg("-c").arg(text);
     shell
 }
 
-/// Wall time of one product of `more`: the difference of the last two runs of
-/// [`script`], in which beginning and end cancel out.
-fn each(command: &mut Command, more: u32) -> Result<Duration, BenchError> {
+/// Of the runs of [`script`]: by differences, in which beginning and end cancel
+/// out.
+fn each(command: &mut Command, more: More) -> Result<Each, BenchError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     let mut ends = Vec::new();
@@ -186,10 +234,14 @@ fn each(command: &mut Command, more: u32) -> Result<Duration, BenchError> {
         }
     }
     let output = child.wait_with_output()?;
-    let [first, second, third] = ends[..] else {
+    let [first, second, third, fourth] = ends[..] else {
         return Err(failed(command, &output.stderr));
     };
-    Ok((third - second).saturating_sub(second - first) / more)
+    let one = second - first;
+    Ok(Each {
+        product: (third - second).saturating_sub(one) / more.0,
+        multiplication: (fourth - third).saturating_sub(one) / more.0,
+    })
 }
 
 fn read(json: &Path) -> Result<Report, BenchError> {
@@ -212,9 +264,13 @@ mod tests {
             command.args(["-c", text]);
             command
         };
-        assert!(each(&mut script(Command::new("sh"), Path::new(":"), 4), 4).is_ok());
-        assert!(each(&mut script(Command::new("sh"), Path::new("false"), 4), 4).is_err());
-        let failed = each(&mut sh("echo ended; echo no >&2; exit 3"), 1);
-        assert!(failed.unwrap_err().to_string().contains("no"));
+        let run = |program: &str| {
+            let mut script = script(Command::new("sh"), Path::new(program), 320, More(4));
+            each(&mut script, More(4))
+        };
+        assert!(run(":").is_ok());
+        assert!(run("false").is_err());
+        let failed = each(&mut sh("echo ended; echo no >&2; exit 3"), More(1));
+        assert!(failed.err().unwrap().to_string().contains("no"));
     }
 }

@@ -67,6 +67,10 @@ pub struct BenchArgs {
     /// Products of matmul.
     #[arg(long, value_name = "NUMBER", default_value_t = 300)]
     pub products: u32,
+    /// Rows and columns of the matrices of matmul and emulated.
+    #[arg(long, value_name = "NUMBER", default_value_t = 320,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub size: u32,
 }
 
 /// What can be measured.
@@ -244,8 +248,8 @@ impl Bench<'_> {
             Name::RegionTcp => region::measure(self, Way::Tcp),
             Name::RegionEncrypted => region::measure(self, Way::Encrypted),
             Name::Diff => diff::measure(self.effort),
-            Name::Matmul => matmul::measure(self, self.args.products),
-            Name::Emulated => matmul::measure_emulated(self),
+            Name::Matmul => matmul::measure(self, self.args.products, self.args.size),
+            Name::Emulated => matmul::measure_emulated(self, self.args.size),
         }
     }
 

@@ -12,6 +12,11 @@ const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 const HEADER: usize = 24;
 /// Types followed from one to the next, and structures entered.
 const DEPTH: usize = 32;
+/// Members that are looked at for one that is asked for: structures without a
+/// name may lie in each other so that there is no end.
+const MEMBERS: usize = 1 << 16;
+/// Bytes of the longest name: as much as the kernel takes.
+const NAME: usize = 512;
 
 /// Kinds of types, as the format numbers them.
 mod kind {
@@ -177,7 +182,7 @@ impl Btf {
         let mut id = *self.structures.get(structure)?;
         let mut bits = 0_u64;
         for name in path.split('.') {
-            let (offset, member) = self.member(id, name, DEPTH)?;
+            let (offset, member) = self.member(id, name, DEPTH, &mut { MEMBERS })?;
             bits = bits.checked_add(offset)?;
             id = member;
         }
@@ -185,11 +190,12 @@ impl Btf {
     }
 
     /// Offset in bits, and type, of a member.
-    fn member(&self, id: u32, name: &str, depth: usize) -> Option<(u64, u32)> {
+    fn member(&self, id: u32, name: &str, depth: usize, left: &mut usize) -> Option<(u64, u32)> {
         let depth = depth.checked_sub(1)?;
         let (_, one) = self.plain(id)?;
         matches!(one.kind, kind::STRUCT | kind::UNION).then_some(())?;
         (0..one.len).find_map(|index| {
+            *left = left.checked_sub(1)?;
             let at = one.rest + 12 * index;
             let field = |back| word(&self.bytes, at + back);
             // With the flag, the upper byte is the size of a bit field.
@@ -197,7 +203,7 @@ impl Btf {
             let offset = u64::from(field(8)? & mask);
             match text(&self.bytes, &self.strings, field(0)?) {
                 "" => {
-                    let (inner, kind) = self.member(field(4)?, name, depth)?;
+                    let (inner, kind) = self.member(field(4)?, name, depth, left)?;
                     Some((offset + inner, kind))
                 }
                 found if found == name => Some((offset, field(4)?)),
@@ -281,6 +287,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 fn text<'a>(bytes: &'a [u8], strings: &Range<usize>, at: u32) -> &'a str {
     let table = bytes.get(strings.clone()).unwrap_or_default();
     let text = table.get(at as usize..).unwrap_or_default();
+    let text = &text[..text.len().min(NAME)];
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(0);
     std::str::from_utf8(&text[..end]).unwrap_or_default()
 }

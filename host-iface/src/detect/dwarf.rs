@@ -13,6 +13,9 @@ type Entry<'data> = DebuggingInformationEntry<Slice<'data>>;
 
 /// Types followed from one to the next, and structures entered.
 const DEPTH: usize = 32;
+/// Members that are looked at for one that is asked for: structures without a
+/// name may lie in each other so that there is no end.
+const MEMBERS: usize = 1 << 16;
 
 /// An ELF file's debug information, where it has any. Compressed sections
 /// count as none.
@@ -52,7 +55,7 @@ impl<'data> Dwarf<'data> {
             is_it.then_some(())?;
             let mut at = offset;
             path.split('.').try_fold(0_u64, |sum, name| {
-                let (offset, kind) = self.member(unit, at, name, DEPTH)?;
+                let (offset, kind) = self.member(unit, at, name, DEPTH, &mut { MEMBERS })?;
                 at = kind;
                 sum.checked_add(offset)
             })
@@ -201,17 +204,19 @@ impl<'data> Dwarf<'data> {
         at: UnitOffset,
         name: &str,
         depth: usize,
+        left: &mut usize,
     ) -> Option<(u64, UnitOffset)> {
         let depth = depth.checked_sub(1)?;
         let structure = self.plain(unit, at)?;
         is_structure(&structure).then_some(())?;
         self.children(unit, structure.offset(), |child| {
             (child.tag() == dw::DW_TAG_member).then_some(())?;
+            *left = left.checked_sub(1)?;
             let offset = number(child, dw::DW_AT_data_member_location).unwrap_or(0);
             let kind = reference(child, dw::DW_AT_type)?;
             match self.name(unit, child) {
                 "" => {
-                    let (inner, kind) = self.member(unit, kind, name, depth)?;
+                    let (inner, kind) = self.member(unit, kind, name, depth, left)?;
                     Some((offset.checked_add(inner)?, kind))
                 }
                 found if found == name => Some((offset, kind)),

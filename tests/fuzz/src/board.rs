@@ -82,7 +82,7 @@ fn regions(input: &mut Input<'_>, budget: &Budget) -> Vec<Region> {
         let len: usize = input.u8().into();
         match Direction::from_raw(input.u8().into()) {
             Some(dir) if dir.is_in() => Region::holding(dir, vec![7; len], budget),
-            _ => Region::zeroed(len, budget).expect("some bytes"),
+            _ => Region::to_write(len, budget).expect("some bytes"),
         }
     };
     (0..2).map(region).collect()

@@ -185,6 +185,7 @@ impl Corpus {
         self.doorbells();
         self.replies();
         self.keep("btf", "made", &kernel::types());
+        self.keep("btf", "in-itself", &in_itself());
         for (name, new) in [("older", false), ("newer", true)] {
             let form = kernel::Form {
                 new,
@@ -466,6 +467,20 @@ fn submit(after_ns: u32, request: &[u8], regions: &[(u32, u32)]) -> Vec<u8> {
 /// A doorbell of this kind, nothing changed.
 fn ring(kind: u32) -> Vec<u8> {
     vec![1, kind as u8, 0]
+}
+
+/// Type information of a structure with 64 members that are itself.
+fn in_itself() -> Vec<u8> {
+    let types: Vec<u32> = [1, 4 << 24 | 64, 8]
+        .into_iter()
+        .chain([0, 1, 0].repeat(64))
+        .collect();
+    let len = 4 * types.len() as u32;
+    let words = [24, 0, len, len, 4].into_iter().chain(types);
+    let mut out = vec![0x9f, 0xeb, 1, 0];
+    out.extend(words.flat_map(u32::to_le_bytes));
+    out.extend(b"\0s0\0");
+    out
 }
 
 /// A small kernel, its zeros counted.
