@@ -62,16 +62,16 @@ fn shared_out(copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
         .enumerate()
         .map(|(index, (copy, now))| one_share(index * SHARE, copy, now))
         .collect();
-    let mut changes = Vec::new();
+    let mut changes = Changes::default();
     for range in found.into_iter().flatten() {
-        push(&mut changes, range);
+        changes.add(range);
     }
-    changes
+    changes.ranges()
 }
 
 /// `first` is where the share begins in the whole.
 fn one_share(first: usize, copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
-    let mut changes = Vec::new();
+    let mut changes = Changes::default();
     let mut calm = CALM;
     let pages = copy.chunks_mut(PAGE).zip(now.chunks(PAGE));
     for (index, (copy, now)) in pages.enumerate() {
@@ -81,11 +81,11 @@ fn one_share(first: usize, copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
         let changed = page(first + index * PAGE, copy, now, &mut changes);
         calm = if changed { 0 } else { calm + 1 };
     }
-    changes
+    changes.ranges()
 }
 
 /// Brings a page up to date; whether it was not.
-fn page(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Vec<Range<usize>>) -> bool {
+fn page(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Changes) -> bool {
     let mut at = first;
     let (mut changed, mut last_changed) = (false, false);
     let (copies, copies_end) = copy.as_chunks_mut::<BLOCK>();
@@ -110,7 +110,7 @@ fn differs(one: &[u8; BLOCK], two: &[u8; BLOCK]) -> bool {
 }
 
 /// Brings lines up to date; whether one was not.
-fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Vec<Range<usize>>) -> bool {
+fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Changes) -> bool {
     let mut at = first;
     let mut changed = false;
     let (copies, copies_end) = copy.as_chunks_mut::<LINE>();
@@ -118,24 +118,48 @@ fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Vec<Range<usiz
     for (copy, now) in copies.iter_mut().zip(nows) {
         if copy != now {
             *copy = *now;
-            push(changes, at..at + LINE);
+            changes.add(at..at + LINE);
             changed = true;
         }
         at += LINE;
     }
     if copies_end != nows_end {
         copies_end.copy_from_slice(nows_end);
-        push(changes, at..at + nows_end.len());
+        changes.add(at..at + nows_end.len());
         changed = true;
     }
     changed
 }
 
-/// Adds a range behind the others.
-fn push(changes: &mut Vec<Range<usize>>, range: Range<usize>) {
-    match changes.last_mut() {
-        Some(last) if last.end == range.start => last.end = range.end,
-        _ => changes.push(range),
+/// Rising ranges that do not touch. The last one is at hand, since most lines
+/// that changed only make it longer.
+#[derive(Default)]
+struct Changes {
+    before: Vec<Range<usize>>,
+    last: Range<usize>,
+}
+
+impl Changes {
+    /// Adds a range behind the others.
+    fn add(&mut self, range: Range<usize>) {
+        if self.last.end == range.start {
+            self.last.end = range.end;
+        } else {
+            self.keep_last();
+            self.last = range;
+        }
+    }
+
+    fn keep_last(&mut self) {
+        let last = std::mem::take(&mut self.last);
+        if !last.is_empty() {
+            self.before.push(last);
+        }
+    }
+
+    fn ranges(mut self) -> Vec<Range<usize>> {
+        self.keep_last();
+        self.before
     }
 }
 

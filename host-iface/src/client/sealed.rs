@@ -79,13 +79,12 @@ pub fn step(
         return receiving.step(socket, patience);
     };
     let flags = MsgFlags::from_bits_truncate(patience.flags());
-    let mut opened = [0; RECORD];
+    let most = receiving.left().min(RECORD as u64) as usize;
     loop {
-        let room = receiving.left().min(opened.len() as u64) as usize;
         let forged = |error| io::Error::new(ErrorKind::InvalidData, error);
-        let count = records.open(&mut opened[..room]).map_err(forged)?;
-        if count > 0 {
-            receiving.put(&opened[..count]);
+        let opened = records.open_some(most).map_err(forged)?;
+        if !opened.is_empty() {
+            receiving.put(opened);
             return Ok(());
         }
         match recv(socket.as_raw_fd(), records.space(), flags) {

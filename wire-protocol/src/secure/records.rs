@@ -7,6 +7,7 @@
 
 use super::SecureError;
 use snow::TransportState;
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// Most bytes of the stream in one record: they and their encrypted form fit
@@ -30,15 +31,17 @@ pub struct Records {
     noise: TransportState,
     /// Bytes to seal that fill no record yet.
     pending: Zeroizing<Vec<u8>>,
-    /// Records to send.
+    /// Records to send, and how long they are: what lies behind them stays, so
+    /// that it need not be made again.
     sealed: Vec<u8>,
+    sealed_len: usize,
     /// What came, and what of it is not opened.
     inbox: Vec<u8>,
     from: usize,
     to: usize,
-    /// An opened record of which not everything was taken.
+    /// An opened record, and what of it was not taken. What lies behind stays.
     opened: Zeroizing<Vec<u8>>,
-    taken: usize,
+    left: Range<usize>,
 }
 
 impl Records {
@@ -47,11 +50,12 @@ impl Records {
             noise,
             pending: Zeroizing::default(),
             sealed: Vec::new(),
+            sealed_len: 0,
             inbox: Vec::new(),
             from: 0,
             to: 0,
             opened: Zeroizing::default(),
-            taken: 0,
+            left: 0..0,
         }
     }
 
@@ -68,7 +72,7 @@ impl Records {
             if rest.len() >= RECORD {
                 self.flush()?;
                 let (record, after) = rest.split_at(RECORD);
-                seal(&mut self.noise, record, &mut self.sealed)?;
+                self.seal_record(record)?;
                 rest = after;
                 continue;
             }
@@ -88,8 +92,11 @@ impl Records {
     /// [`SecureError::Exhausted`].
     pub fn flush(&mut self) -> Result<(), SecureError> {
         if !self.pending.is_empty() {
-            seal(&mut self.noise, &self.pending, &mut self.sealed)?;
-            self.pending.clear();
+            let mut pending = std::mem::take(&mut self.pending);
+            let sealed = self.seal_record(&pending);
+            pending.clear();
+            self.pending = pending;
+            sealed?;
         }
         Ok(())
     }
@@ -99,22 +106,37 @@ impl Records {
     /// # Errors
     /// [`SecureError::Exhausted`].
     pub fn seal_nothing(&mut self) -> Result<(), SecureError> {
-        seal(&mut self.noise, &[], &mut self.sealed)
+        self.seal_record(&[])
+    }
+
+    fn seal_record(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
+        let len = bytes.len() + TAG;
+        let prefix = u16::try_from(len).expect("RECORD is below Noise's bound");
+        let (at, end) = (self.sealed_len, self.sealed_len + LEN + len);
+        if self.sealed.len() < end {
+            self.sealed.resize(end, 0);
+        }
+        let record = &mut self.sealed[at..end];
+        record[..LEN].copy_from_slice(&prefix.to_le_bytes());
+        let sealed = self.noise.write_message(bytes, &mut record[LEN..]);
+        sealed.map_err(|_| SecureError::Exhausted)?;
+        self.sealed_len = end;
+        Ok(())
     }
 
     /// Whether what is sealed should be sent before more is.
     pub fn is_full(&self) -> bool {
-        self.sealed.len() >= BATCH
+        self.sealed_len >= BATCH
     }
 
     /// Records to send.
     pub fn sealed(&self) -> &[u8] {
-        &self.sealed
+        &self.sealed[..self.sealed_len]
     }
 
     /// They were sent.
     pub fn sent(&mut self) {
-        self.sealed.clear();
+        self.sealed_len = 0;
     }
 
     /// Room for what comes: never empty, if what came was opened.
@@ -171,20 +193,43 @@ impl Records {
                 have += self.open_to(len, &mut out[have..])?;
                 continue;
             }
-            let mut opened = std::mem::take(&mut self.opened);
-            opened.resize(len - TAG, 0);
-            self.open_to(len, &mut opened)?;
-            (self.opened, self.taken) = (opened, 0);
+            self.open_aside(len)?;
             have += self.take_opened(&mut out[have..]);
         }
         Ok(have)
     }
 
+    /// Opens what came, and lends up to `most` of it; nothing if more has to
+    /// come first.
+    ///
+    /// # Errors
+    /// [`SecureError`]; the connection is of no further use.
+    pub fn open_some(&mut self, most: usize) -> Result<&[u8], SecureError> {
+        while self.left.is_empty() {
+            let Some(len) = self.next()? else { break };
+            self.open_aside(len)?;
+        }
+        let begin = self.left.start;
+        self.left.start += self.left.len().min(most);
+        Ok(&self.opened[begin..self.left.start])
+    }
+
+    /// Opens the next record, to be taken in pieces.
+    fn open_aside(&mut self, len: usize) -> Result<(), SecureError> {
+        let mut opened = std::mem::take(&mut self.opened);
+        if opened.len() < len - TAG {
+            opened.resize(len - TAG, 0);
+        }
+        let count = self.open_to(len, &mut opened)?;
+        (self.opened, self.left) = (opened, 0..count);
+        Ok(())
+    }
+
     fn take_opened(&mut self, out: &mut [u8]) -> usize {
-        let rest = &self.opened[self.taken..];
-        let count = rest.len().min(out.len());
-        out[..count].copy_from_slice(&rest[..count]);
-        self.taken += count;
+        let count = self.left.len().min(out.len());
+        let end = self.left.start + count;
+        out[..count].copy_from_slice(&self.opened[self.left.start..end]);
+        self.left.start = end;
         count
     }
 
@@ -210,17 +255,6 @@ impl Records {
     }
 }
 
-/// Appends a record to `out`.
-fn seal(noise: &mut TransportState, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), SecureError> {
-    let at = out.len();
-    let len = bytes.len() + TAG;
-    let prefix = u16::try_from(len).expect("RECORD is below Noise's bound");
-    out.resize(at + LEN + len, 0);
-    out[at..at + LEN].copy_from_slice(&prefix.to_le_bytes());
-    let sealed = noise.write_message(bytes, &mut out[at + LEN..]);
-    sealed.map(drop).map_err(|_| SecureError::Exhausted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::handshake::tests::pair;
@@ -242,6 +276,24 @@ mod tests {
         line.extend_from_slice(records.sealed());
         records.sent();
         line
+    }
+
+    /// The same, as [`Records::open_some`] lends it.
+    fn lent(records: &mut Records, line: &[u8], most: usize) -> Result<Vec<u8>, SecureError> {
+        let mut out = Vec::new();
+        for piece in line.chunks(1000) {
+            records.space()[..piece.len()].copy_from_slice(piece);
+            records.came(piece.len());
+            loop {
+                let some = records.open_some(most)?;
+                assert!(some.len() <= most);
+                if some.is_empty() {
+                    break;
+                }
+                out.extend_from_slice(some);
+            }
+        }
+        Ok(out)
     }
 
     /// What comes out if `line` comes in pieces of these lengths and is taken
@@ -316,6 +368,8 @@ mod tests {
             let out = opened(&mut board, &line, &lens, take);
             prop_assert_eq!(out, Ok(pieces.concat()));
             prop_assert!(!board.has_part());
+            let line = self::line(&mut host, &pieces);
+            prop_assert_eq!(lent(&mut board, &line, take), Ok(pieces.concat()));
         }
 
         #[test]
