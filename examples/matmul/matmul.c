@@ -52,25 +52,49 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Integers from -8 to 7, sixteen from each random number. */
-static void fill_matrix(double *m, size_t count, uint64_t *state)
-{
-	static const double value[16] = { -8, -7, -6, -5, -4, -3, -2, -1,
-					  0,  1,  2,  3,  4,  5,  6,  7 };
-	uint64_t bits = 0;
+/*
+ * A matrix of integers from -8 to 7, as the device has it and as the check does,
+ * with room for one entry more.
+ */
+struct matrix {
+	double *values;
+	int8_t *entries;
+};
 
-	for (size_t i = 0; i < count; i++) {
-		if (i % 16 == 0)
-			bits = next_random(state);
-		m[i] = value[bits & 15];
-		bits >>= 4;
+/* Any two entries, by the eight bits that choose them. */
+static struct {
+	double values[256][2];
+	int8_t entries[256][2];
+} pairs;
+
+static void make_pairs(void)
+{
+	for (int bits = 0; bits < 256; bits++) {
+		pairs.entries[bits][0] = (int8_t)((bits & 15) - 8);
+		pairs.entries[bits][1] = (int8_t)((bits >> 4) - 8);
+		pairs.values[bits][0] = pairs.entries[bits][0];
+		pairs.values[bits][1] = pairs.entries[bits][1];
 	}
 }
 
-static void multiply_vector(const double *m, const double *v, double *out, size_t n)
+/* Sixteen entries from each random number. */
+static void fill_matrix(struct matrix m, size_t count, uint64_t *state)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < count; i += 2) {
+		if (i % 16 == 0)
+			bits = next_random(state);
+		memcpy(&m.values[i], pairs.values[bits & 255], sizeof(pairs.values[0]));
+		memcpy(&m.entries[i], pairs.entries[bits & 255], sizeof(pairs.entries[0]));
+		bits >>= 8;
+	}
+}
+
+static void multiply_vector(const int8_t *m, const int64_t *v, int64_t *out, size_t n)
 {
 	for (size_t row = 0; row < n; row++) {
-		double sum = 0;
+		int64_t sum = 0;
 
 		for (size_t i = 0; i < n; i++)
 			sum += m[row * n + i] * v[i];
@@ -78,18 +102,45 @@ static void multiply_vector(const double *m, const double *v, double *out, size_
 	}
 }
 
-/* Freivalds' test; `work` has room for four vectors. */
-static int product_is_right(const double *a, const double *b, const double *c,
-			    size_t n, double *work, uint64_t *state)
+/*
+ * QEMU computes with the host's floating-point unit only after a result was
+ * rounded, and many times slower until then, again whenever the thread has
+ * slept. All sums here are exact.
+ */
+static void round_once(void)
 {
-	double *r = work, *br = work + n, *abr = work + 2 * n, *cr = work + 3 * n;
+	volatile double one = 1, third;
 
-	for (size_t i = 0; i < n; i++)
-		r[i] = (double)(next_random(state) >> 48);
-	multiply_vector(b, r, br, n);
-	multiply_vector(a, br, abr, n);
-	multiply_vector(c, r, cr, n);
-	return memcmp(abr, cr, n * sizeof(double)) == 0;
+	third = one / 3;
+	(void)third;
+}
+
+/* The vectors of a check: r as the entries have it and as the device's results. */
+struct vectors {
+	int64_t *r, *br, *abr;
+	double *r_values;
+};
+
+/* Freivalds' test. */
+static int product_is_right(struct matrix a, struct matrix b, const double *c, size_t n,
+			    struct vectors v, uint64_t *state)
+{
+	for (size_t i = 0; i < n; i++) {
+		v.r[i] = (int64_t)(next_random(state) >> 48);
+		v.r_values[i] = (double)v.r[i];
+	}
+	multiply_vector(b.entries, v.r, v.br, n);
+	multiply_vector(a.entries, v.br, v.abr, n);
+	round_once();
+	for (size_t row = 0; row < n; row++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < n; i++)
+			sum += c[row * n + i] * v.r_values[i];
+		if (sum != (double)v.abr[row])
+			return 0;
+	}
+	return 1;
 }
 
 /* FNV-1a over every 64th entry of every product. */
@@ -185,19 +236,6 @@ static void close_device(struct device *d)
 	check(clReleaseContext(d->context), "clReleaseContext");
 }
 
-/*
- * QEMU computes with the host's floating-point unit only once a result was
- * rounded, which sets the sticky flag FPSR.IXC, and many times slower until
- * then. All sums here are exact. Threads that are started later inherit it.
- */
-static void round_once(void)
-{
-	volatile double one = 1, third;
-
-	third = one / 3;
-	(void)third;
-}
-
 static long long now_ns(void)
 {
 	struct timespec t;
@@ -224,17 +262,20 @@ int main(int argc, char **argv)
 	size_t n = argc > 2 ? (size_t)positive(argv[2]) : 320;
 	long times = argc > 3 ? positive(argv[3]) : 1;
 	size_t bytes = n * n * sizeof(double);
-	double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
-	double *work = malloc(4 * n * sizeof(double));
+	struct matrix a = { malloc(bytes + sizeof(double)), malloc(n * n + 1) };
+	struct matrix b = { malloc(bytes + sizeof(double)), malloc(n * n + 1) };
+	double *c = malloc(bytes);
+	struct vectors v = { malloc(8 * n), malloc(8 * n), malloc(8 * n), malloc(8 * n) };
 	uint64_t state = 88172645463325252u, sum = 0xcbf29ce484222325u;
 	struct device d;
 	long long begin;
 
-	if (!a || !b || !c || !work) {
+	if (!a.values || !a.entries || !b.values || !b.entries || !c || !v.r || !v.br ||
+	    !v.abr || !v.r_values) {
 		fprintf(stderr, "matmul: no memory for %zux%zu matrices\n", n, n);
 		return 2;
 	}
-	round_once();
+	make_pairs();
 	open_device(&d, bytes);
 	set_arguments(&d, (cl_uint)n);
 	begin = now_ns();
@@ -242,8 +283,8 @@ int main(int argc, char **argv)
 		fill_matrix(a, n * n, &state);
 		fill_matrix(b, n * n, &state);
 		for (long again = 0; again < times; again++)
-			multiply(&d, a, b, c, n);
-		if (!product_is_right(a, b, c, n, work, &state)) {
+			multiply(&d, a.values, b.values, c, n);
+		if (!product_is_right(a, b, c, n, v, &state)) {
 			fprintf(stderr, "matmul: product %ld is wrong\n", i);
 			return 1;
 		}

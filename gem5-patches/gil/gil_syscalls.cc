@@ -41,6 +41,8 @@ enum Number
     nrPpoll = 73,
     nrNewfstatat = 79,
     nrFstat = 80,
+    nrFsync = 82,
+    nrFdatasync = 83,
     nrFutex = 98,
     nrNanosleep = 101,
     nrClockGettime = 113,
@@ -60,11 +62,11 @@ enum Number
 /** Calls that gem5 knows by name only: it would end the simulation. */
 constexpr std::pair<int, int> absentNumbers[] = {
     {0, 16}, {18, 22}, {24, 24}, {26, 28}, {30, 32}, {36, 37}, {39, 45},
-    {50, 52}, {54, 54}, {58, 60}, {65, 65}, {68, 72}, {74, 77}, {81, 92},
-    {95, 95}, {97, 97}, {100, 100}, {102, 112}, {116, 117}, {128, 128},
-    {130, 130}, {133, 133}, {136, 137}, {139, 152}, {154, 159}, {162, 162},
-    {166, 166}, {170, 171}, {180, 205}, {208, 213}, {217, 219}, {223, 225},
-    {227, 232}, {234, 243}, {260, 260}, {262, 277}, {279, 293},
+    {50, 52}, {54, 54}, {58, 60}, {65, 65}, {68, 72}, {74, 77}, {81, 81},
+    {84, 92}, {95, 95}, {97, 97}, {100, 100}, {102, 112}, {116, 117},
+    {128, 128}, {130, 130}, {133, 133}, {136, 137}, {139, 152}, {154, 159},
+    {162, 162}, {166, 166}, {170, 171}, {180, 205}, {208, 213}, {217, 219},
+    {223, 225}, {227, 232}, {234, 243}, {260, 260}, {262, 277}, {279, 293},
 };
 
 /** Linux's struct timespec for 64-bit programs. */
@@ -258,6 +260,16 @@ fstat(SyscallDesc *, ThreadContext *tc, int fd, VPtr<OS::tgt_stat64> to)
     return 0;
 }
 
+/** Takes no simulated time, as other calls about files. */
+SyscallReturn
+fsync(SyscallDesc *, ThreadContext *tc, int fd)
+{
+    auto file = hostFile(tc, fd);
+    if (!file)
+        return -EBADF;
+    return ::fsync(file->getSimFD()) < 0 ? -errno : 0;
+}
+
 /** gem5's own leaves out the flags: an empty path names the descriptor. */
 SyscallReturn
 newfstatat(SyscallDesc *desc, ThreadContext *tc, int fd, VPtr<> path,
@@ -374,6 +386,8 @@ table()
         {nrPread, "pread64", pread},
         {nrNewfstatat, "newfstatat", newfstatat},
         {nrFstat, "fstat", fstat},
+        {nrFsync, "fsync", fsync},
+        {nrFdatasync, "fdatasync", fsync},
         {nrFutex, "futex", futex},
         {nrNanosleep, "nanosleep", nanosleep},
         {nrClockGettime, "clock_gettime", clockGettime},
