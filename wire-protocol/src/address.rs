@@ -76,7 +76,8 @@ fn tcp(text: &str, rest: &str) -> Result<Address, AddressError> {
     })?;
     let inner = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     let host = inner.unwrap_or(host);
-    if host.is_empty() || (inner.is_none() && host.contains([':', '[', ']', '/'])) {
+    let is_bare = inner.is_none() && host.contains(':');
+    if host.is_empty() || is_bare || host.contains(['[', ']', '/']) {
         return Err(AddressError::Host(text.into()));
     }
     Ok(Address::Tcp {
@@ -123,6 +124,7 @@ mod tests {
         assert!(matches!(error("tcp://host:70000"), E::Port { .. }));
         assert!(matches!(error("tcp://:1"), E::Host(_)));
         assert!(matches!(error("tcp://::1:1"), E::Host(_)));
+        assert!(matches!(error("tcp://[0/[2]:7"), E::Host(_)));
         assert!(matches!(error("unix:"), E::Path(_)));
     }
 
