@@ -104,8 +104,7 @@ static void multiply_vector(const int8_t *m, const int64_t *v, int64_t *out, siz
 
 /*
  * QEMU computes with the host's floating-point unit only after a result was
- * rounded, and many times slower until then, again whenever the thread has
- * slept. All sums here are exact.
+ * rounded, and more slowly until then. All sums here are exact.
  */
 static void round_once(void)
 {
