@@ -8,15 +8,9 @@ use std::ops::Range;
 /// What is told apart, in bytes: a cache line, so that a change costs one line
 /// of memory traffic, and neighbours that change together travel together.
 pub const LINE: usize = 64;
-/// Where nothing changed lately, as much is compared by one call of the C
-/// library, which is quick at equal memory and does not tell where it differs.
-const PAGE: usize = 4096;
-/// Where something did, as much is compared here: a second look at it costs
-/// little.
-const BLOCK: usize = 256;
-/// Pages without a change until changes are no longer expected: a change in
-/// every few pages would have half of each looked at twice.
-const CALM: u32 = 4;
+/// As much is compared before a look at where it differs: a second look at it
+/// costs little, and eight in a page leave few branches.
+const BLOCK: usize = 512;
 /// Bytes that one thread takes at a time. Below two of these there is nothing
 /// to share out.
 const SHARE: usize = 256 << 10;
@@ -25,7 +19,13 @@ const SHARE: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Differ {
     pool: Option<ThreadPool>,
+    look: Look,
 }
+
+/// What looks through a share of the memory, compiled for this processor. The
+/// first argument is where the share begins in the whole; ranges that changed are
+/// put behind those that were found before.
+type Look = fn(usize, &mut [u8], &[u8], &mut Vec<Range<usize>>);
 
 impl Differ {
     /// With so many threads; 1 works on the caller's own.
@@ -37,69 +37,94 @@ impl Differ {
             0 | 1 => None,
             _ => Some(ThreadPoolBuilder::new().num_threads(threads).build()?),
         };
-        Ok(Self { pool })
+        Ok(Self { pool, look: look() })
     }
 
-    /// Brings `copy` up to date with `now`. Returns which bytes were copied:
-    /// rising ranges that do not touch, each made of whole lines of [`LINE`]
-    /// bytes (but for the last one's end), each with a change in its first and
-    /// last line.
+    /// Brings `copy` up to date with `now`, and puts into `changed`, instead of
+    /// what it holds, which bytes were copied: rising ranges that do not touch,
+    /// each made of whole lines of [`LINE`] bytes (but for the last one's end),
+    /// each with a change in its first and last line.
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn update(&self, copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
+    pub fn update(&self, copy: &mut [u8], now: &[u8], changed: &mut Vec<Range<usize>>) {
         assert_eq!(copy.len(), now.len(), "a copy has the length of its memory");
+        changed.clear();
         match &self.pool {
-            Some(pool) if now.len() >= 2 * SHARE => pool.install(|| shared_out(copy, now)),
-            _ => one_share(0, copy, now),
+            Some(pool) if now.len() >= 2 * SHARE => {
+                pool.install(|| self.shared_out(copy, now, changed));
+            }
+            _ => (self.look)(0, copy, now, changed),
         }
     }
-}
 
-fn shared_out(copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
-    let shares = copy.par_chunks_mut(SHARE).zip(now.par_chunks(SHARE));
-    let found: Vec<_> = shares
-        .enumerate()
-        .map(|(index, (copy, now))| one_share(index * SHARE, copy, now))
-        .collect();
-    let mut changes = Changes::default();
-    for range in found.into_iter().flatten() {
-        changes.add(range);
-    }
-    changes.ranges()
-}
-
-/// `first` is where the share begins in the whole.
-fn one_share(first: usize, copy: &mut [u8], now: &[u8]) -> Vec<Range<usize>> {
-    let mut changes = Changes::default();
-    let mut calm = CALM;
-    let pages = copy.chunks_mut(PAGE).zip(now.chunks(PAGE));
-    for (index, (copy, now)) in pages.enumerate() {
-        if calm >= CALM && copy == now {
-            continue;
+    fn shared_out(&self, copy: &mut [u8], now: &[u8], changed: &mut Vec<Range<usize>>) {
+        let shares = copy.par_chunks_mut(SHARE).zip(now.par_chunks(SHARE));
+        let found: Vec<_> = shares
+            .enumerate()
+            .map(|(index, (copy, now))| {
+                let mut found = Vec::new();
+                (self.look)(index * SHARE, copy, now, &mut found);
+                found
+            })
+            .collect();
+        let mut changes = Changes::behind(changed);
+        for range in found.into_iter().flatten() {
+            changes.add(range);
         }
-        let changed = page(first + index * PAGE, copy, now, &mut changes);
-        calm = if changed { 0 } else { calm + 1 };
+        changes.end();
     }
-    changes.ranges()
 }
 
-/// Brings a page up to date; whether it was not.
-fn page(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Changes) -> bool {
+/// The widest that this processor has.
+fn look() -> Look {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        return |first, copy, now, changed| {
+            #[allow(unsafe_code)]
+            // SAFETY: the processor has what the function is compiled for.
+            unsafe {
+                blocks_avx2(first, copy, now, changed);
+            }
+        };
+    }
+    blocks
+}
+
+/// [`blocks`] with registers of 32 bytes: those of 64 would slow down the
+/// processor, and the simulator with it.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn blocks_avx2(first: usize, copy: &mut [u8], now: &[u8], changed: &mut Vec<Range<usize>>) {
+    blocks(first, copy, now, changed);
+}
+
+#[inline(always)]
+fn blocks(first: usize, copy: &mut [u8], now: &[u8], changed: &mut Vec<Range<usize>>) {
+    let mut changes = Changes::behind(changed);
     let mut at = first;
-    let (mut changed, mut last_changed) = (false, false);
     let (copies, copies_end) = copy.as_chunks_mut::<BLOCK>();
     let (nows, nows_end) = now.as_chunks::<BLOCK>();
-    for (copy, now) in copies.iter_mut().zip(nows) {
-        // Changes are seldom alone: behind one, lines are compared at once.
-        last_changed = (last_changed || differs(copy, now)) && lines(at, copy, now, changes);
-        changed |= last_changed;
+    let mut pairs = copies.iter_mut().zip(nows);
+    while let Some((copy, now)) = pairs.find(|(copy, now)| {
         at += BLOCK;
+        differs(copy, now)
+    }) {
+        lines(at - BLOCK, copy, now, &mut changes);
+        // Changes are seldom alone: behind one, lines are compared at once.
+        for (copy, now) in pairs.by_ref() {
+            at += BLOCK;
+            if !lines(at - BLOCK, copy, now, &mut changes) {
+                break;
+            }
+        }
     }
-    lines(at, copies_end, nows_end, changes) || changed
+    lines(at, copies_end, nows_end, &mut changes);
+    changes.end();
 }
 
 /// Whether two blocks differ, without a look at where.
+#[inline(always)]
 fn differs(one: &[u8; BLOCK], two: &[u8; BLOCK]) -> bool {
     let (ones, _) = one.as_chunks::<8>();
     let (twos, _) = two.as_chunks::<8>();
@@ -110,6 +135,7 @@ fn differs(one: &[u8; BLOCK], two: &[u8; BLOCK]) -> bool {
 }
 
 /// Brings lines up to date; whether one was not.
+#[inline(always)]
 fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Changes) -> bool {
     let mut at = first;
     let mut changed = false;
@@ -123,7 +149,8 @@ fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Changes) -> bo
         }
         at += LINE;
     }
-    if copies_end != nows_end {
+    // The C library is not asked about nothing.
+    if !nows_end.is_empty() && copies_end != nows_end {
         copies_end.copy_from_slice(nows_end);
         changes.add(at..at + nows_end.len());
         changed = true;
@@ -133,33 +160,36 @@ fn lines(first: usize, copy: &mut [u8], now: &[u8], changes: &mut Changes) -> bo
 
 /// Rising ranges that do not touch. The last one is at hand, since most lines
 /// that changed only make it longer.
-#[derive(Default)]
-struct Changes {
-    before: Vec<Range<usize>>,
+struct Changes<'a> {
+    before: &'a mut Vec<Range<usize>>,
     last: Range<usize>,
 }
 
-impl Changes {
+impl<'a> Changes<'a> {
+    fn behind(before: &'a mut Vec<Range<usize>>) -> Self {
+        Self { before, last: 0..0 }
+    }
+
     /// Adds a range behind the others.
+    #[inline(always)]
     fn add(&mut self, range: Range<usize>) {
-        if self.last.end == range.start {
-            self.last.end = range.end;
-        } else {
-            self.keep_last();
-            self.last = range;
+        if self.last.end != range.start {
+            keep(self.before, self.last.clone());
+            self.last.start = range.start;
         }
+        self.last.end = range.end;
     }
 
-    fn keep_last(&mut self) {
-        let last = std::mem::take(&mut self.last);
-        if !last.is_empty() {
-            self.before.push(last);
-        }
+    fn end(self) {
+        keep(self.before, self.last);
     }
+}
 
-    fn ranges(mut self) -> Vec<Range<usize>> {
-        self.keep_last();
-        self.before
+/// Out of the way of the loops, which have the range that grows in registers.
+#[inline(never)]
+fn keep(before: &mut Vec<Range<usize>>, range: Range<usize>) {
+    if !range.is_empty() {
+        before.push(range);
     }
 }
 
@@ -183,11 +213,21 @@ mod tests {
         changes
     }
 
-    fn check(differ: &Differ, mut copy: Vec<u8>, now: &[u8]) {
+    fn check(differ: &Differ, copy: Vec<u8>, now: &[u8]) {
         let expected = plainly(&copy, now);
-        assert_eq!(differ.update(&mut copy, now), expected);
-        assert_eq!(copy, now);
-        assert_eq!(differ.update(&mut copy, now), []);
+        // The processor's own, and what any has.
+        for look in [differ.look, blocks] {
+            let mut copy = copy.clone();
+            let mut found = Vec::new();
+            look(0, &mut copy, now, &mut found);
+            assert_eq!((found, &copy[..]), (expected.clone(), now));
+        }
+        let mut copy = copy;
+        let mut changed = Vec::from([7..9, 11..12]);
+        differ.update(&mut copy, now, &mut changed);
+        assert_eq!((&changed, &copy[..]), (&expected, now));
+        differ.update(&mut copy, now, &mut changed);
+        assert_eq!(changed, []);
     }
 
     proptest! {
@@ -226,6 +266,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "has the length of its memory")]
     fn a_copy_of_another_length_is_a_defect() {
-        Differ::new(1).unwrap().update(&mut [0; 3], &[0; 4]);
+        let differ = Differ::new(1).unwrap();
+        differ.update(&mut [0; 3], &[0; 4], &mut Vec::new());
     }
 }

@@ -8,7 +8,8 @@
 //! - [`Outstanding`]: output that the board has made and the guest may not see
 //!   yet, and which input overlaps with it.
 //! - [`Differ`]: what of shared memory changed since a copy of it was taken.
-#![forbid(unsafe_code)]
+
+#![deny(unsafe_code)]
 
 mod diff;
 mod extents;

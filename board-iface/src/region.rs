@@ -4,8 +4,9 @@ use crate::transport::Part;
 use gil_wire::message::{Direction, RegionDesc};
 use std::alloc::Layout;
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The system gives no more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,33 +47,56 @@ pub struct Budget {
 #[derive(Debug, Default)]
 struct Held {
     used: AtomicU64,
-    /// Memory of a region that is gone, for the next one: its pages are there.
-    /// Its bytes are still the region's.
-    spare: Mutex<Vec<u8>>,
+    spares: Mutex<Spares>,
 }
 
 impl Held {
-    /// Keeps this memory instead of the other, and returns that.
-    fn swap(&self, memory: Vec<u8>) -> Vec<u8> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut spare, memory)
-    }
-
-    /// Keeps the larger.
-    fn keep(&self, memory: Vec<u8>) {
-        let other = self.swap(Vec::new());
-        let larger = match memory.capacity() > other.capacity() {
-            true => memory,
-            false => other,
-        };
-        self.swap(larger);
+    fn spares(&self) -> MutexGuard<'_, Spares> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A region's memory is kept for the next one up to this part of the bound.
+/// Memory of regions that are gone, for the next ones: its pages are there. Its
+/// bytes are still the regions'.
+#[derive(Debug, Default)]
+struct Spares {
+    /// The oldest first.
+    kept: VecDeque<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Spares {
+    /// The youngest that has this room and not much more: it may be in the
+    /// cache, and what a region holds counts by its length.
+    fn take(&mut self, len: usize) -> Option<Vec<u8>> {
+        let fits = |spare: &Vec<u8>| (len..=len + len / 4).contains(&spare.capacity());
+        let at = self.kept.iter().rposition(fits)?;
+        let spare = self.kept.remove(at)?;
+        self.bytes -= spare.capacity();
+        Some(spare)
+    }
+
+    /// Keeps it, and the youngest of the others, all together up to `most` bytes.
+    fn keep(&mut self, memory: Vec<u8>, most: usize) {
+        self.bytes += memory.capacity();
+        self.kept.push_back(memory);
+        while self.bytes > most || self.kept.len() > SPARES {
+            let oldest = self.kept.pop_front();
+            self.bytes -= oldest.map_or(0, |oldest| oldest.capacity());
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Regions' memory is kept for the next ones up to this part of the bound.
 const SPARE_PART: u64 = 16;
 /// Smaller memory is the allocator's business.
 const SPARE_LEAST: usize = 128 << 10;
+/// So many are kept: a program's calls have regions of a few sizes.
+const SPARES: usize = 8;
 
 impl Budget {
     /// A bound of `limit` bytes, or of what this machine can address at all: the
@@ -84,13 +108,14 @@ impl Budget {
         }
     }
 
-    /// Memory with room for `len` bytes, and no bytes.
+    /// Memory with room for `len` bytes; what it holds is of an earlier region,
+    /// and no more than that.
     ///
     /// # Errors
     /// [`OutOfMemory`].
     pub fn memory(&self, len: usize) -> Result<Vec<u8>, OutOfMemory> {
         if let Some(mut spare) = self.spare(len) {
-            spare.clear();
+            spare.truncate(len);
             return Ok(spare);
         }
         let mut memory = Vec::new();
@@ -98,28 +123,19 @@ impl Budget {
         Ok(memory)
     }
 
-    /// The memory of a region that is gone, if it has this room.
+    /// The memory of a region that is gone, if one had this room.
     fn spare(&self, len: usize) -> Option<Vec<u8>> {
-        if len < SPARE_LEAST {
-            return None;
+        match len {
+            ..SPARE_LEAST => None,
+            _ => self.held.spares().take(len),
         }
-        let spare = self.held.swap(Vec::new());
-        let room = spare.capacity();
-        // Not much larger: what a region holds counts by its length.
-        if (len..=len + len / 4).contains(&room) {
-            return Some(spare);
-        }
-        if room > len {
-            self.held.keep(spare);
-        }
-        None
     }
 
     /// Takes a region's memory back.
     fn recycle(&self, memory: Vec<u8>) {
-        let most = self.limit / SPARE_PART;
-        if memory.capacity() >= SPARE_LEAST && memory.capacity() as u64 <= most {
-            self.held.keep(memory);
+        let most = usize::try_from(self.limit / SPARE_PART).unwrap_or(usize::MAX);
+        if (SPARE_LEAST..=most).contains(&memory.capacity()) {
+            self.held.spares().keep(memory, most);
         }
     }
 
@@ -140,7 +156,7 @@ impl Budget {
         // What is kept for the next region counts as well, unless it is in
         // the way.
         if asked > (self.limit - self.limit / SPARE_PART).saturating_sub(used) {
-            drop(self.held.swap(Vec::new()));
+            self.held.spares().clear();
         }
         if asked > self.limit.saturating_sub(used) {
             return Err(OverBudget {
@@ -341,11 +357,27 @@ mod tests {
         assert_eq!((again.data_ptr(), again.len()), (at, SPARE_LEAST));
         drop(again);
         let again = budget.memory(SPARE_LEAST).unwrap();
-        assert_eq!((again.as_ptr(), again.len()), (at, 0));
+        assert_eq!((again.as_ptr(), again.len()), (at, SPARE_LEAST));
         budget.recycle(again);
         let all = out(64 * SPARE_LEAST as u64);
         assert_eq!(budget.check(&[all]), Ok(()));
-        assert_eq!(budget.held.swap(Vec::new()).capacity(), 0);
+        assert_eq!(budget.held.spares().kept.len(), 0);
+    }
+
+    #[test]
+    fn regions_of_several_sizes_have_theirs_again() {
+        let budget = Budget::new(64 * SPARE_LEAST as u64);
+        let sizes = [SPARE_LEAST, 2 * SPARE_LEAST];
+        let made = sizes.map(|len| Region::to_write(len, &budget).unwrap());
+        let at = made.each_ref().map(Region::data_ptr);
+        drop(made);
+        let again = sizes.map(|len| Region::to_write(len, &budget).unwrap());
+        assert_eq!(again.each_ref().map(Region::data_ptr), at);
+        drop(again);
+        // A sixteenth of the bound is kept, the youngest of it.
+        drop(Region::to_write(3 * SPARE_LEAST, &budget).unwrap());
+        let kept: Vec<_> = budget.held.spares().kept.iter().map(Vec::len).collect();
+        assert_eq!(kept, [3 * SPARE_LEAST]);
     }
 
     #[test]

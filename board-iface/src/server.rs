@@ -25,8 +25,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections at a time that have not shaken hands.
-const HANDSHAKES: usize = 64;
+/// Connections at a time that have not shaken hands: the 64 sessions that an
+/// agent takes may all begin at once, with operators beside them.
+const HANDSHAKES: usize = 96;
 /// How long sessions may take to end when the agent is stopped.
 const GRACE: Duration = Duration::from_secs(5);
 /// Stack of a session's thread: drivers compile kernels on it.

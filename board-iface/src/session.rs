@@ -424,6 +424,7 @@ impl Server<'_> {
             return Region::to_write(part.len(), &self.budget);
         }
         let mut bytes = self.budget.memory(part.len())?;
+        bytes.clear();
         part.copy_to(&mut bytes);
         Ok(Region::holding(desc.dir, bytes, &self.budget))
     }
@@ -460,7 +461,7 @@ impl Server<'_> {
             Ok(memory) => memory,
             Err(error) => return Ok(Err(error)),
         };
-        self.connection.read_to(&mut bytes, len)?;
+        self.connection.read_over(&mut bytes, len)?;
         Ok(Ok(Region::holding(desc.dir, bytes, &self.budget)))
     }
 

@@ -12,7 +12,8 @@ use crate::window::Window;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
-use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
+use gil_wire::secure::{Crew, Handshake, Key, MESSAGE_LEN, Records, SecureError};
+use gil_wire::spin::Spin;
 use gil_wire::window::{self, MAPPED, WINDOW_LEN};
 use inbox::Inbox;
 use nix::errno::Errno;
@@ -161,6 +162,7 @@ pub struct Client {
     limit: Option<(Instant, Duration)>,
     inbox: Inbox,
     waited: Duration,
+    spin: Spin,
     /// What is exchanged is sealed, if there is a key.
     records: Option<Box<Records>>,
     /// Shared with the agent, if it is on this machine.
@@ -214,6 +216,7 @@ impl Client {
             limit: None,
             inbox: Inbox::default(),
             waited: Duration::ZERO,
+            spin: Spin::new(std::thread::available_parallelism().map_or(1, usize::from)),
             records: None,
             window: None,
         };
@@ -304,7 +307,7 @@ impl Client {
         };
         handshake.read(&answer)?;
         self.inbox.take(MESSAGE_LEN);
-        let mut records = Box::new(handshake.finish()?);
+        let mut records = Box::new(handshake.finish()?.with_crew(Crew::of_this_machine()));
         records.seal_nothing()?;
         self.records = Some(records);
         self.send([])
@@ -401,8 +404,10 @@ impl Client {
     /// [`ClientError`].
     pub fn reply(&mut self) -> Result<Received, ClientError> {
         let start = Instant::now();
-        let first = self.inbox(1).map(|_| ());
-        self.waited += start.elapsed();
+        let first = self.first();
+        let waited = start.elapsed();
+        self.waited += waited;
+        self.spin.waited(waited);
         first?;
         let prefix = self.inbox(PREFIX_LEN)?.try_into().expect("as asked");
         let prefix = Prefix::decode(prefix)?;
@@ -443,22 +448,43 @@ impl Client {
         Ok(())
     }
 
+    /// Waits for a reply's first byte.
+    fn first(&mut self) -> Result<(), ClientError> {
+        let spin = self.spin;
+        let asked = spin.ask(|| match self.receive(1, Patience::None) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            other => Some(other),
+        });
+        if let Some(Err(error)) = asked {
+            self.unblock(error, PollFlags::POLLIN, Patience::None)?;
+        }
+        self.inbox(1).map(|_| ())
+    }
+
     /// The next `len` bytes that came, not taken yet.
     fn inbox(&mut self, len: usize) -> Result<&[u8], ClientError> {
         while self.inbox.ready().len() < len {
             let patience = self.patience();
-            let room = self.inbox.room(len);
-            let all = room.len();
-            let mut receiving = Receiving::new([Span::target(room)]);
-            let socket = self.socket.as_fd();
-            let outcome = sealed::step(&mut self.records, &mut receiving, socket, patience);
-            let left = receiving.left() as usize;
-            self.inbox.came(all - left);
-            if let Err(error) = outcome {
+            if let Err(error) = self.receive(len, patience) {
                 self.unblock(error, PollFlags::POLLIN, patience)?;
             }
         }
         Ok(&self.inbox.ready()[..len])
+    }
+
+    /// Receives what the socket has, unless `len` bytes are there.
+    fn receive(&mut self, len: usize, patience: Patience) -> io::Result<()> {
+        if self.inbox.ready().len() >= len {
+            return Ok(());
+        }
+        let room = self.inbox.room(len);
+        let all = room.len();
+        let mut receiving = Receiving::new([Span::target(room)]);
+        let socket = self.socket.as_fd();
+        let outcome = sealed::step(&mut self.records, &mut receiving, socket, patience);
+        let left = receiving.left() as usize;
+        self.inbox.came(all - left);
+        outcome
     }
 
     /// Whether the socket may wait a whole slice.

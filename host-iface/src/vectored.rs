@@ -112,18 +112,18 @@ impl<'a> Span<'a> {
 pub struct SendSpan<'a>(Span<'a>);
 
 impl SendSpan<'_> {
-    /// Copies up to `most` of the bytes in place of what `out` holds, and
-    /// keeps the rest of the span; returns how many bytes that took.
+    /// Copies up to `most` of the bytes behind what `out` holds, and keeps the
+    /// rest of the span; returns how many bytes that took.
     pub fn take_to(&mut self, out: &mut Vec<u8>, most: usize) -> usize {
         let len = self.0.len.min(most);
-        out.clear();
         out.reserve(len);
         // SAFETY: the span is readable for `len` bytes; the vector has room
         // for them, is no part of the span, and has them initialised by the
         // copy.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.0.start.cast_const(), out.as_mut_ptr(), len);
-            out.set_len(len);
+            let end = out.spare_capacity_mut().as_mut_ptr().cast();
+            std::ptr::copy_nonoverlapping(self.0.start.cast_const(), end, len);
+            out.set_len(out.len() + len);
         }
         self.0.start = self.0.start.wrapping_add(len);
         self.0.len -= len;
@@ -296,7 +296,7 @@ mod tests {
         let mut copy = Vec::new();
         let mut span = Span::source(b"abcde");
         assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (3, &b"abc"[..]));
-        assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (2, &b"de"[..]));
+        assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (2, &b"abcde"[..]));
         assert_eq!(span.take_to(&mut copy, 3), 0);
         let mut got = [0; 7];
         let mut into = Receiving::new(got.chunks_mut(2).map(Span::target));

@@ -64,10 +64,10 @@ impl Drop for Scripted {
     }
 }
 
-/// What a wait's length may be off by: the counter's resolution; and, where the
-/// board's time outlasts the bridge's, the instructions between the driver's
-/// reading the clock and its doorbell, which the wait's length counts and the
-/// simulator's count does too.
+/// What a wait's length may be off by: the counter's resolution; and besides,
+/// where the board's time outlasts the bridge's, the instructions between the
+/// driver's reading the clock and its doorbell, which the wait's length counts
+/// and the simulator's count does too. On a busy machine that is every call.
 const RESOLUTION_NS: i128 = 16;
 const CLOCK_TO_DOORBELL_NS: i128 = 64;
 
@@ -153,6 +153,6 @@ fn a_live_boards_time_is_within_its_own_spread() {
         runs.iter().map(measured).max().unwrap() - runs.iter().map(measured).min().unwrap();
     println!("program time over 5 runs spreads by {spread} ns");
     for run in &runs {
-        assert_as_predicted(run, CLOCK_TO_DOORBELL_NS);
+        assert_as_predicted(run, RESOLUTION_NS + CLOCK_TO_DOORBELL_NS);
     }
 }

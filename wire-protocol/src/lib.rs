@@ -8,6 +8,7 @@
 //! | [`message`] | host ↔ board | the messages themselves |
 //! | [`status`] | operator ↔ board | what an agent tells of itself |
 //! | [`window`] | host ↔ board | memory both map, on one machine |
+//! | [`spin`] | host, board | how long to ask for what comes before sleeping |
 //! | `secure` | host ↔ board | authentication and encryption, with the feature of that name |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
@@ -39,6 +40,7 @@ pub mod pieces;
 pub mod rows;
 #[cfg(feature = "secure")]
 pub mod secure;
+pub mod spin;
 pub mod state;
 pub mod status;
 pub mod trace;

@@ -104,6 +104,8 @@ fn a_package_has_the_agent_its_service_and_its_licences() {
             [
                 ("lib/systemd/system/gil-board.service", 0o644),
                 ("usr/bin/gil-board", 0o755),
+                ("usr/lib/sysusers.d/gil-board.conf", 0o644),
+                ("usr/share/doc/gil-board/BOARDS.md", 0o644),
                 ("usr/share/doc/gil-board/LICENSES-OF-CRATES", 0o644),
                 ("usr/share/doc/gil-board/copyright", 0o644),
             ]
@@ -166,17 +168,19 @@ fn a_tarball_has_all_in_one_folder() {
     let folder = name.strip_suffix(".tar.gz").unwrap();
     let entries = entries(&tarball);
     let files = [
+        "BOARDS.md",
         "LICENSE-APACHE",
         "LICENSE-MIT",
         "LICENSES-OF-CRATES",
         "README",
         "gil-board",
         "gil-board.service",
+        "gil-board.sysusers",
     ];
     let expected: Vec<_> = files.iter().map(|f| format!("{folder}/{f}")).collect();
     let paths: Vec<_> = entries.iter().map(|entry| entry.path.clone()).collect();
     assert_eq!(paths, expected);
-    let readme = String::from_utf8_lossy(&entries[3].bytes).into_owned();
+    let readme = String::from_utf8_lossy(&entries[4].bytes).into_owned();
     assert!(!readme.contains("@BOARDS@") && !readme.contains("@GLIBC@"));
     assert!(readme.contains(target.boards), "{readme}");
 }

@@ -7,7 +7,8 @@ use crate::region::OutOfMemory;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
 use gil_wire::message::Reply;
-use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, SecureError};
+use gil_wire::secure::{Crew, Handshake, Key, MESSAGE_LEN, SecureError};
+use gil_wire::spin::Spin;
 use gil_wire::window::{CAPABILITY, MAPPED, NOT_MAPPED};
 use socket2::{Domain, Socket};
 use std::io;
@@ -64,6 +65,7 @@ pub struct Connection {
     window: Option<Arc<Window>>,
     is_operator: bool,
     meter: Meter,
+    spin: Spin,
 }
 
 impl Connection {
@@ -88,6 +90,7 @@ impl Connection {
             window: None,
             is_operator: false,
             meter,
+            spin: Spin::new(std::thread::available_parallelism().map_or(1, usize::from)),
         };
         match key {
             None => connection.plain_handshake(until)?,
@@ -130,7 +133,7 @@ impl Connection {
         let mut handshake = Handshake::board(key, sent, ours.encode())?;
         handshake.read(&self.receive_exactly::<MESSAGE_LEN>(until)?)?;
         self.send(&handshake.write()?, &[])?;
-        let mut records = handshake.finish()?;
+        let mut records = handshake.finish()?.with_crew(Crew::of_this_machine());
         while !records.open_nothing()? {
             self.wait_until(until)?;
             link::receive_sealed(&self.socket, &mut records).map_err(slow)?;
@@ -211,7 +214,7 @@ impl Connection {
     /// # Errors
     /// [`ConnectionError`]; the connection is of no further use.
     pub fn receive(&mut self, header: &mut Vec<u8>) -> Result<Option<Prefix>, ConnectionError> {
-        if self.ahead.len() == self.used && self.recv_ahead()? == 0 {
+        if self.ahead.len() == self.used && self.wait_ahead()? == 0 {
             return Ok(None);
         }
         self.fill(PREFIX_LEN)?;
@@ -244,6 +247,28 @@ impl Connection {
             unsafe { out.set_len(out.len() + count) };
         }
         Ok(())
+    }
+
+    /// Receives `len` bytes of payload instead of what `out` holds. What it
+    /// holds is better than nothing: memory to open sealed bytes to has to
+    /// hold some.
+    ///
+    /// # Errors
+    /// [`ConnectionError`]; the connection is of no further use.
+    pub fn read_over(&mut self, out: &mut Vec<u8>, len: usize) -> Result<(), ConnectionError> {
+        out.truncate(len);
+        let mut have = out.len().min(self.ahead.len() - self.used);
+        out[..have].copy_from_slice(self.take(have));
+        while have < out.len() {
+            match self.link.receive_over(&self.socket, &mut out[have..])? {
+                0 => return Err(ConnectionError::CutShort),
+                count => {
+                    self.meter.received(count as u64);
+                    have += count;
+                }
+            }
+        }
+        self.read_to(out, len - have)
     }
 
     /// Receives `len` bytes of payload and forgets them.
@@ -301,11 +326,34 @@ impl Connection {
         Ok(())
     }
 
+    /// Waits for the next frame's beginning.
+    fn wait_ahead(&mut self) -> Result<usize, ConnectionError> {
+        let start = Instant::now();
+        let spin = self.spin;
+        let found = spin.ask(|| match self.recv_ahead_by(Link::receive_now) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            other => Some(other),
+        });
+        let count = match found {
+            Some(found) => found?,
+            None => self.recv_ahead()?,
+        };
+        self.spin.waited(start.elapsed());
+        Ok(count)
+    }
+
     fn recv_ahead(&mut self) -> Result<usize, ConnectionError> {
+        Ok(self.recv_ahead_by(Link::receive)?)
+    }
+
+    fn recv_ahead_by(
+        &mut self,
+        receive: fn(&mut Link, &Socket, &mut [MaybeUninit<u8>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         self.ahead.drain(..self.used);
         self.used = 0;
         let room = self.ahead.spare_capacity_mut();
-        let count = self.link.receive(&self.socket, room)?;
+        let count = receive(&mut self.link, &self.socket, room)?;
         self.meter.received(count as u64);
         // SAFETY: receive() initialised `count` bytes of the spare capacity.
         unsafe { self.ahead.set_len(self.ahead.len() + count) };

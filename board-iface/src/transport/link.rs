@@ -2,7 +2,7 @@
 
 use gil_wire::secure::{RECORD, Records};
 use socket2::{MsgHdr, Socket};
-use std::io::{self, ErrorKind, IoSlice, Read};
+use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
 
 /// Pieces in one vectored write (IOV_MAX).
@@ -23,9 +23,52 @@ impl Link {
     /// # Errors
     /// The system's; `InvalidData` for what the peer did not seal.
     pub fn receive(&mut self, socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+        self.receive_with(socket, room, 0)
+    }
+
+    /// The same, but `WouldBlock` where it would have to wait.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_now(
+        &mut self,
+        socket: &Socket,
+        room: &mut [MaybeUninit<u8>],
+    ) -> io::Result<usize> {
+        self.receive_with(socket, room, libc::MSG_DONTWAIT)
+    }
+
+    fn receive_with(
+        &mut self,
+        socket: &Socket,
+        room: &mut [MaybeUninit<u8>],
+        flags: libc::c_int,
+    ) -> io::Result<usize> {
         match self {
-            Self::Plain => receive_plain(socket, room),
-            Self::Sealed(records) => open(socket, records, room),
+            Self::Plain => receive_flagged(socket, room, flags),
+            Self::Sealed(records) => {
+                // Zeroes first, which are in the cache when a record replaces
+                // them.
+                let len = room.len().min(2 * RECORD);
+                let room = &mut room[..len];
+                room.fill(MaybeUninit::new(0));
+                let start = room.as_mut_ptr().cast::<u8>();
+                // SAFETY: every byte was just initialised, and has the type's
+                // layout.
+                let room = unsafe { std::slice::from_raw_parts_mut(start, len) };
+                open(socket, records, room, flags)
+            }
+        }
+    }
+
+    /// The same, to memory that holds bytes.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_over(&mut self, socket: &Socket, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain => read(socket, room, 0),
+            Self::Sealed(records) => open(socket, records, room, 0),
         }
     }
 
@@ -52,8 +95,16 @@ impl Link {
 /// # Errors
 /// The system's.
 pub fn receive_plain(socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    receive_flagged(socket, room, 0)
+}
+
+fn receive_flagged(
+    socket: &Socket,
+    room: &mut [MaybeUninit<u8>],
+    flags: libc::c_int,
+) -> io::Result<usize> {
     loop {
-        match socket.recv(room) {
+        match socket.recv_with_flags(room, flags) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             other => return other,
         }
@@ -64,13 +115,12 @@ pub fn receive_plain(socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Resul
 ///
 /// # Errors
 /// The system's; `UnexpectedEof` at the connection's end.
-pub fn receive_sealed(mut socket: &Socket, records: &mut Records) -> io::Result<()> {
-    let count = loop {
-        match socket.read(records.space()) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            other => break other?,
-        }
-    };
+pub fn receive_sealed(socket: &Socket, records: &mut Records) -> io::Result<()> {
+    receive_records(socket, records, 0)
+}
+
+fn receive_records(socket: &Socket, records: &mut Records, flags: libc::c_int) -> io::Result<()> {
+    let count = read(socket, records.space(), flags)?;
     records.came(count);
     match count {
         0 => Err(ErrorKind::UnexpectedEof.into()),
@@ -78,19 +128,24 @@ pub fn receive_sealed(mut socket: &Socket, records: &mut Records) -> io::Result<
     }
 }
 
-fn open(socket: &Socket, records: &mut Records, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-    // Zeroes first, which are in the cache when the record replaces them.
-    let len = room.len().min(2 * RECORD);
-    let room = &mut room[..len];
-    room.fill(MaybeUninit::new(0));
-    // SAFETY: every byte was just initialised, and has the type's layout.
-    let room = unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), len) };
+fn read(socket: &Socket, room: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+    // SAFETY: the same bytes; what receives writes bytes and nothing else.
+    let room = unsafe { &mut *(std::ptr::from_mut(room) as *mut [MaybeUninit<u8>]) };
+    receive_flagged(socket, room, flags)
+}
+
+fn open(
+    socket: &Socket,
+    records: &mut Records,
+    room: &mut [u8],
+    flags: libc::c_int,
+) -> io::Result<usize> {
     loop {
         let count = records.open(room).map_err(forged)?;
-        if count > 0 || len == 0 {
+        if count > 0 || room.is_empty() {
             return Ok(count);
         }
-        match receive_sealed(socket, records) {
+        match receive_records(socket, records, flags) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && !records.has_part() => {
                 return Ok(0);
             }

@@ -206,7 +206,8 @@ impl Setting {
             let memory = &mut **memory.borrow_mut();
             // In the caches as the differ finds it.
             memory.change(change);
-            self.differ.update(&mut memory.copy, &memory.now);
+            self.differ
+                .update(&mut memory.copy, &memory.now, &mut Vec::new());
             Ok(self.plainly(memory, change))
         };
         let Ok(times) = in_turn(count, figure, baseline);
@@ -215,9 +216,11 @@ impl Setting {
 
     fn look(&self, memory: &mut Memory) -> Duration {
         let Memory { size, now, copy } = memory;
+        let mut changed = Vec::new();
         let start = Instant::now();
         for (copy, now) in copy.chunks_exact_mut(*size).zip(now.chunks_exact(*size)) {
-            black_box(self.differ.update(copy, now));
+            self.differ.update(copy, now, &mut changed);
+            black_box(&mut changed);
         }
         start.elapsed()
     }
@@ -278,7 +281,9 @@ mod tests {
         for change in CHANGES {
             let mut memory = Memory::new(AT_ONCE);
             memory.change(change);
-            let found = setting.differ.update(&mut memory.copy, &memory.now);
+            let mut found = Vec::new();
+            let Memory { copy, now, .. } = &mut memory;
+            setting.differ.update(copy, now, &mut found);
             let (starts, len) = change.pieces(AT_ONCE);
             let found: usize = found.iter().map(std::ops::Range::len).sum();
             assert_eq!(found, starts.len() * len, "{change:?}");

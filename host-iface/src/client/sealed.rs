@@ -7,10 +7,6 @@ use nix::sys::socket::{MsgFlags, recv};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Bytes of guest RAM that are copied before they are sealed, so that they do
-/// not change meanwhile: they stay in the cache.
-const COPY: usize = 4 * RECORD;
-
 impl Client {
     /// Seals and sends all of it, as much at a time as goes out at once.
     pub(super) fn send_sealed<'a>(
@@ -30,20 +26,33 @@ impl Client {
         records: &mut Records,
         spans: impl IntoIterator<Item = SendSpan<'a>>,
     ) -> Result<(), ClientError> {
+        // Guest RAM is copied before it is sealed, so that it does not change
+        // meanwhile: no more at a time than stays in the cache.
+        let most = records.at_once();
         let mut copy = Vec::new();
         for mut span in spans {
-            while span.take_to(&mut copy, COPY) > 0 {
-                let mut rest = &copy[..];
-                while !rest.is_empty() {
-                    rest = &rest[records.seal(rest)?..];
-                    if records.is_full() {
-                        self.send_records(records)?;
-                    }
+            loop {
+                let room = most - copy.len();
+                if span.take_to(&mut copy, room) < room {
+                    break;
                 }
+                self.seal(records, &copy)?;
+                copy.clear();
             }
         }
+        self.seal(records, &copy)?;
         records.flush()?;
         self.send_records(records)
+    }
+
+    fn seal(&mut self, records: &mut Records, mut bytes: &[u8]) -> Result<(), ClientError> {
+        while !bytes.is_empty() {
+            bytes = &bytes[records.seal(bytes)?..];
+            if records.is_full() {
+                self.send_records(records)?;
+            }
+        }
+        Ok(())
     }
 
     fn send_records(&mut self, records: &mut Records) -> Result<(), ClientError> {

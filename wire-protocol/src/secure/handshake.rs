@@ -75,7 +75,7 @@ impl Handshake {
     /// # Errors
     /// [`SecureError::Unproven`] if one is missing.
     pub fn finish(self) -> Result<Records, SecureError> {
-        let state = self.0.into_transport_mode();
+        let state = self.0.into_stateless_transport_mode();
         state.map(Records::new).map_err(|_| SecureError::Unproven)
     }
 }

@@ -1,12 +1,14 @@
 //! Records: a length (`u16`, little-endian) and that many bytes, which are up
 //! to [`RECORD`] bytes of the stream, encrypted, and a tag.
 //!
-//! The buffers are as long as many records and used again, so that one system
+//! The n-th record of a direction has the nonce n, as Noise has it, so that several
+//! can be sealed or opened at once ([`Crew`]). The buffers are as long as many
+//! records and used again, so that one system
 //! call moves many, and so that bulk data is encrypted from where it is and
 //! decrypted to where it goes.
 
-use super::SecureError;
-use snow::TransportState;
+use super::{Crew, SecureError};
+use snow::StatelessTransportState;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -20,15 +22,23 @@ const TAG: usize = 16;
 /// Encrypted bytes that go out at a time: few enough for the peer to open some
 /// while the next are sealed, and for a second-level cache.
 const BATCH: usize = 4 * (RECORD + OVERHEAD);
+/// The same where a crew seals them.
+const CREW_BATCH: usize = 2 * BATCH;
 /// Largest record that a peer may make (Noise's bound), with its length.
 const LARGEST: usize = LEN + u16::MAX as usize;
+/// Bytes opened at once where they are taken in pieces.
+const ASIDE: usize = 8 * RECORD;
 /// Encrypted bytes that come in at a time.
 const INBOX: usize = 8 * LARGEST;
 
 /// A connection's records, both ways. Does no I/O.
 #[derive(Debug)]
 pub struct Records {
-    noise: TransportState,
+    noise: StatelessTransportState,
+    /// How many records were sealed, and how many opened: the next one's nonce.
+    next_out: u64,
+    next_in: u64,
+    crew: Option<&'static Crew>,
     /// Bytes to seal that fill no record yet.
     pending: Zeroizing<Vec<u8>>,
     /// Records to send, and how long they are: what lies behind them stays, so
@@ -45,9 +55,12 @@ pub struct Records {
 }
 
 impl Records {
-    pub(super) fn new(noise: TransportState) -> Self {
+    pub(super) fn new(noise: StatelessTransportState) -> Self {
         Self {
             noise,
+            next_out: 0,
+            next_in: 0,
+            crew: None,
             pending: Zeroizing::default(),
             sealed: Vec::new(),
             sealed_len: 0,
@@ -57,6 +70,12 @@ impl Records {
             opened: Zeroizing::default(),
             left: 0..0,
         }
+    }
+
+    /// From now on a crew helps where there are several records at once.
+    pub fn with_crew(mut self, crew: Option<&'static Crew>) -> Self {
+        self.crew = crew;
+        self
     }
 
     /// Seals the beginning of `bytes`: as much as there is room for, which is
@@ -71,8 +90,12 @@ impl Records {
             // What fills a record is encrypted from where it is.
             if rest.len() >= RECORD {
                 self.flush()?;
-                let (record, after) = rest.split_at(RECORD);
-                self.seal_record(record)?;
+                let count = match self.crew {
+                    Some(_) => self.room().min(rest.len() / RECORD).max(1),
+                    None => 1,
+                };
+                let (records, after) = rest.split_at(count * RECORD);
+                self.seal_records(records)?;
                 rest = after;
                 continue;
             }
@@ -110,23 +133,81 @@ impl Records {
     }
 
     fn seal_record(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
-        let len = bytes.len() + TAG;
-        let prefix = u16::try_from(len).expect("RECORD is below Noise's bound");
-        let (at, end) = (self.sealed_len, self.sealed_len + LEN + len);
+        self.seal_pieces(bytes, bytes.len().max(1), 1)
+    }
+
+    /// Whole records, each of [`RECORD`] bytes.
+    fn seal_records(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
+        self.seal_pieces(bytes, RECORD, bytes.len() / RECORD)
+    }
+
+    /// Seals `count` records of `piece` bytes each, or one of none.
+    fn seal_pieces(&mut self, bytes: &[u8], piece: usize, count: usize) -> Result<(), SecureError> {
+        let (at, end) = (
+            self.sealed_len,
+            self.sealed_len + bytes.len() + count * OVERHEAD,
+        );
         if self.sealed.len() < end {
             self.sealed.resize(end, 0);
         }
-        let record = &mut self.sealed[at..end];
-        record[..LEN].copy_from_slice(&prefix.to_le_bytes());
-        let sealed = self.noise.write_message(bytes, &mut record[LEN..]);
-        sealed.map_err(|_| SecureError::Exhausted)?;
+        let (noise, first) = (&self.noise, self.next_out);
+        self.next_out = first
+            .checked_add(count as u64)
+            .ok_or(SecureError::Exhausted)?;
+        let seal = |(nonce, bytes, record): &mut (u64, &[u8], &mut [u8])| {
+            let len = u16::try_from(bytes.len() + TAG).expect("RECORD is below Noise's bound");
+            record[..LEN].copy_from_slice(&len.to_le_bytes());
+            noise
+                .write_message(*nonce, bytes, &mut record[LEN..])
+                .is_ok()
+        };
+        let records = self.sealed[at..end].chunks_mut(piece + OVERHEAD);
+        let sealed = match self.crew.filter(|_| count > 1) {
+            Some(crew) => {
+                let jobs = (first..).zip(bytes.chunks(piece)).zip(records);
+                let mut jobs: Vec<_> = jobs
+                    .map(|((n, bytes), record)| (n, bytes, record))
+                    .collect();
+                crew.all(&mut jobs, seal)
+            }
+            None => {
+                let pieces = bytes.chunks(piece).chain(bytes.is_empty().then_some(bytes));
+                let mut jobs = (first..).zip(pieces).zip(records);
+                jobs.all(|((n, bytes), record)| seal(&mut (n, bytes, record)))
+            }
+        };
         self.sealed_len = end;
-        Ok(())
+        match sealed {
+            true => Ok(()),
+            false => Err(SecureError::Exhausted),
+        }
+    }
+
+    /// Bytes that are sealed at once where that many are given.
+    pub fn at_once(&self) -> usize {
+        match self.crew {
+            Some(_) => CREW_BATCH / (RECORD + OVERHEAD) * RECORD,
+            None => RECORD,
+        }
     }
 
     /// Whether what is sealed should be sent before more is.
     pub fn is_full(&self) -> bool {
-        self.sealed_len >= BATCH
+        self.sealed_len >= self.batch()
+    }
+
+    fn batch(&self) -> usize {
+        match self.crew {
+            Some(_) => CREW_BATCH,
+            None => BATCH,
+        }
+    }
+
+    /// Whole records until it is full.
+    fn room(&self) -> usize {
+        self.batch()
+            .saturating_sub(self.sealed_len)
+            .div_ceil(RECORD + OVERHEAD)
     }
 
     /// Records to send.
@@ -188,6 +269,7 @@ impl Records {
     pub fn open(&mut self, out: &mut [u8]) -> Result<usize, SecureError> {
         let mut have = self.take_opened(out);
         while have < out.len() {
+            have += self.open_many(&mut out[have..])?;
             let Some(len) = self.next()? else { break };
             if len - TAG <= out.len() - have {
                 have += self.open_to(len, &mut out[have..])?;
@@ -206,12 +288,57 @@ impl Records {
     /// [`SecureError`]; the connection is of no further use.
     pub fn open_some(&mut self, most: usize) -> Result<&[u8], SecureError> {
         while self.left.is_empty() {
+            if self.open_many_aside()? {
+                continue;
+            }
             let Some(len) = self.next()? else { break };
             self.open_aside(len)?;
         }
         let begin = self.left.start;
         self.left.start += self.left.len().min(most);
         Ok(&self.opened[begin..self.left.start])
+    }
+
+    /// Opens several records at once, to be taken in pieces; whether it did.
+    fn open_many_aside(&mut self) -> Result<bool, SecureError> {
+        if self.crew.is_none() {
+            return Ok(false);
+        }
+        let mut opened = std::mem::take(&mut self.opened);
+        opened.resize(ASIDE, 0);
+        let count = self.open_many(&mut opened);
+        (self.opened, self.left) = (opened, 0..count.unwrap_or(0));
+        count.map(|count| count > 0)
+    }
+
+    /// Opens what came whole and fits, if there is a crew and it is more than
+    /// one record; returns how many bytes.
+    fn open_many(&mut self, out: &mut [u8]) -> Result<usize, SecureError> {
+        let Some(crew) = self.crew else {
+            return Ok(0);
+        };
+        let (mut at, mut rest, mut jobs) = (self.from, out, Vec::new());
+        while let Some(len) = self.record_at(at)?
+            && let Some((to, after)) = std::mem::take(&mut rest).split_at_mut_checked(len - TAG)
+        {
+            let record = &self.inbox[at + LEN..at + LEN + len];
+            jobs.push((self.next_in + jobs.len() as u64, record, to));
+            (at, rest) = (at + LEN + len, after);
+        }
+        if jobs.len() < 2 {
+            return Ok(0);
+        }
+        let noise = &self.noise;
+        let opened = crew.all(&mut jobs, |(nonce, record, to)| {
+            noise.read_message(*nonce, record, to).is_ok()
+        });
+        let count = jobs.iter().map(|job| job.2.len()).sum();
+        if !opened {
+            return Err(SecureError::Forged);
+        }
+        self.next_in += jobs.len() as u64;
+        self.from = at;
+        Ok(count)
     }
 
     /// Opens the next record, to be taken in pieces.
@@ -235,7 +362,11 @@ impl Records {
 
     /// Bytes of the next record, tag included, if all of it came.
     fn next(&self) -> Result<Option<usize>, SecureError> {
-        let came = &self.inbox[self.from..self.to];
+        self.record_at(self.from)
+    }
+
+    fn record_at(&self, at: usize) -> Result<Option<usize>, SecureError> {
+        let came = &self.inbox[at..self.to];
         let Some((len, rest)) = came.split_first_chunk::<LEN>() else {
             return Ok(None);
         };
@@ -249,9 +380,12 @@ impl Records {
     fn open_to(&mut self, len: usize, out: &mut [u8]) -> Result<usize, SecureError> {
         let at = self.from + LEN;
         let record = &self.inbox[at..at + len];
-        let opened = self.noise.read_message(record, out);
+        let opened = self.noise.read_message(self.next_in, record, out);
+        let count = opened.map_err(|_| SecureError::Forged)?;
+        // What is forged stays, so that nothing behind it is ever opened.
+        self.next_in += 1;
         self.from = at + len;
-        opened.map_err(|_| SecureError::Forged)
+        Ok(count)
     }
 }
 
@@ -260,6 +394,18 @@ mod tests {
     use super::super::handshake::tests::pair;
     use super::*;
     use proptest::prelude::*;
+    use std::sync::OnceLock;
+
+    /// Both ends of a connection; a crew helps one, both or none.
+    fn helped(host: bool, board: bool) -> (Records, Records) {
+        static CREW: OnceLock<Option<Crew>> = OnceLock::new();
+        let crew = CREW.get_or_init(|| Crew::new(2)).as_ref();
+        let (ours, theirs) = pair();
+        (
+            ours.with_crew(crew.filter(|_| host)),
+            theirs.with_crew(crew.filter(|_| board)),
+        )
+    }
 
     /// Everything that was sealed, as it goes over the line.
     fn line(records: &mut Records, pieces: &[Vec<u8>]) -> Vec<u8> {
@@ -281,7 +427,7 @@ mod tests {
     /// The same, as [`Records::open_some`] lends it.
     fn lent(records: &mut Records, line: &[u8], most: usize) -> Result<Vec<u8>, SecureError> {
         let mut out = Vec::new();
-        for piece in line.chunks(1000) {
+        for piece in line.chunks(60_000) {
             records.space()[..piece.len()].copy_from_slice(piece);
             records.came(piece.len());
             loop {
@@ -324,12 +470,40 @@ mod tests {
 
     #[test]
     fn bulk_data_crosses_in_batches() {
-        let (mut host, mut board) = pair();
         let data: Vec<u8> = (0..700_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
-        let line = line(&mut host, &[b"head".to_vec(), data.clone()]);
-        assert!(line.len() < data.len() + data.len() / 1000);
-        let out = opened(&mut board, &line, &[1 << 20], 1 << 16).unwrap();
-        assert_eq!(out[4..], data);
+        for (ours, theirs) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (mut host, mut board) = helped(ours, theirs);
+            // Records of other lengths before and behind.
+            let pieces = [b"head".to_vec(), data.clone(), b"next".to_vec()];
+            let line = line(&mut host, &pieces);
+            assert!(line.len() < data.len() + data.len() / 1000);
+            for take in [1 << 16, 1 << 20] {
+                let (mut host, mut board) = helped(ours, theirs);
+                let line = self::line(&mut host, &pieces);
+                let out = opened(&mut board, &line, &[1 << 20, 1 << 17], take).unwrap();
+                assert!(out == pieces.concat(), "{ours} {theirs} {take}");
+            }
+            assert!(lent(&mut board, &line, RECORD).unwrap() == pieces.concat());
+        }
+    }
+
+    #[test]
+    fn a_crew_finds_what_was_changed_or_swapped() {
+        let sealed = RECORD + OVERHEAD;
+        for at in [LEN, 3 * sealed + 100, 8 * sealed - 1] {
+            let (mut host, mut board) = helped(true, true);
+            let mut line = line(&mut host, &[vec![5; 8 * RECORD]]);
+            line[at] ^= 1;
+            let out = opened(&mut board, &line, &[1 << 20], 1 << 20);
+            assert_eq!(out, Err(SecureError::Forged));
+            // And again, by who asks again.
+            assert_eq!(board.open(&mut vec![0; 1 << 20]), Err(SecureError::Forged));
+        }
+        let (mut host, mut board) = helped(true, true);
+        let mut line = line(&mut host, &[vec![5; 8 * RECORD]]);
+        line.rotate_left(sealed);
+        let out = opened(&mut board, &line, &[1 << 20], 1 << 20);
+        assert_eq!(out, Err(SecureError::Forged));
     }
 
     #[test]
@@ -362,8 +536,9 @@ mod tests {
             pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..5000), 0..20),
             lens in prop::collection::vec(1usize..4000, 1..9),
             take in 1usize..9000,
+            crews: [bool; 2],
         ) {
-            let (mut host, mut board) = pair();
+            let (mut host, mut board) = helped(crews[0], crews[1]);
             let line = line(&mut host, &pieces);
             let out = opened(&mut board, &line, &lens, take);
             prop_assert_eq!(out, Ok(pieces.concat()));

@@ -27,6 +27,10 @@ const PRERM: &str = include_str!("files/prerm");
 const POSTRM: &str = include_str!("files/postrm");
 /// The service, in the sources.
 const UNIT: &str = "board-iface/systemd/gil-board.service";
+/// The groups that it needs, likewise.
+const GROUPS: &str = "board-iface/systemd/gil-board.sysusers";
+/// How to set up a board, likewise.
+const PAGE: &str = "docs/BOARDS.md";
 
 /// The tarball and the Debian package, each with its file name.
 ///
@@ -56,10 +60,12 @@ fn tarball_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
     Ok(vec![
         Packed::program("gil-board", sources.agent.clone()),
         Packed::text("gil-board.service", fs::read(root.join(UNIT))?),
+        Packed::text("gil-board.sysusers", fs::read(root.join(GROUPS))?),
         Packed::text("LICENSE-APACHE", fs::read(root.join("LICENSE-APACHE"))?),
         Packed::text("LICENSE-MIT", fs::read(root.join("LICENSE-MIT"))?),
         Packed::text("LICENSES-OF-CRATES", sources.notices.clone()),
         Packed::text("README", readme),
+        Packed::text("BOARDS.md", fs::read(root.join(PAGE))?),
     ])
 }
 
@@ -73,8 +79,13 @@ fn package_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
             "lib/systemd/system/gil-board.service",
             fs::read(root.join(UNIT))?,
         ),
+        Packed::text(
+            "usr/lib/sysusers.d/gil-board.conf",
+            fs::read(root.join(GROUPS))?,
+        ),
         Packed::text(doc("copyright"), copyright),
         Packed::text(doc("LICENSES-OF-CRATES"), sources.notices.clone()),
+        Packed::text(doc("BOARDS.md"), fs::read(root.join(PAGE))?),
     ])
 }
 
