@@ -94,6 +94,9 @@ enum Link {
 #[derive(Debug)]
 struct Pending {
     seq: u64,
+    /// Whether its submission's output is its own: of a submission's calls, only
+    /// the last may have any.
+    has_output: bool,
     /// The entry point that enqueued it.
     op: Op,
     is_reported: bool,
@@ -109,6 +112,13 @@ struct Pending {
     awaited: bool,
     /// Bytes of input that the board keeps until it reports.
     input_len: u64,
+}
+
+impl Pending {
+    /// The submission whose output it makes.
+    fn output(&self) -> Option<u64> {
+        self.has_output.then_some(self.seq)
+    }
 }
 
 /// One guest address space.

@@ -259,6 +259,35 @@ fn the_board_keeps_no_more_input_than_there_is_ram() {
 }
 
 #[test]
+fn output_does_not_end_with_an_enqueue_in_front_of_its_own() {
+    let board = FakeBoard::new(|call| match call.event {
+        Some(3) => Act {
+            cpu_ns: 30_000,
+            later: vec![Later {
+                event: 3,
+                ..late_read()
+            }],
+            ..Act::default()
+        },
+        _ => answers(call),
+    });
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    let both = [enqueue(2, 1_000_000), with_region(enqueue(3, 1_000_000))];
+    let read = guest.submit(&both, &[(DATA, 4, OUT)]);
+    assert_eq!(read.flags, flag::HOLD | flag::PENDING);
+    guest.now_ns = 1_000_100 + 2 * DURATION + 1_000;
+    guest.simple(kind::ATTEND);
+    assert_eq!(awaited(&board), [2], "the read is not submitted yet");
+    assert!(guest.collect().released.is_empty());
+    let wait = guest.submit(&[waiting(Class::Wait, &[3])], &[]);
+    assert_eq!(wait.deadline_ns, 1_030_000 + 500);
+    guest.now_ns = wait.deadline_ns;
+    assert_eq!(guest.collect().released, [2]);
+    assert_eq!(guest.read(DATA, 4), b"made");
+}
+
+#[test]
 fn what_comes_too_late_is_counted() {
     let board = reads(late_read());
     let mut guest = guest(&board);

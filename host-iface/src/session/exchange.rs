@@ -3,7 +3,7 @@
 use super::calls::{Call, Calls};
 use super::forward::{unexpected, window_places};
 use super::output::{self, Slot};
-use super::{Context, Link, Refusal, Session, reports};
+use super::{Context, Link, Pending, Refusal, Session, reports};
 use crate::client::{Client, ClientError, Received};
 use crate::config::Time;
 use crate::mailbox::Answer;
@@ -237,7 +237,13 @@ impl Session {
             return Some(out_regions(main).map(Extents::len).collect());
         }
         let pending = self.pending.get(&event)?;
-        (!pending.is_reported).then(|| self.held.lens(pending.seq))
+        (!pending.is_reported).then(|| self.room_of(pending))
+    }
+
+    /// Bytes of output that an operation may make, of each region.
+    pub(super) fn room_of(&self, pending: &Pending) -> Vec<u64> {
+        let seq = pending.output();
+        seq.map_or_else(Vec::new, |seq| self.held.lens(seq))
     }
 
     fn account(&self, context: &mut Context<'_>, main: &Call<'_>, done: &Done) {

@@ -140,7 +140,9 @@ impl Session {
             let (Some(pending), Some(interval)) = (self.pending.get(&event), interval) else {
                 continue;
             };
-            self.held.resolve(pending.seq, interval.end_ns);
+            if let Some(seq) = pending.output() {
+                self.held.resolve(seq, interval.end_ns);
+            }
             self.printed.resolve(event, interval.end_ns);
             if pending.is_rejected {
                 self.failures.note(pending.queue, event, interval.status);

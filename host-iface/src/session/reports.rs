@@ -1,7 +1,7 @@
 //! How operations ended, as the board says it: checked, and noted.
 
 use super::exchange::{fits, wrong};
-use super::{Context, Session};
+use super::{Context, Pending, Session};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
 use gil_timing::Event;
@@ -31,7 +31,7 @@ impl Session {
         };
         let pending = self.pending.get(&event);
         let pending = pending.ok_or_else(|| wrong(format!("a report of {event}")))?;
-        let room = self.held.lens(pending.seq);
+        let room = self.room_of(pending);
         let len = check(&report, &room)?;
         if len != received.payload_len {
             let found = received.payload_len;
@@ -93,11 +93,12 @@ impl Session {
             let text = "text that kernels printed is dropped: the program does not take it";
             context.events.warn(text.into());
         }
-        let Some(pending) = self.pending.get(&report.event) else {
+        let pending = self.pending.get(&report.event);
+        let Some(seq) = pending.and_then(Pending::output) else {
             return;
         };
         for (region, bytes) in bytes.into_iter().enumerate() {
-            self.held.fill(pending.seq, region, bytes);
+            self.held.fill(seq, region, bytes);
         }
     }
 }

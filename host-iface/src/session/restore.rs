@@ -40,6 +40,7 @@ impl Session {
         for awaited in &saved.awaited {
             let pending = Pending {
                 seq: awaited.seq,
+                has_output: false,
                 op: awaited.op,
                 is_reported: true,
                 is_rejected: false,

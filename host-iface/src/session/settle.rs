@@ -2,7 +2,7 @@
 //! waits.
 
 use super::calls::Call;
-use super::exchange::{Brought, Done, in_len, wrong};
+use super::exchange::{Brought, Done, in_len, out_regions, wrong};
 use super::{Context, Pending, Refusal, Session};
 use crate::client::ClientError;
 use crate::layout::{Status, WaitKind, flag};
@@ -53,6 +53,7 @@ impl Session {
         put.map_err(|error| Refusal::Bad(error.to_string()))?;
         let pending = Pending {
             seq: call.header.seq,
+            has_output: out_regions(call).next().is_some(),
             op: envelope.op,
             is_reported: false,
             is_rejected: false,
@@ -169,7 +170,7 @@ pub(super) fn operation(call: &Call<'_>, submit_ns: u64) -> Operation {
         waits: envelope.waits.clone(),
         // Until its end is known here; `learn_ends` retires it then.
         observable: true,
-        attended: call.regions.iter().any(|region| region.dir.is_out()),
+        attended: out_regions(call).next().is_some(),
     }
 }
 
