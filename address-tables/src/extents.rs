@@ -59,9 +59,10 @@ impl Extents {
     /// # Errors
     /// [`ExtentsError`] names the extent, or both lengths.
     pub fn new(extents: impl IntoIterator<Item = Extent>, len: u64) -> Result<Self, ExtentsError> {
-        let mut list: Vec<Extent> = Vec::new();
+        let extents = extents.into_iter();
+        let mut list: Vec<Extent> = Vec::with_capacity(extents.size_hint().0);
         let mut sum = 0u64;
-        for (index, extent) in extents.into_iter().enumerate() {
+        for (index, extent) in extents.enumerate() {
             let Extent { gpa, len } = extent;
             if len == 0 {
                 return Err(ExtentsError::Empty { index, gpa });
@@ -91,7 +92,7 @@ impl Extents {
     }
 
     /// The extents.
-    pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Extent> + '_ {
         self.list.iter().copied()
     }
 

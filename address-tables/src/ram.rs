@@ -101,15 +101,36 @@ impl RamMap {
         Ok(pieces)
     }
 
+    /// Whether `len` bytes from `gpa` are all RAM.
+    ///
+    /// # Errors
+    /// As [`RamMap::translate`].
+    pub fn check(&self, gpa: u64, len: u64) -> Result<(), RamError> {
+        self.each(gpa, len, |_| {})
+    }
+
     /// As [`RamMap::translate`], appending to `pieces`.
     ///
     /// # Errors
     /// As [`RamMap::translate`]; `pieces` may have grown.
     pub fn translate_into(
         &self,
+        gpa: u64,
+        len: u64,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<(), RamError> {
+        self.each(gpa, len, |piece| match pieces.last_mut() {
+            Some(last) if last.offset + last.len == piece.offset => last.len += piece.len,
+            _ => pieces.push(piece),
+        })
+    }
+
+    /// Calls `found` for each piece, in order.
+    fn each(
+        &self,
         mut gpa: u64,
         mut len: u64,
-        pieces: &mut Vec<Piece>,
+        mut found: impl FnMut(Piece),
     ) -> Result<(), RamError> {
         gpa.checked_add(len)
             .ok_or(RamError::Overflow { gpa, len })?;
@@ -122,10 +143,7 @@ impl RamMap {
             };
             gpa += piece.len;
             len -= piece.len;
-            match pieces.last_mut() {
-                Some(last) if last.offset + last.len == piece.offset => last.len += piece.len,
-                _ => pieces.push(piece),
-            }
+            found(piece);
         }
         Ok(())
     }
@@ -238,6 +256,7 @@ mod tests {
             let got = map.translate(gpa, len).ok().map(|pieces| {
                 pieces.iter().flat_map(|p| p.offset..p.offset + p.len).collect::<Vec<_>>()
             });
+            prop_assert_eq!(map.check(gpa, len).err(), map.translate(gpa, len).err());
             prop_assert_eq!(got, expected);
         }
     }

@@ -276,6 +276,8 @@ impl Server<'_> {
             true => Some(self.parts(&head.regions)?),
             false => None,
         };
+        let all = head.regions.iter().map(|region| region.len);
+        self.connection.expect(all.fold(0, u64::saturating_add));
         let regions = match &parts {
             Some(parts) => self.shared_regions(&head, parts),
             None => self.regions(&head.regions)?,

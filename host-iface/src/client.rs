@@ -10,9 +10,10 @@ mod sealed;
 use crate::vectored::{Patience, Receiving, SendSpan, Sending, Span};
 use crate::window::Window;
 use gil_wire::address::Address;
+use gil_wire::crew::Crew;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
-use gil_wire::secure::{Crew, Handshake, Key, MESSAGE_LEN, Records, SecureError};
+use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
 use gil_wire::spin::Spin;
 use gil_wire::window::{self, MAPPED, WINDOW_LEN};
 use inbox::Inbox;
@@ -398,6 +399,12 @@ impl Client {
         }
     }
 
+    /// The board moves so many bytes of regions before its next reply: how long
+    /// that is asked for before sleeping.
+    pub fn expect(&mut self, bytes: u64) {
+        self.spin.expect(bytes);
+    }
+
     /// The header of the next reply, and what is behind it.
     ///
     /// # Errors
@@ -437,12 +444,17 @@ impl Client {
             rest.push(span);
         }
         let mut receiving = Receiving::new(rest);
+        let mut moving = self.spin.moving();
         while receiving.left() > 0 {
             let patience = self.patience();
-            let socket = self.socket.as_fd();
-            match sealed::step(&mut self.records, &mut receiving, socket, patience) {
-                Ok(()) => {}
-                Err(error) => self.unblock(error, PollFlags::POLLIN, patience)?,
+            let (records, socket) = (&mut self.records, self.socket.as_fd());
+            let mut step = |patience| sealed::step(records, &mut receiving, socket, patience);
+            let (outcome, patience) = match moving.ask(|| came(step(Patience::None))) {
+                Some(outcome) => (outcome, Patience::None),
+                None => (step(patience), patience),
+            };
+            if let Err(error) = outcome {
+                self.unblock(error, PollFlags::POLLIN, patience)?;
             }
         }
         Ok(())
@@ -451,10 +463,7 @@ impl Client {
     /// Waits for a reply's first byte.
     fn first(&mut self) -> Result<(), ClientError> {
         let spin = self.spin;
-        let asked = spin.ask(|| match self.receive(1, Patience::None) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
-            other => Some(other),
-        });
+        let asked = spin.ask(|| came(self.receive(1, Patience::None)));
         if let Some(Err(error)) = asked {
             self.unblock(error, PollFlags::POLLIN, Patience::None)?;
         }
@@ -554,6 +563,14 @@ impl Client {
             Some((end, limit)) if Instant::now() >= end => Err(ClientError::Timeout(limit)),
             _ => Ok(()),
         }
+    }
+}
+
+/// What a step came to that does not wait; `None` if it would have to.
+fn came(outcome: io::Result<()>) -> Option<io::Result<()>> {
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        other => Some(other),
     }
 }
 

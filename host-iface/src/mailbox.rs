@@ -258,7 +258,7 @@ pub fn submission(
 ) -> Result<Submission, MailboxError> {
     let failed = |error| MailboxError::Memory { gpa, error };
     let reply_cap = header.reply_cap.into();
-    let room = memory.ram().translate(header.reply, reply_cap);
+    let room = memory.ram().check(header.reply, reply_cap);
     room.map_err(|error| failed(error.into()))?;
     let mut request = vec![0; header.request_len as usize];
     memory.read(header.request, &mut request).map_err(failed)?;
@@ -297,7 +297,7 @@ fn region(
     let extents =
         Extents::new(list, len).map_err(|error| MailboxError::Extents { index, error })?;
     for extent in extents.iter() {
-        let found = memory.ram().translate(extent.gpa, extent.len);
+        let found = memory.ram().check(extent.gpa, extent.len);
         found.map_err(|error| failed(error.into()))?;
     }
     Ok(Region { dir, extents })

@@ -142,13 +142,12 @@ struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     fn new(spans: impl Iterator<Item = Span<'a>>) -> Self {
-        let list: Vec<_> = spans
-            .filter(|span| !span.is_empty())
-            .map(|span| libc::iovec {
-                iov_base: span.start.cast(),
-                iov_len: span.len,
-            })
-            .collect();
+        let mut list = Vec::with_capacity(spans.size_hint().0);
+        let spans = spans.filter(|span| !span.is_empty());
+        list.extend(spans.map(|span| libc::iovec {
+            iov_base: span.start.cast(),
+            iov_len: span.len,
+        }));
         let left = list.iter().map(|one| one.iov_len as u64).sum();
         Self {
             list,

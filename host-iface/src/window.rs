@@ -5,7 +5,11 @@
 //! The agent changes these bytes at any time: no Rust reference to them is
 //! ever made. They are copied through raw pointers, once, and are only data.
 
+mod copies;
+
 use crate::vectored::Span;
+use copies::Copies;
+use gil_wire::crew::Crew;
 use gil_wire::window::OFFER_LEN;
 use memmap2::{MmapOptions, MmapRaw};
 use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
@@ -108,26 +112,39 @@ impl Window {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     }
 
-    /// Copies a span of guest RAM to the window's bytes from `at` on.
+    /// Copies spans of guest RAM, one behind the other, to the window's bytes
+    /// from `at` on; many bytes with several threads, where there are CPUs.
     ///
     /// # Panics
     /// If they are not all within the window.
-    pub fn put_span(&self, at: u64, span: &Span<'_>) {
-        let to = self.address(at, span.len());
-        // SAFETY: `address` checked the window's side; a span is readable for
-        // as long as it lives, and no window's memory is guest RAM.
-        unsafe { std::ptr::copy_nonoverlapping(span.start().cast_const(), to, span.len()) };
+    pub fn put_spans(&self, at: u64, spans: &[Span<'_>]) {
+        let mut to = self.address(at, total(spans));
+        let mut copies = Copies::with_room(spans.len());
+        for span in spans {
+            copies.push(span.start().cast_const(), to, span.len());
+            to = to.wrapping_add(span.len());
+        }
+        // SAFETY: `address` checked the window's side, which the spans fill once;
+        // a span is readable for as long as it lives, and no window's memory is
+        // guest RAM.
+        unsafe { copies.make(Crew::of_this_machine()) };
     }
 
-    /// Fills a span from the window's bytes from `at` on.
+    /// Fills spans, one behind the other, from the window's bytes from `at` on;
+    /// many bytes with several threads, where there are CPUs.
     ///
     /// # Panics
     /// If they are not all within the window.
-    pub fn fill_span(&self, at: u64, span: &mut Span<'_>) {
-        let from = self.address(at, span.len());
-        // SAFETY: as in `put_span`, the other way round: a span is writable
-        // and nobody else's while it lives.
-        unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), span.start(), span.len()) };
+    pub fn fill_spans(&self, at: u64, spans: Vec<Span<'_>>) {
+        let mut from = self.address(at, total(&spans)).cast_const();
+        let mut copies = Copies::with_room(spans.len());
+        for span in &spans {
+            copies.push(from, span.start(), span.len());
+            from = from.wrapping_add(span.len());
+        }
+        // SAFETY: as in `put_spans`, the other way round: a span is writable
+        // and nobody else's while it lives, and these are owned here.
+        unsafe { copies.make(Crew::of_this_machine()) };
     }
 
     fn address(&self, at: u64, len: usize) -> *mut u8 {
@@ -138,20 +155,29 @@ impl Window {
     }
 }
 
+/// Bytes of all of them.
+fn total(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(Span::len).fold(0, usize::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fill(window: &Window, at: u64, bytes: &mut [u8]) {
+        window.fill_spans(at, vec![Span::target(bytes)]);
+    }
 
     #[test]
     fn bytes_come_back_and_the_file_cannot_shrink() {
         let window = Window::new(8192).unwrap();
         window.put(4090, b"across pages");
         let mut back = [0; 12];
-        window.fill_span(4090, &mut Span::target(&mut back));
+        fill(&window, 4090, &mut back);
         assert_eq!(&back, b"across pages");
         let mut source = *b"span";
-        window.put_span(8188, &Span::target(&mut source));
-        window.fill_span(8184, &mut Span::target(&mut back[..8]));
+        window.put_spans(8188, &[Span::target(&mut source)]);
+        fill(&window, 8184, &mut back[..8]);
         assert_eq!(&back[..8], b"\0\0\0\0span");
         assert!(window.file.set_len(0).is_err());
     }
@@ -166,7 +192,7 @@ mod tests {
         }
         let bytes = |window: &Window| {
             let mut back = [0; 3];
-            window.fill_span(KEPT - 1, &mut Span::target(&mut back));
+            fill(window, KEPT - 1, &mut back);
             back
         };
         assert_eq!(&bytes(&window), b"abc");

@@ -9,6 +9,7 @@
 //! | [`status`] | operator ↔ board | what an agent tells of itself |
 //! | [`window`] | host ↔ board | memory both map, on one machine |
 //! | [`spin`] | host, board | how long to ask for what comes before sleeping |
+//! | `crew` | host, board | threads that help with bulk data, with the feature `secure` |
 //! | `secure` | host ↔ board | authentication and encryption, with the feature of that name |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
@@ -28,6 +29,8 @@ pub mod call;
 pub mod checkpoint;
 pub mod compact;
 pub mod control;
+#[cfg(feature = "secure")]
+pub mod crew;
 pub mod envelope;
 pub mod frame;
 pub mod generated;

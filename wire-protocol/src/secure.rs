@@ -13,12 +13,10 @@
 //! edits versions or capabilities. From then on everything is in
 //! [records](Records). A step that fails ends the connection without a word.
 
-mod crew;
 mod handshake;
 mod key;
 mod records;
 
-pub use crew::Crew;
 pub use handshake::{Handshake, MESSAGE_LEN, PATTERN};
 pub use key::{KEY_LEN, Key, KeyError, MAX_KEY_FILE};
 pub use records::{OVERHEAD, RECORD, Records};

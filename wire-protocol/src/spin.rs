@@ -11,12 +11,20 @@ use std::time::{Duration, Instant};
 /// woken. On one machine most calls are answered within it; to another machine
 /// and back takes longer, so that nobody spins there.
 const MOST: Duration = Duration::from_micros(50);
+/// About what who slept was woken too late.
+const WOKEN: Duration = Duration::from_micros(25);
+/// Time added for a byte that the other end copies before it says anything,
+/// in picoseconds: 3 GB/s.
+const BYTE_PS: u64 = 350;
+/// Most that is added. To be woken matters little beside more.
+const MOST_FOR_BYTES: Duration = Duration::from_micros(400);
 
 /// What is known of one end's waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Spin {
     worth: bool,
     soon: bool,
+    most: Duration,
 }
 
 impl Spin {
@@ -25,30 +33,60 @@ impl Spin {
         Self {
             worth: cpus > 1,
             soon: false,
+            most: MOST,
         }
     }
 
-    /// Asks until there is something, for up to 50 us. `None`: sleep; at once,
-    /// if the last wait was longer.
-    pub fn ask<T>(&self, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
-        if !self.soon {
-            return None;
-        }
-        let start = Instant::now();
-        loop {
-            if let Some(found) = ask() {
-                return Some(found);
-            }
-            if start.elapsed() >= MOST {
-                return None;
-            }
-            std::hint::spin_loop();
-        }
+    /// Before the peer's next message, it probably moves so many bytes of regions.
+    pub fn expect(&mut self, bytes: u64) {
+        let for_bytes = Duration::from_nanos(bytes.saturating_mul(BYTE_PS) / 1000);
+        self.most = MOST + for_bytes.min(MOST_FOR_BYTES);
+    }
+
+    /// Asks until there is something, for up to 50 us, and longer by what
+    /// [`expect`](Self::expect)ed bytes take. `None`: sleep; at once, if the last
+    /// wait was longer.
+    pub fn ask<T>(&self, ask: impl FnMut() -> Option<T>) -> Option<T> {
+        self.soon.then(|| ask_for(self.most, ask)).flatten()
+    }
+
+    /// The peer is sending bytes: how long to ask for the next of them.
+    pub fn moving(&self) -> Moving {
+        Moving(self.worth)
     }
 
     /// A wait is over that took so long, asking included.
     pub fn waited(&mut self, time: Duration) {
-        self.soon = self.worth && time < MOST;
+        let woken = if self.soon { Duration::ZERO } else { WOKEN };
+        self.soon = self.worth && time < self.most + woken;
+    }
+}
+
+/// Bytes are coming, some at a time. Who sends them has to wake who sleeps
+/// between them; so this end asks, as long as the next always came soon.
+#[derive(Debug)]
+pub struct Moving(bool);
+
+impl Moving {
+    /// Asks until there is something, for up to 50 us. `None`: sleep; at once,
+    /// if some of these bytes took longer.
+    pub fn ask<T>(&mut self, ask: impl FnMut() -> Option<T>) -> Option<T> {
+        let found = self.0.then(|| ask_for(MOST, ask)).flatten();
+        self.0 &= found.is_some();
+        found
+    }
+}
+
+fn ask_for<T>(most: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = ask() {
+            return Some(found);
+        }
+        if start.elapsed() >= most {
+            return None;
+        }
+        std::hint::spin_loop();
     }
 }
 
@@ -65,6 +103,26 @@ mod tests {
         assert!(asked(spin));
         spin.waited(2 * MOST);
         assert!(!asked(spin));
+        spin.waited(MOST + WOKEN / 2);
+        assert!(asked(spin), "it was not the message that took longer");
+        spin.waited(MOST + WOKEN / 2);
+        assert!(!asked(spin));
+    }
+
+    #[test]
+    fn bytes_are_given_time_within_bounds() {
+        let mut spin = Spin::new(2);
+        let soon = |spin: &mut Spin, bytes, us| {
+            spin.expect(bytes);
+            spin.waited(Duration::from_micros(us));
+            spin.soon
+        };
+        assert!(soon(&mut spin, 0, 49));
+        assert!(!soon(&mut spin, 0, 51));
+        assert!(soon(&mut spin, 1 << 20, 400));
+        assert!(!soon(&mut spin, 1 << 20, 420));
+        assert!(soon(&mut spin, u64::MAX, 449));
+        assert!(!soon(&mut spin, u64::MAX, 451));
     }
 
     #[test]
@@ -77,6 +135,15 @@ mod tests {
             None::<()>
         });
         assert!(found.is_none() && times > 0);
+    }
+
+    #[test]
+    fn bytes_that_stop_coming_are_slept_for() {
+        let mut moving = Spin::new(2).moving();
+        assert_eq!(moving.ask(|| Some(1)), Some(1));
+        assert_eq!(moving.ask(|| None::<u8>), None);
+        assert_eq!(moving.ask(|| Some(1)), None);
+        assert_eq!(Spin::new(1).moving().ask(|| Some(1)), None);
     }
 
     #[test]

@@ -4,10 +4,11 @@ use super::link::{self, Link};
 use super::window::{Offer, Window};
 use crate::meter::Meter;
 use crate::region::OutOfMemory;
+use gil_wire::crew::Crew;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
 use gil_wire::message::Reply;
-use gil_wire::secure::{Crew, Handshake, Key, MESSAGE_LEN, SecureError};
+use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, SecureError};
 use gil_wire::spin::Spin;
 use gil_wire::window::{CAPABILITY, MAPPED, NOT_MAPPED};
 use socket2::{Domain, Socket};
@@ -203,6 +204,12 @@ impl Connection {
         self.socket.set_read_timeout(bound)
     }
 
+    /// The peer's calls have about so many bytes of regions, which it moves
+    /// before the next one: how long that one is asked for before sleeping.
+    pub fn expect(&mut self, bytes: u64) {
+        self.spin.expect(bytes);
+    }
+
     /// The memory shared with the peer, if there is any.
     pub fn window(&self) -> Option<&Arc<Window>> {
         self.window.as_ref()
@@ -234,10 +241,15 @@ impl Connection {
         let here = len.min(self.ahead.len() - self.used);
         out.extend_from_slice(self.take(here));
         let end = out.len() + len - here;
+        let mut moving = self.spin.moving();
         while out.len() < end {
             let missing = end - out.len();
             let room = &mut out.spare_capacity_mut()[..missing];
-            let count = self.link.receive(&self.socket, room)?;
+            let (link, socket) = (&mut self.link, &self.socket);
+            let count = match moving.ask(|| came(link.receive_now(socket, room))) {
+                Some(count) => count?,
+                None => link.receive(socket, room)?,
+            };
             if count == 0 {
                 return Err(ConnectionError::CutShort);
             }
@@ -259,14 +271,19 @@ impl Connection {
         out.truncate(len);
         let mut have = out.len().min(self.ahead.len() - self.used);
         out[..have].copy_from_slice(self.take(have));
+        let mut moving = self.spin.moving();
         while have < out.len() {
-            match self.link.receive_over(&self.socket, &mut out[have..])? {
-                0 => return Err(ConnectionError::CutShort),
-                count => {
-                    self.meter.received(count as u64);
-                    have += count;
-                }
+            let room = &mut out[have..];
+            let (link, socket) = (&mut self.link, &self.socket);
+            let count = match moving.ask(|| came(link.receive_over_now(socket, room))) {
+                Some(count) => count?,
+                None => link.receive_over(socket, room)?,
+            };
+            if count == 0 {
+                return Err(ConnectionError::CutShort);
             }
+            self.meter.received(count as u64);
+            have += count;
         }
         self.read_to(out, len - have)
     }
@@ -330,10 +347,7 @@ impl Connection {
     fn wait_ahead(&mut self) -> Result<usize, ConnectionError> {
         let start = Instant::now();
         let spin = self.spin;
-        let found = spin.ask(|| match self.recv_ahead_by(Link::receive_now) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            other => Some(other),
-        });
+        let found = spin.ask(|| came(self.recv_ahead_by(Link::receive_now)));
         let count = match found {
             Some(found) => found?,
             None => self.recv_ahead()?,
@@ -364,6 +378,14 @@ impl Connection {
         let at = self.used;
         self.used += len;
         &self.ahead[at..self.used]
+    }
+}
+
+/// What a receive came to that does not wait; `None` if it would have to.
+fn came(outcome: io::Result<usize>) -> Option<io::Result<usize>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        other => Some(other),
     }
 }
 

@@ -66,9 +66,26 @@ impl Link {
     /// # Errors
     /// As [`receive`](Self::receive).
     pub fn receive_over(&mut self, socket: &Socket, room: &mut [u8]) -> io::Result<usize> {
+        self.receive_over_with(socket, room, 0)
+    }
+
+    /// The same, but `WouldBlock` where it would have to wait.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_over_now(&mut self, socket: &Socket, room: &mut [u8]) -> io::Result<usize> {
+        self.receive_over_with(socket, room, libc::MSG_DONTWAIT)
+    }
+
+    fn receive_over_with(
+        &mut self,
+        socket: &Socket,
+        room: &mut [u8],
+        flags: libc::c_int,
+    ) -> io::Result<usize> {
         match self {
-            Self::Plain => read(socket, room, 0),
-            Self::Sealed(records) => open(socket, records, room, 0),
+            Self::Plain => read(socket, room, flags),
+            Self::Sealed(records) => open(socket, records, room, flags),
         }
     }
 

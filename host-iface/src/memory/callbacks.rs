@@ -37,13 +37,13 @@ impl GuestMemory for Callbacks {
     }
 
     fn read(&self, gpa: u64, out: &mut [u8]) -> Result<(), MemoryError> {
-        self.ram.translate(gpa, out.len() as u64)?;
+        self.ram.check(gpa, out.len() as u64)?;
         let done = out.is_empty() || (self.read)(gpa, out);
         done.then_some(()).ok_or_else(|| refused(gpa, out.len()))
     }
 
     fn write(&self, gpa: u64, bytes: &[u8]) -> Result<(), MemoryError> {
-        self.ram.translate(gpa, bytes.len() as u64)?;
+        self.ram.check(gpa, bytes.len() as u64)?;
         let done = bytes.is_empty() || (self.write)(gpa, bytes);
         done.then_some(()).ok_or_else(|| refused(gpa, bytes.len()))
     }
@@ -52,7 +52,7 @@ impl GuestMemory for Callbacks {
         let mut left = len;
         for extent in extents.iter() {
             let now = left.min(extent.len);
-            self.ram.translate(extent.gpa, now)?;
+            self.ram.check(extent.gpa, now)?;
             left -= now;
         }
         Ok(None)

@@ -101,9 +101,10 @@ impl GuestMemory for Mapped {
     }
 
     fn spans(&self, extents: &Extents, len: u64) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
-        let mut pieces = Vec::new();
+        let list = extents.iter();
+        let mut pieces = Vec::with_capacity(list.len());
         let mut left = len;
-        for extent in extents.iter() {
+        for extent in list {
             let now = left.min(extent.len);
             self.ram.translate_into(extent.gpa, now, &mut pieces)?;
             left -= now;

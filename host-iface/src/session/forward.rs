@@ -218,8 +218,12 @@ fn send(
     for (index, call) in calls.iter().enumerate() {
         let is_answered = answered == Some(index);
         let places = window_places(client, call).filter(|_| is_answered);
-        if is_answered && let Some(window) = client.window_mut() {
-            window.begin(end_of(call, places.as_deref()));
+        if is_answered {
+            let all = call.regions.iter().map(|region| region.extents.len());
+            client.expect(all.fold(0, u64::saturating_add));
+            if let Some(window) = client.window_mut() {
+                window.begin(end_of(call, places.as_deref()));
+            }
         }
         if let Some(places) = &places {
             put(client, call, &inputs[index], places);
@@ -280,18 +284,13 @@ fn put(client: &Client, call: &Call<'_>, inputs: &[Input<'_>], places: &[u64]) {
 }
 
 impl Input<'_> {
-    fn put(&self, client: &Client, mut place: u64) {
+    fn put(&self, client: &Client, place: u64) {
         let Some(window) = client.window() else {
             return;
         };
         match self {
             Self::Copied(bytes) => window.put(place, bytes),
-            Self::InPlace(list) => {
-                for span in list {
-                    window.put_span(place, span);
-                    place += span.len() as u64;
-                }
-            }
+            Self::InPlace(list) => window.put_spans(place, list),
         }
     }
 

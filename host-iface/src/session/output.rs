@@ -53,11 +53,11 @@ impl Session {
     /// Holds a call's output, but for what is in its place; whether there is
     /// any, or may come.
     pub(super) fn hold(&mut self, main: &Call<'_>, slots: Vec<Slot>) -> bool {
-        let outs: Vec<Extents> = out_regions(main).cloned().collect();
         let is_placed = !slots.is_empty() && slots.iter().all(|slot| slot.in_place);
-        if outs.is_empty() || is_placed {
+        if is_placed || out_regions(main).next().is_none() {
             return false;
         }
+        let outs: Vec<Extents> = out_regions(main).cloned().collect();
         let seq = main.header.seq;
         self.held.insert(seq, main.envelope.signals, outs);
         for slot in slots.into_iter().filter(|slot| !slot.in_place) {
@@ -115,20 +115,13 @@ pub(super) fn fill(
             }
         };
         match slot.place {
-            Some(place) => take(client, place, targets),
+            Some(place) => {
+                if let Some(window) = client.window() {
+                    window.fill_spans(place, targets);
+                }
+            }
             None => spans.extend(targets),
         }
     }
     client.payload(spans)
-}
-
-/// Fills spans with what is in the window from `place` on.
-fn take(client: &Client, mut place: u64, targets: Vec<Span<'_>>) {
-    let Some(window) = client.window() else {
-        return;
-    };
-    for mut target in targets {
-        window.fill_span(place, &mut target);
-        place += target.len() as u64;
-    }
 }

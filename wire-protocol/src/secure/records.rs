@@ -7,7 +7,8 @@
 //! call moves many, and so that bulk data is encrypted from where it is and
 //! decrypted to where it goes.
 
-use super::{Crew, SecureError};
+use super::SecureError;
+use crate::crew::Crew;
 use snow::StatelessTransportState;
 use std::ops::Range;
 use zeroize::Zeroizing;

@@ -1,16 +1,17 @@
-//! Several records at a time, each on a thread: how bulk data is sealed and
-//! opened faster than one core can, where there are cores to spare.
+//! Pieces of bulk data at a time, each on a thread: how it is sealed, opened or
+//! copied faster than one core can, where there are cores to spare.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Most threads that work at one connection's records, the caller's included.
-/// More gain nothing: one thread alone moves what they make through the socket.
+/// Most threads that work at one connection's data, the caller's included.
+/// More gain little: one thread alone moves sealed bytes through the socket, and
+/// a few fill the way to memory.
 const MOST: usize = 4;
 
-/// Threads that help who seals or opens records.
+/// Threads that help who has bulk data.
 pub struct Crew {
     pool: ThreadPool,
 }
@@ -36,37 +37,41 @@ impl Crew {
     }
 
     /// So many helpers; `None` without one.
-    pub(super) fn new(helpers: usize) -> Option<Self> {
+    pub fn new(helpers: usize) -> Option<Self> {
         if helpers == 0 {
             return None;
         }
         let pool = ThreadPoolBuilder::new().num_threads(helpers);
-        let pool = pool.thread_name(|n| format!("records {n}")).build().ok()?;
+        let pool = pool.thread_name(|n| format!("gil crew {n}"));
+        let pool = pool.build().ok()?;
         Some(Self { pool })
     }
 
-    /// Does each of the jobs, the first ones on the caller's thread. Whether all
-    /// of them say that they succeeded.
-    pub(super) fn all<J: Send>(
-        &self,
-        jobs: &mut [J],
-        work: impl Fn(&mut J) -> bool + Sync,
-    ) -> bool {
-        let share = jobs.len().div_ceil(self.pool.current_num_threads() + 1);
+    /// Does each of the jobs, the first one on the caller's thread; who is done
+    /// takes the next, so that a helper that sleeps long keeps nobody waiting for
+    /// its share. Whether all of them say that they succeeded; after one that
+    /// does not, some may not be done.
+    pub fn all<J: Send>(&self, jobs: &mut [J], work: impl Fn(&mut J) -> bool + Sync) -> bool {
+        let others = jobs.len().saturating_sub(1);
         let failed = AtomicBool::new(false);
-        let some = |jobs: &mut [J]| {
-            if !jobs.iter_mut().all(&work) {
-                failed.store(true, Ordering::Relaxed);
+        let left = Mutex::new(jobs.iter_mut());
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let some = |first: Option<&mut J>| {
+            let mut job = first;
+            while let Some(one) = job.filter(|_| !failed.load(Ordering::Relaxed)) {
+                if !work(one) {
+                    failed.store(true, Ordering::Relaxed);
+                }
+                job = next();
             }
         };
         let some = &some;
         self.pool.in_place_scope(|scope| {
-            let mut shares = jobs.chunks_mut(share.max(1));
-            let own = shares.next();
-            for jobs in shares {
-                scope.spawn(move |_| some(jobs));
+            let first = next();
+            for _ in 0..others.min(self.pool.current_num_threads()) {
+                scope.spawn(|_| some(next()));
             }
-            own.into_iter().for_each(some);
+            some(first);
         });
         !failed.into_inner()
     }
