@@ -10,6 +10,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Most spans in one system call (Linux: `IOV_MAX`).
 const BATCH: usize = 1024;
+/// No more spans are named for what is received at a time than have so many
+/// bytes: more seldom come at once, and the system reads the whole list.
+const COMES: usize = 256 << 10;
 
 /// Whether a step waits for its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,12 +160,19 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn message(&mut self) -> libc::msghdr {
+    /// The next spans, up to the one with the last of `most` bytes.
+    fn message(&mut self, mut most: usize) -> libc::msghdr {
         let batch = &mut self.list[self.next..];
+        let more = |one: &&libc::iovec| {
+            let some = most > 0;
+            most = most.saturating_sub(one.iov_len);
+            some
+        };
+        let count = batch.iter().take(BATCH).take_while(more).count();
         // SAFETY: all zero is a message header without anything in it.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = batch.as_mut_ptr();
-        message.msg_iovlen = batch.len().min(BATCH) as _;
+        message.msg_iovlen = count as _;
         message
     }
 
@@ -201,7 +211,7 @@ impl<'a> Sending<'a> {
     /// # Errors
     /// `WouldBlock` if it takes nothing; what the system says otherwise.
     pub fn step(&mut self, socket: BorrowedFd<'_>, patience: Patience) -> io::Result<()> {
-        let message = self.0.message();
+        let message = self.0.message(usize::MAX);
         let flags = libc::MSG_NOSIGNAL | patience.flags();
         // SAFETY: the header names spans that live as long as `self`; sending
         // only reads them.
@@ -250,7 +260,7 @@ impl<'a> Receiving<'a> {
     /// `WouldBlock` if it has nothing, `UnexpectedEof` at its end; what the
     /// system says otherwise.
     pub fn step(&mut self, socket: BorrowedFd<'_>, patience: Patience) -> io::Result<()> {
-        let mut message = self.0.message();
+        let mut message = self.0.message(COMES);
         // SAFETY: the header names spans that live as long as `self`, are
         // writable and nobody else's (`Span::target`, `Span::from_raw`).
         let done = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, patience.flags()) };
@@ -288,6 +298,30 @@ mod tests {
             into.step(two.as_fd(), Patience::None).unwrap();
         }
         assert_eq!(got, sent);
+    }
+
+    #[test]
+    fn long_lists_are_received_in_parts() {
+        let (one, two) = UnixStream::pair().unwrap();
+        let mut got = vec![0; 2 * COMES];
+        let mut into = Receiving::new(got.chunks_mut(4096).map(Span::target));
+        assert_eq!(into.0.message(COMES).msg_iovlen as usize, COMES / 4096);
+        assert_eq!(
+            into.0.message(COMES + 1).msg_iovlen as usize,
+            COMES / 4096 + 1
+        );
+        let sending = std::thread::spawn(move || {
+            let sent = vec![7; 2 * COMES];
+            let mut out = Sending::new([Span::source(&sent)]);
+            while out.left() > 0 {
+                out.step(one.as_fd(), Patience::Slice).unwrap();
+            }
+        });
+        while into.left() > 0 {
+            into.step(two.as_fd(), Patience::Slice).unwrap();
+        }
+        sending.join().unwrap();
+        assert!(got.iter().all(|&byte| byte == 7));
     }
 
     #[test]
