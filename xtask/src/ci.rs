@@ -1,5 +1,6 @@
 //! The checks: one table.
 
+use crate::audit::{self, AuditError};
 use crate::r#gen::{self, GenError};
 use std::path::Path;
 use std::process::Command;
@@ -26,6 +27,11 @@ pub const CHECKS: &[Check] = &[
         name: "gen",
         about: "the generated files are what api/ says",
         run: |root| Ok(r#gen::check(root)?),
+    },
+    Check {
+        name: "audit",
+        about: "every test that docs/SECURITY.md names exists",
+        run: |root| Ok(audit::check(root)?),
     },
     Check {
         name: "abi",
@@ -90,6 +96,9 @@ pub enum CiError {
     /// The generated files.
     #[error(transparent)]
     Gen(#[from] GenError),
+    /// The audit page.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 /// Runs the checks of these names, or all; tells `say` how each ended.

@@ -5,6 +5,7 @@
 //! | `spec` | descriptions of APIs: TOML, checked, as plain structures |
 //! | `emit` | one short emitter an output |
 //! | [`gen`](mod@r#gen) | writes or compares the generated files |
+//! | [`audit`] | whether every test exists that the audit page names |
 //! | [`ci`] | the table of checks |
 //! | [`guest`] | builds what runs in the guest |
 //! | [`dist`] | builds and packs the agent for ARM boards |
@@ -12,6 +13,7 @@
 // Errors end the run; their size does not matter.
 #![allow(clippy::result_large_err)]
 
+pub mod audit;
 pub mod ci;
 pub mod dist;
 mod emit;
