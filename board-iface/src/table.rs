@@ -1,9 +1,12 @@
 //! Which number stands for which real object, in one session.
 //!
-//! The guest numbers what it creates. What the board finds gets a number with
-//! [`Handle::BOARD`] set, the same for the same object as long as the session
-//! lives. Reference counts live in the guest: an object is here from its
-//! creation until the guest's last release.
+//! The guest numbers what it creates. What the board makes or finds gets a
+//! number with [`Handle::BOARD`] set, the same for the same object as long as it
+//! is here. Reference counts live in the guest: an object is here from its
+//! creation, or from when a query found it, until the guest's last release.
+//!
+//! Each number stands for one reference that the session owns, wherever the
+//! object came from: an object behind a number is alive.
 
 use gil_wire::call::Handle;
 use std::collections::HashMap;
@@ -30,6 +33,8 @@ pub struct Object<K> {
     pub kind: K,
     /// The real one.
     pub pointer: Pointer,
+    /// Whether a query found it, so that no call made this number.
+    pub is_found: bool,
     /// Position in the order of creation.
     order: u64,
 }
@@ -131,23 +136,47 @@ impl<K: Kind> Table<K> {
         pointer: Pointer,
     ) -> Result<(), TableError<K>> {
         self.vacant(handle)?;
-        self.enter(handle, kind, pointer);
+        self.enter(handle, kind, pointer, false);
         Ok(())
     }
 
-    /// The number of an object that the board found; a new one at its first
-    /// sight.
+    /// Numbers an object that a call made.
     ///
     /// # Errors
     /// [`TableError::Full`].
-    pub fn found(&mut self, kind: K, pointer: Pointer) -> Result<Handle, TableError<K>> {
+    pub fn made(&mut self, kind: K, pointer: Pointer) -> Result<Handle, TableError<K>> {
+        self.by_board(kind, pointer, false)
+    }
+
+    /// The number of an object that a query found; at its first sight a new one,
+    /// once `retain` has taken the reference that goes with it.
+    ///
+    /// # Errors
+    /// [`TableError::Full`]; nothing is retained then.
+    pub fn found(
+        &mut self,
+        kind: K,
+        pointer: Pointer,
+        retain: impl FnOnce(),
+    ) -> Result<Handle, TableError<K>> {
         if let Some(handle) = self.number(kind, pointer) {
             return Ok(handle);
         }
+        let handle = self.by_board(kind, pointer, true)?;
+        retain();
+        Ok(handle)
+    }
+
+    fn by_board(
+        &mut self,
+        kind: K,
+        pointer: Pointer,
+        is_found: bool,
+    ) -> Result<Handle, TableError<K>> {
         self.room()?;
         self.found += 1;
         let handle = Handle(self.found | Handle::BOARD);
-        self.enter(handle, kind, pointer);
+        self.enter(handle, kind, pointer, is_found);
         Ok(handle)
     }
 
@@ -212,11 +241,12 @@ impl<K: Kind> Table<K> {
         Ok(())
     }
 
-    fn enter(&mut self, handle: Handle, kind: K, pointer: Pointer) {
+    fn enter(&mut self, handle: Handle, kind: K, pointer: Pointer, is_found: bool) {
         self.created += 1;
         let object = Object {
             kind,
             pointer,
+            is_found,
             order: self.created,
         };
         self.objects.insert(handle, object);
@@ -267,9 +297,8 @@ mod tests {
     #[test]
     fn guests_cannot_take_numbers() {
         let mut table = Table::default();
-        let boards = table.found(Thing::Queue, at(8)).unwrap();
+        let boards = table.found(Thing::Queue, at(8), || ()).unwrap();
         assert!(boards.is_boards());
-        assert_eq!(table.found(Thing::Queue, at(8)), Ok(boards));
         for number in [Handle::NULL, boards, Handle(Handle::BOARD | 77)] {
             let error = table.insert(number, Thing::Queue, at(16));
             assert_eq!(error, Err(TableError::NotTheGuests(number.0)));
@@ -280,11 +309,35 @@ mod tests {
     }
 
     #[test]
+    fn one_reference_goes_with_each_number() {
+        let mut table = Table::default();
+        let retained = std::cell::Cell::new(0);
+        let retain = || retained.set(retained.get() + 1);
+        let found = table.found(Thing::Queue, at(8), retain).unwrap();
+        assert_eq!(table.found(Thing::Queue, at(8), retain), Ok(found));
+        assert_eq!(retained.get(), 1);
+        // What a call made came with its reference, also at an address that is
+        // known.
+        let made = table.made(Thing::Event, at(16)).unwrap();
+        assert_ne!(table.made(Thing::Event, at(16)), Ok(made));
+        table.insert(Handle(5), Thing::Queue, at(24)).unwrap();
+        assert_eq!(
+            table.found(Thing::Queue, at(24), retain),
+            Ok(Handle(5)),
+            "the guest's own number"
+        );
+        assert_eq!(retained.get(), 1);
+        table.remove(found, Thing::Queue).unwrap();
+        assert_ne!(table.found(Thing::Queue, at(8), retain), Ok(found));
+        assert_eq!(retained.get(), 2);
+    }
+
+    #[test]
     fn numbers_go_on_where_they_are_said_to() {
         let mut table = Table::default();
-        table.found(Thing::Queue, at(8)).unwrap();
+        table.found(Thing::Queue, at(8), || ()).unwrap();
         table.number_from(Handle(Handle::BOARD | 7)).unwrap();
-        let seventh = table.found(Thing::Event, at(16)).unwrap();
+        let seventh = table.made(Thing::Event, at(16)).unwrap();
         assert_eq!(seventh, Handle(Handle::BOARD | 7));
         let taken = Handle(Handle::BOARD | 7);
         assert_eq!(table.number_from(taken), Err(TableError::Taken(taken.0)));

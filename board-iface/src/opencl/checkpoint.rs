@@ -25,10 +25,11 @@ impl Session {
         self.obstacles(&mut survey.obstacles);
         for (handle, object) in self.table.all() {
             let found = match object.kind {
+                _ if object.is_found => self.check_found((handle, object)),
                 Kind::Mem => self.contents(handle, object.pointer, &mut survey),
                 Kind::Event => self.past_event(handle, object.pointer, &mut survey),
                 Kind::Kernel => self.check_arguments(handle, object.pointer),
-                _ => self.check_found((handle, object)),
+                _ => Ok(()),
             };
             survey.obstacles.extend(found.err().map(|Unable(why)| why));
         }
@@ -53,17 +54,18 @@ impl Session {
         }
     }
 
-    /// Objects that queries found are numbered as they are found.
+    /// No call makes the number again of what a query found, unless it is what
+    /// every session begins with.
     fn check_found(&self, (handle, object): Numbered) -> Result<(), Unable> {
-        let is_known = matches!(object.kind, Kind::Platform | Kind::Device);
-        match is_known || !handle.is_boards() {
-            true => Ok(()),
-            false => Err(Unable(format!(
-                "it asked for the {} {:#x}, which its driver made by itself",
-                object.kind.name(),
-                handle.0
-            ))),
+        let mut roots = self.driver.roots();
+        if roots.any(|root| root == (object.kind, object.pointer)) {
+            return Ok(());
         }
+        Err(Unable(format!(
+            "it asked for the {} {:#x}, which it has no number of its own for: release that before, or keep what it made",
+            object.kind.name(),
+            handle.0
+        )))
     }
 
     fn contents(&self, handle: Handle, mem: Pointer, survey: &mut Survey) -> Result<(), Unable> {

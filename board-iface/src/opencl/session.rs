@@ -83,7 +83,7 @@ impl Session {
         let mut table = Table::default();
         for (kind, root) in driver.roots() {
             // A table without objects has room.
-            let _ = table.found(kind, root);
+            let _ = table.found(kind, root, || driver.retain(kind, root));
         }
         Self {
             driver,
@@ -173,12 +173,28 @@ impl Session {
         Ok(bound?)
     }
 
-    /// The number of an object that the driver named; NULL for null, and when
-    /// the session has too many objects.
+    /// The number of an object that a query named; NULL for null, and when the
+    /// session has too many objects.
     pub fn found<T>(&mut self, kind: Kind, object: *mut T) -> Handle {
-        let pointer = NonNull::new(object.cast::<c_void>());
-        let number = pointer.and_then(|pointer| self.table.found(kind, pointer).ok());
+        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
+            return Handle::NULL;
+        };
+        let driver = self.driver;
+        let retain = || driver.retain(kind, pointer);
+        let number = self.table.found(kind, pointer, retain);
         number.unwrap_or(Handle::NULL)
+    }
+
+    /// The board's number for an object that a call made, whose reference is the
+    /// session's from here on; NULL as with [`found`](Self::found).
+    pub fn made<T>(&mut self, kind: Kind, object: *mut T) -> Handle {
+        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
+            return Handle::NULL;
+        };
+        self.table.made(kind, pointer).unwrap_or_else(|_| {
+            self.driver.release(kind, pointer);
+            Handle::NULL
+        })
     }
 
     /// The guest's last reference is gone. What operations under way use, the
@@ -201,9 +217,7 @@ impl Session {
         }
         self.commands.remove(&pointer);
         self.printing.release(pointer);
-        if !number.is_boards() {
-            self.driver.release(kind, pointer);
-        }
+        self.driver.release(kind, pointer);
         if let Some(args) = args {
             args.release(self.driver);
         }
@@ -473,10 +487,8 @@ impl Drop for Session {
         }
         let mut left = 0;
         for (number, object) in self.table.drain() {
-            if !number.is_boards() {
-                self.driver.release(object.kind, object.pointer);
-                left += 1;
-            }
+            self.driver.release(object.kind, object.pointer);
+            left += usize::from(!number.is_boards());
         }
         left += self.svm.release(self.driver);
         let process = self.guest.process;

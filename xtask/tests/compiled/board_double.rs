@@ -51,6 +51,9 @@ impl<F> Session<F> {
     pub fn found<K, T>(&mut self, _: K, _: *mut T) -> Handle {
         never()
     }
+    pub fn made<K, T>(&mut self, _: K, _: *mut T) -> Handle {
+        never()
+    }
     pub fn enqueued(&mut self, _: &mut Call, _: Enqueued<'_, c_void>) -> Result<(), Refusal> {
         never()
     }

@@ -966,7 +966,7 @@ fn cl_create_kernels_in_program(
         result,
         kernels: kernels
             .into_iter()
-            .map(|object| session.found(Kind::Kernel, object))
+            .map(|object| session.made(Kind::Kernel, object))
             .collect(),
         num_kernels_ret,
     })
@@ -1777,7 +1777,7 @@ fn cl_create_sub_devices(
         result,
         out_devices: out_devices
             .into_iter()
-            .map(|object| session.found(Kind::Device, object))
+            .map(|object| session.made(Kind::Device, object))
             .collect(),
         num_devices_ret,
     })

@@ -163,10 +163,15 @@ impl Body<'_> {
                 format!("{name} as {}", scalar.wire())
             }
             Role::Counter(_) | Role::Out(_) => name,
-            Role::OutHandles { .. } => {
+            Role::OutHandles { parents, .. } => {
                 let kind = guest::kind_of(self.api, param);
+                // What the call makes comes with a reference.
+                let number = match parents {
+                    Some(_) => "made",
+                    None => "found",
+                };
                 format!(
-                    "{name}.into_iter().map(|object| session.found(Kind::{kind}, object)).collect()"
+                    "{name}.into_iter().map(|object| session.{number}(Kind::{kind}, object)).collect()"
                 )
             }
             Role::OutStructs { .. } => {

@@ -1,0 +1,275 @@
+//! Objects that queries find, with a guest that keeps no promise: it releases
+//! what they come from and uses their numbers.
+
+mod common;
+
+use common::agent::Agent;
+use common::program::{Program, SUCCESS, reply};
+use gil_wire::Op;
+use gil_wire::call::{Handle, InfoValue, OutRoom};
+use gil_wire::generated::opencl as wire;
+use gil_wire::message::CallStatus;
+
+const CONTEXT_DEVICES: u32 = 0x1081;
+const QUEUE_CONTEXT: u32 = 0x1090;
+const MEM_CONTEXT: u32 = 0x1106;
+const MEM_ASSOCIATED: u32 = 0x1107;
+const SAMPLER_CONTEXT: u32 = 0x1151;
+const PROGRAM_CONTEXT: u32 = 0x1161;
+const KERNEL_CONTEXT: u32 = 0x1193;
+const KERNEL_PROGRAM: u32 = 0x1194;
+const EVENT_QUEUE: u32 = 0x11d0;
+const EVENT_CONTEXT: u32 = 0x11d4;
+const BUFFER_REGION: u32 = 0x1220;
+const DEVICE_PARTITION_EQUALLY: u64 = 0x1086;
+/// How often each number is found, used and released.
+const ROUNDS: usize = 20;
+
+/// An agent, unless there is no device here.
+fn agent() -> Option<Agent> {
+    match Agent::start(&[]) {
+        Ok(agent) => Some(agent),
+        Err(reason) if reason.contains("install") => {
+            eprintln!("skipped, there is no OpenCL device: {reason}");
+            None
+        }
+        Err(reason) => panic!("{reason}"),
+    }
+}
+
+impl Program {
+    fn release(&mut self, op: Op, object: Handle) {
+        let done = self.raw(op, &object, &[], &[]);
+        assert_eq!(done.status, CallStatus::Ran, "{}", done.reason());
+    }
+
+    /// The object that a query names.
+    fn ask(&mut self, op: Op, object: Handle, name: u32) -> Handle {
+        let done = self.raw(op, &(object, name, OutRoom::Null), &[], &[]);
+        let answer: wire::ClGetEventInfoReply<'_> = reply(&done);
+        assert_eq!(answer.result, SUCCESS);
+        let InfoValue::Handles(found) = answer.value else {
+            panic!("{answer:?}");
+        };
+        found[0]
+    }
+
+    fn refuses(&mut self, op: Op, object: Handle) {
+        let done = self.raw(op, &object, &[], &[]);
+        let reason = done.reason();
+        assert!(reason.contains("no object has the number"), "{reason}");
+    }
+
+    fn sampler(&mut self) -> Handle {
+        let new = self.number();
+        let args = wire::ClCreateSamplerArgs {
+            context: self.context,
+            normalized_coords: 0,
+            addressing_mode: 0x1130,
+            filter_mode: 0x1140,
+            new,
+        };
+        let reply: wire::ClCreateSamplerReply = self.call(wire::CL_CREATE_SAMPLER, &args);
+        assert_eq!(reply.result, SUCCESS);
+        new
+    }
+
+    fn sub_buffer(&mut self, buffer: Handle) -> Handle {
+        let new = self.number();
+        let args = wire::ClCreateSubBufferArgs {
+            buffer,
+            flags: 0,
+            buffer_create_type: BUFFER_REGION,
+            buffer_create_info: Some(wire::ClBufferRegion {
+                origin: 0,
+                size: 128,
+            }),
+            new,
+        };
+        let reply: wire::ClCreateSubBufferReply = self.call(wire::CL_CREATE_SUB_BUFFER, &args);
+        assert_eq!(reply.result, SUCCESS);
+        new
+    }
+
+    /// A context that is alive bears a buffer, a queue and a program.
+    fn use_context(&mut self, context: Handle) {
+        self.context = context;
+        let (queue, buffer) = (self.queue(0), self.buffer(64));
+        self.write(queue, buffer, &[7; 64], &[]).ended();
+        assert_eq!(self.read(queue, buffer, 64, &[]).done.out[0], [7; 64]);
+        self.ask(wire::CL_GET_CONTEXT_INFO, context, CONTEXT_DEVICES);
+        self.release(wire::CL_RELEASE_MEM_OBJECT, buffer);
+        self.release(wire::CL_RELEASE_COMMAND_QUEUE, queue);
+    }
+}
+
+/// Makes a child of a context, releases the context, finds it through the
+/// child, releases the child and uses the context.
+fn context_through(
+    program: &mut Program,
+    make: fn(&mut Program) -> Handle,
+    (query, name): (Op, u32),
+    release: Op,
+) {
+    for _ in 0..ROUNDS {
+        let context = program.new_context();
+        program.context = context;
+        let child = make(program);
+        assert_eq!(program.ask(query, child, name), context);
+        program.release(wire::CL_RELEASE_CONTEXT, context);
+        let found = program.ask(query, child, name);
+        assert!(found.is_boards());
+        assert_eq!(program.ask(query, child, name), found);
+        program.release(release, child);
+        program.use_context(found);
+        program.release(wire::CL_RELEASE_CONTEXT, found);
+        program.refuses(wire::CL_RELEASE_CONTEXT, found);
+    }
+}
+
+#[test]
+fn contexts_that_queries_found_are_alive() {
+    let Some(agent) = agent() else { return };
+    let program = &mut Program::start(&agent.address);
+    context_through(
+        program,
+        |program| program.buffer(256),
+        (wire::CL_GET_MEM_OBJECT_INFO, MEM_CONTEXT),
+        wire::CL_RELEASE_MEM_OBJECT,
+    );
+    context_through(
+        program,
+        |program| program.queue(0),
+        (wire::CL_GET_COMMAND_QUEUE_INFO, QUEUE_CONTEXT),
+        wire::CL_RELEASE_COMMAND_QUEUE,
+    );
+    context_through(
+        program,
+        Program::sampler,
+        (wire::CL_GET_SAMPLER_INFO, SAMPLER_CONTEXT),
+        wire::CL_RELEASE_SAMPLER,
+    );
+    context_through(
+        program,
+        |program| program.program(common::program::SCALE),
+        (wire::CL_GET_PROGRAM_INFO, PROGRAM_CONTEXT),
+        wire::CL_RELEASE_PROGRAM,
+    );
+    context_through(
+        program,
+        Program::user_event,
+        (wire::CL_GET_EVENT_INFO, EVENT_CONTEXT),
+        wire::CL_RELEASE_EVENT,
+    );
+}
+
+#[test]
+fn a_queue_that_an_event_named_is_alive() {
+    let Some(agent) = agent() else { return };
+    let program = &mut Program::start(&agent.address);
+    let buffer = program.buffer(64);
+    for _ in 0..ROUNDS {
+        let queue = program.queue(0);
+        let event = program.write(queue, buffer, &[1; 64], &[]).event;
+        program.release(wire::CL_RELEASE_COMMAND_QUEUE, queue);
+        let found = program.ask(wire::CL_GET_EVENT_INFO, event, EVENT_QUEUE);
+        program.release(wire::CL_RELEASE_EVENT, event);
+        program.write(found, buffer, &[2; 64], &[]).ended();
+        assert_eq!(program.read(found, buffer, 64, &[]).done.out[0], [2; 64]);
+        program.release(wire::CL_RELEASE_COMMAND_QUEUE, found);
+        program.refuses(wire::CL_RELEASE_COMMAND_QUEUE, found);
+    }
+}
+
+#[test]
+fn a_buffer_that_a_part_named_is_alive() {
+    let Some(agent) = agent() else { return };
+    let program = &mut Program::start(&agent.address);
+    let queue = program.queue(0);
+    for _ in 0..ROUNDS {
+        let buffer = program.buffer(256);
+        let part = program.sub_buffer(buffer);
+        program.release(wire::CL_RELEASE_MEM_OBJECT, buffer);
+        let query = wire::CL_GET_MEM_OBJECT_INFO;
+        let found = program.ask(query, part, MEM_ASSOCIATED);
+        program.release(wire::CL_RELEASE_MEM_OBJECT, part);
+        program.write(queue, found, &[3; 256], &[]).ended();
+        assert_eq!(program.read(queue, found, 256, &[]).done.out[0], [3; 256]);
+        program.release(wire::CL_RELEASE_MEM_OBJECT, found);
+        program.refuses(wire::CL_RELEASE_MEM_OBJECT, found);
+    }
+}
+
+#[test]
+fn what_a_kernel_named_is_alive() {
+    let Some(agent) = agent() else { return };
+    let program = &mut Program::start(&agent.address);
+    for _ in 0..3 {
+        let context = program.new_context();
+        program.context = context;
+        let text = program.program(common::program::SCALE);
+        assert_eq!(program.build(text, ""), SUCCESS);
+        let kernel = program.kernel(text, "scale");
+        program.release(wire::CL_RELEASE_PROGRAM, text);
+        program.release(wire::CL_RELEASE_CONTEXT, context);
+        let query = wire::CL_GET_KERNEL_INFO;
+        let text = program.ask(query, kernel, KERNEL_PROGRAM);
+        let context = program.ask(query, kernel, KERNEL_CONTEXT);
+        program.release(wire::CL_RELEASE_KERNEL, kernel);
+        let again = program.kernel(text, "scale");
+        program.release(wire::CL_RELEASE_KERNEL, again);
+        program.release(wire::CL_RELEASE_PROGRAM, text);
+        program.use_context(context);
+        program.release(wire::CL_RELEASE_CONTEXT, context);
+        program.refuses(wire::CL_RELEASE_CONTEXT, context);
+    }
+}
+
+/// What calls make under the board's numbers comes with its reference, and goes
+/// with the number.
+#[test]
+fn devices_and_kernels_made_in_numbers_go_with_their_numbers() {
+    let Some(agent) = agent() else { return };
+    let program = &mut Program::start(&agent.address);
+    for _ in 0..3 {
+        let text = program.program(common::program::SCALE);
+        assert_eq!(program.build(text, ""), SUCCESS);
+        let args = wire::ClCreateKernelsInProgramArgs {
+            program: text,
+            num_kernels: 1,
+            kernels: true,
+            num_kernels_ret: true,
+        };
+        let made: wire::ClCreateKernelsInProgramReply =
+            program.call(wire::CL_CREATE_KERNELS_IN_PROGRAM, &args);
+        let kernel = made.kernels[0];
+        program.release(wire::CL_RELEASE_PROGRAM, text);
+        program.ask(wire::CL_GET_KERNEL_INFO, kernel, KERNEL_PROGRAM);
+        program.release(wire::CL_RELEASE_KERNEL, kernel);
+        program.refuses(wire::CL_RELEASE_KERNEL, kernel);
+    }
+    let root = program.device;
+    let args = wire::ClCreateSubDevicesArgs {
+        in_device: root,
+        properties: Some(vec![gil_wire::call::Property::Word(
+            DEVICE_PARTITION_EQUALLY,
+            1,
+        )]),
+        num_devices: 64,
+        out_devices: true,
+        num_devices_ret: true,
+    };
+    let made: wire::ClCreateSubDevicesReply = program.call(wire::CL_CREATE_SUB_DEVICES, &args);
+    let Some(&part) = made.out_devices.first() else {
+        eprintln!("skipped: the device cannot be partitioned");
+        return;
+    };
+    program.device = part;
+    let context = program.new_context();
+    program.release(wire::CL_RELEASE_DEVICE, part);
+    let found = program.ask(wire::CL_GET_CONTEXT_INFO, context, CONTEXT_DEVICES);
+    program.release(wire::CL_RELEASE_CONTEXT, context);
+    program.device = found;
+    let context = program.new_context();
+    program.use_context(context);
+}
