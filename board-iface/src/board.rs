@@ -22,12 +22,12 @@ pub trait Board: Send + Sync {
     /// What it has.
     fn devices(&self) -> Vec<DeviceInfo>;
 
-    /// Begins a session. Everything that it makes is released when it is
-    /// dropped.
+    /// Begins a session, whose memory counts against `budget`. Everything that
+    /// it makes is released when it is dropped.
     ///
     /// # Errors
     /// [`BoardError`], one sentence.
-    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError>;
+    fn open(&self, guest: Guest, budget: &Budget) -> Result<Box<dyn Session>, BoardError>;
 }
 
 /// Of a back end that says nothing of its objects.

@@ -50,7 +50,8 @@ pub struct BoardArgs {
     /// Sessions at a time.
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub max_sessions: usize,
-    /// Mebibytes of call data that one session may hold in memory.
+    /// Mebibytes of call data that one session may hold in memory, and of objects
+    /// in this machine's own memory.
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     pub max_memory: u64,
     /// Seconds for which a session's simulator may ask for nothing; without it

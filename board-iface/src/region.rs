@@ -37,7 +37,22 @@ pub struct OverBudget {
     pub limit: u64,
 }
 
-/// How many bytes of regions a session holds.
+/// An object that would exceed its session's share of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "its {asked} bytes exceed the session's bound of {limit} for what its objects take of the board's memory ({used} are in use): start the agent with a larger --max-memory, or release what is no longer used"
+)]
+pub struct NoRoom {
+    /// Bytes of the object.
+    pub asked: u64,
+    /// Bytes of all others.
+    pub used: u64,
+    /// The bound.
+    pub limit: u64,
+}
+
+/// How many bytes of regions a session holds, and of objects: each up to the
+/// bound, so that a program can fill what objects it may have.
 #[derive(Clone, Debug)]
 pub struct Budget {
     held: Arc<Held>,
@@ -47,6 +62,7 @@ pub struct Budget {
 #[derive(Debug, Default)]
 struct Held {
     used: AtomicU64,
+    objects: AtomicU64,
     spares: Mutex<Spares>,
 }
 
@@ -174,6 +190,45 @@ impl Budget {
             budget: self.clone(),
             len,
         }
+    }
+
+    /// Most bytes of objects.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Counts an object of so many bytes.
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub fn object(&self, len: u64) -> Result<Counted, NoRoom> {
+        let limit = self.limit;
+        let more = |used: u64| used.checked_add(len).filter(|sum| *sum <= limit);
+        let (order, objects) = (Ordering::Relaxed, &self.held.objects);
+        let fits = objects.fetch_update(order, order, more);
+        let no_room = |used| NoRoom {
+            asked: len,
+            used,
+            limit,
+        };
+        fits.map_err(no_room)?;
+        Ok(Counted {
+            held: self.held.clone(),
+            len,
+        })
+    }
+}
+
+/// Bytes of an object, which count until this is dropped.
+#[derive(Debug)]
+pub struct Counted {
+    held: Arc<Held>,
+    len: u64,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.held.objects.fetch_sub(self.len, Ordering::Relaxed);
     }
 }
 
@@ -344,6 +399,18 @@ mod tests {
         drop(region);
         assert_eq!(budget.check(&[out(100)]), Ok(()));
         assert!(budget.check(&[out(u64::MAX), out(2)]).is_err());
+    }
+
+    #[test]
+    fn an_object_counts_until_it_is_dropped() {
+        let budget = Budget::new(100);
+        let _region = Region::to_write(90, &budget).unwrap();
+        let object = budget.object(60).unwrap();
+        let over = budget.object(41).unwrap_err();
+        assert_eq!((over.asked, over.used, over.limit), (41, 60, 100));
+        assert!(budget.object(u64::MAX).is_err());
+        drop(object);
+        assert!(budget.object(100).is_ok());
     }
 
     #[test]

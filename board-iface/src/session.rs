@@ -259,10 +259,11 @@ impl Server<'_> {
         if !matches!(pointer_bits, 32 | 64) {
             return Err(SessionError::PointerBits(pointer_bits));
         }
-        self.session = Some(self.board.open(Guest {
+        let guest = Guest {
             process,
             pointer_bits,
-        })?);
+        };
+        self.session = Some(self.board.open(guest, &self.budget)?);
         self.bound_silence(self.options.silence)?;
         tracing::debug!(process, pointer_bits, "session open");
         Ok(Reply::Opened)

@@ -32,7 +32,7 @@ impl Board for Echo {
         Vec::new()
     }
 
-    fn open(&self, _: Guest) -> Result<Box<dyn Session>, BoardError> {
+    fn open(&self, _: Guest, _: &Budget) -> Result<Box<dyn Session>, BoardError> {
         self.sessions.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(EchoSession(self.sessions.clone())))
     }

@@ -21,7 +21,7 @@ impl Board for Echo {
         Vec::new()
     }
 
-    fn open(&self, _: Guest) -> Result<Box<dyn Session>, BoardError> {
+    fn open(&self, _: Guest, _: &Budget) -> Result<Box<dyn Session>, BoardError> {
         Ok(Box::new(Self))
     }
 }

@@ -1,5 +1,6 @@
 //! One call on the board: its memory, its measured time, what ended with it.
 
+use super::hold::{Frees, Hold, Leaving, Left};
 use super::refusal::Refusal;
 use crate::board::{self, Ended, Outcome};
 use crate::region::Region;
@@ -52,6 +53,8 @@ impl Block {
 pub struct Memory {
     regions: Vec<Region>,
     _blocks: Vec<Block>,
+    _shared: Vec<Hold>,
+    _frees: Option<Frees>,
 }
 
 impl Memory {
@@ -86,6 +89,8 @@ pub struct Call {
     answered: bool,
     slots: Vec<Slot>,
     blocks: Vec<Block>,
+    shared: Vec<Hold>,
+    frees: Option<(Vec<Leaving>, Left)>,
     cpu: Duration,
     ended: Vec<Ended>,
     enqueued: bool,
@@ -106,6 +111,8 @@ impl Call {
             answered: true,
             slots: regions.into_iter().map(slot).collect(),
             blocks: Vec::new(),
+            shared: Vec::new(),
+            frees: None,
             cpu: Duration::ZERO,
             ended: Vec::new(),
             enqueued: false,
@@ -282,12 +289,24 @@ impl Call {
         })
     }
 
+    /// Keeps shared memory until the call's operation ends.
+    pub fn hold(&mut self, hold: Hold) {
+        self.shared.push(hold);
+    }
+
+    /// Frees shared memory when the call's operation ends, if it begins.
+    pub fn free_at_end(&mut self, leaving: Vec<Leaving>, to: Left) {
+        self.frees = Some((leaving, to));
+    }
+
     /// Hands the call's memory to the operation that it enqueued.
     pub fn take_memory(&mut self) -> Memory {
         let regions = self.slots.iter_mut().filter_map(|slot| slot.region.take());
         Memory {
             regions: regions.collect(),
             _blocks: std::mem::take(&mut self.blocks),
+            _shared: std::mem::take(&mut self.shared),
+            _frees: self.frees.take().map(|(which, to)| Frees::new(which, to)),
         }
     }
 

@@ -197,13 +197,22 @@ impl Session {
 
     /// A device of a context.
     pub(super) fn context_device(&self, context: Pointer) -> Option<Pointer> {
-        let ask = self.functions().clGetContextInfo?;
+        self.context_devices(context).first().copied()
+    }
+
+    /// The devices of a context.
+    pub(super) fn context_devices(&self, context: Pointer) -> Vec<Pointer> {
+        let Some(ask) = self.functions().clGetContextInfo else {
+            return Vec::new();
+        };
         let name = CL_CONTEXT_DEVICES;
         // SAFETY: the context is alive, and `fetch` gives room as it says.
         let list = fetch(|size, value, len| unsafe {
             ask(context.as_ptr().cast(), name, size, value, len)
         });
-        fetch_handle(&list?)
+        let list = list.unwrap_or_default();
+        let handles = list.chunks_exact(size_of::<usize>());
+        handles.filter_map(fetch_handle).collect()
     }
 
     fn event_info(&self, event: Pointer, name: cl_event_info) -> Option<Vec<u8>> {

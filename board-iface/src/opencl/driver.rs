@@ -61,6 +61,8 @@ struct Core {
     wait: unsafe extern "C" fn(cl_uint, *const *mut c_void) -> cl_int,
     set_user_event: unsafe extern "C" fn(*mut c_void, cl_int) -> cl_int,
     flush: OnObject,
+    /// OpenCL 1.1.
+    on_destroyed: Option<clSetMemObjectDestructorCallback_fn>,
     retain: References,
     release: References,
 }
@@ -195,6 +197,7 @@ impl Core {
             wait: symbol(library, "clWaitForEvents")?,
             set_user_event: symbol(library, "clSetUserEventStatus")?,
             flush: symbol(library, "clFlush")?,
+            on_destroyed: symbol(library, "clSetMemObjectDestructorCallback").ok(),
             retain: References::load(library, &RETAIN)?,
             release: References::load(library, &RELEASE)?,
         })
@@ -378,6 +381,22 @@ impl Driver {
             // SAFETY: the object is alive and of this kind: the session's table
             // has it, or the call that made it just returned.
             unsafe { function(object.as_ptr()) };
+        }
+    }
+
+    /// Has `function` called with `user_data` when a memory object is destroyed.
+    pub(super) fn on_destroyed(
+        &self,
+        mem: Pointer,
+        function: unsafe extern "C" fn(cl_mem, *mut c_void),
+        user_data: *mut c_void,
+    ) -> cl_int {
+        match self.core.on_destroyed {
+            // SAFETY: the object is alive and is one of memory.
+            Some(on_destroyed) => unsafe {
+                on_destroyed(mem.as_ptr().cast(), Some(function), user_data)
+            },
+            None => CL_INVALID_OPERATION,
         }
     }
 

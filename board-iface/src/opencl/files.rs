@@ -5,11 +5,12 @@ use super::call::Call;
 use super::generated::types::{CL_OUT_OF_HOST_MEMORY, CL_SUCCESS};
 use super::refusal::Refusal;
 use super::session::Session;
+use crate::region::Counted;
 use crate::table::Pointer;
 use gil_wire::build_options::paths;
 use gil_wire::call::unpack;
 use gil_wire::generated::opencl::{self as wire, Kind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -17,8 +18,12 @@ use tempfile::TempDir;
 
 /// Most bytes of files that a session keeps.
 const MAX_KEPT: usize = 256 << 20;
-/// What a file counts beside its bytes.
-const FILE_COST: usize = 4096;
+/// What a file or a folder counts beside its bytes, which fill whole blocks.
+const ENTRY_COST: usize = 4096;
+/// Folders that one may lie in, one in the other, at most.
+const MAX_DEPTH: usize = 64;
+/// Files of one program, at most.
+const MAX_FILES: usize = 16_384;
 
 /// The files of one program.
 #[derive(Debug)]
@@ -28,35 +33,65 @@ pub struct Files {
     start: PathBuf,
     paths: Vec<PathBuf>,
     bytes: usize,
+    /// The temporary folder may be in memory.
+    _counted: Counted,
 }
 
-impl Files {
-    /// Writes what the guest gave: a folder, then paths and texts in turn.
-    fn write(pieces: &[Option<&[u8]>]) -> Result<Self, Refusal> {
+/// What the guest gave: a folder, then paths and texts in turn.
+struct Given<'a> {
+    start: PathBuf,
+    files: Vec<(PathBuf, &'a [u8])>,
+}
+
+impl<'a> Given<'a> {
+    fn read(pieces: &[Option<&'a [u8]>]) -> Result<Self, Refusal> {
         let Some((start, files)) = pieces.split_first() else {
             return Err(Refusal::missing_size("files"));
         };
-        let mut all = Self {
-            root: tempfile::Builder::new().prefix("gil-").tempdir()?,
-            start: inside(start.unwrap_or_default())?,
-            paths: Vec::new(),
-            bytes: 0,
-        };
-        std::fs::create_dir_all(all.root.path().join(&all.start))?;
-        for file in files.chunks(2) {
-            let [Some(path), Some(text)] = *file else {
-                return Err(Refusal::missing_size("files"));
-            };
-            let path = inside(path)?;
-            let at = all.root.path().join(&path);
-            std::fs::create_dir_all(at.parent().unwrap_or(all.root.path()))?;
-            std::fs::write(at, text)?;
-            all.bytes += text.len() + FILE_COST;
-            all.paths.push(path);
+        if files.len() / 2 > MAX_FILES {
+            return Err(Refusal::Path);
         }
-        Ok(all)
+        let pair = |pair: &[Option<&'a [u8]>]| match *pair {
+            [Some(path), Some(text)] => Ok((inside(path)?, text)),
+            _ => Err(Refusal::missing_size("files")),
+        };
+        Ok(Self {
+            start: inside(start.unwrap_or_default())?,
+            files: files.chunks(2).map(pair).collect::<Result<_, _>>()?,
+        })
     }
 
+    /// Bytes that it takes on the board: whole blocks, and one for each folder.
+    fn cost(&self) -> usize {
+        let parents = self.files.iter().filter_map(|(path, _)| path.parent());
+        let folders: HashSet<&Path> = parents
+            .chain([self.start.as_path()])
+            .flat_map(Path::ancestors)
+            .collect();
+        let file = |text: &&[u8]| text.len().next_multiple_of(ENTRY_COST) + ENTRY_COST;
+        let files: usize = self.files.iter().map(|(_, text)| text).map(file).sum();
+        files + folders.len() * ENTRY_COST
+    }
+
+    fn write(&self, counted: Counted) -> Result<Files, Refusal> {
+        let root = tempfile::Builder::new().prefix("gil-").tempdir()?;
+        std::fs::create_dir_all(root.path().join(&self.start))?;
+        for (path, text) in &self.files {
+            let at = root.path().join(path);
+            std::fs::create_dir_all(at.parent().unwrap_or(root.path()))?;
+            std::fs::write(at, text)?;
+        }
+        Ok(Files {
+            root,
+            start: self.start.clone(),
+            paths: self.files.iter().map(|(path, _)| path.clone()).collect(),
+            bytes: self.cost(),
+            _counted: counted,
+        })
+    }
+}
+
+impl Files {
     /// Build options with the guest's paths replaced, where they lead to files
     /// that it gave.
     fn options(&self, given: &CStr) -> CString {
@@ -123,7 +158,8 @@ fn inside(path: &[u8]) -> Result<PathBuf, Refusal> {
     let path = Path::new(OsStr::from_bytes(path));
     let inside = path.strip_prefix("/").map_err(|_| Refusal::Path)?;
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
-    match inside.components().all(is_plain) {
+    let deep = inside.components().count() > MAX_DEPTH + 1;
+    match !deep && inside.components().all(is_plain) {
         true => Ok(inside.to_owned()),
         false => Err(Refusal::Path),
     }
@@ -184,10 +220,73 @@ pub fn give(
     let data = call.bytes(&args.files)?.unwrap_or_default();
     let pieces = unpack(args.count, data)?;
     session.files.given.remove(&program);
-    let cost = data.len() + pieces.len() / 2 * FILE_COST;
-    if session.files.bytes() + cost > MAX_KEPT {
+    let given = Given::read(&pieces)?;
+    let cost = given.cost();
+    let counted = session.budget.object(cost as u64);
+    let (Ok(counted), true) = (counted, session.files.bytes() + cost <= MAX_KEPT) else {
         return Ok(CL_OUT_OF_HOST_MEMORY);
-    }
-    session.files.given.insert(program, Files::write(&pieces)?);
+    };
+    session.files.given.insert(program, given.write(counted)?);
     Ok(CL_SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::Budget;
+    use std::os::unix::fs::MetadataExt;
+
+    /// Bytes of the disk that a folder takes, with all in it.
+    fn taken(folder: &Path) -> u64 {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let below = entries.map(|entry| entry.unwrap().path());
+        let below: u64 = below
+            .map(|path| match path.is_dir() {
+                true => taken(&path),
+                false => path.metadata().unwrap().blocks() * 512,
+            })
+            .sum();
+        below + folder.metadata().unwrap().blocks() * 512
+    }
+
+    #[test]
+    fn what_files_take_is_counted_folders_too() {
+        let deep = format!("/{}a.h", "n/".repeat(MAX_DEPTH));
+        let wide: Vec<String> = (0..50).map(|n| format!("/w{n}/x/y/{n}.h")).collect();
+        let mut pieces: Vec<Option<&[u8]>> = vec![Some(b"/home/user")];
+        for path in wide.iter().chain([&deep]) {
+            pieces.extend([Some(path.as_bytes()), Some(&[b' '; 5000][..])]);
+        }
+        let given = Given::read(&pieces).unwrap();
+        let budget = Budget::new(10 << 20);
+        let files = given.write(budget.object(given.cost() as u64).unwrap());
+        let files = files.unwrap();
+        assert!(taken(files.root.path()) <= files.bytes as u64);
+        // Each of the folders is one.
+        assert!(files.bytes > (MAX_DEPTH + 3 * 50) * ENTRY_COST);
+        assert!(budget.object((10 << 20) - files.bytes as u64 + 1).is_err());
+        let root = files.root.path().to_owned();
+        drop(files);
+        assert!(!root.exists() && budget.object(10 << 20).is_ok());
+    }
+
+    #[test]
+    fn paths_are_bounded_and_lead_nowhere_else() {
+        let given = |path: &str| {
+            let pieces = [Some(&b"/"[..]), Some(path.as_bytes()), Some(&b""[..])];
+            Given::read(&pieces).map(|_| ())
+        };
+        assert!(given(&format!("/{}a.h", "n/".repeat(MAX_DEPTH))).is_ok());
+        for path in [
+            &format!("/{}a.h", "n/".repeat(MAX_DEPTH + 1)),
+            &format!("/{}a.h", "n/".repeat(1500)),
+            "a.h",
+            "/../a.h",
+            "/a/../../b.h",
+        ] {
+            assert!(matches!(given(path), Err(Refusal::Path)), "{path}");
+        }
+        let many = vec![Some(&b"/a"[..]); 1 + 2 * (MAX_FILES + 1)];
+        assert!(matches!(Given::read(&many), Err(Refusal::Path)));
+    }
 }

@@ -4,6 +4,7 @@ use super::call::Call;
 use super::generated::types::*;
 use super::refusal::Refusal;
 use super::session::Session;
+use super::shield;
 use super::support::size;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -64,6 +65,7 @@ impl NewImage<'_> {
             // Some drivers end the process over what they do not implement.
             return Ok(CL_INVALID_IMAGE_DESCRIPTOR);
         }
+        shield::check_memory(self.flags)?;
         let context: cl_context = session.get(Kind::Context, self.context)?;
         let desc = self.desc(session)?;
         let format = cl_image_format {

@@ -9,6 +9,7 @@ use super::arg_types::{ArgType, number_of_args};
 use super::call::Call;
 use super::driver::Driver;
 use super::generated::types::*;
+use super::hold::Hold;
 use super::probe::Answer;
 use super::refusal::Refusal;
 use super::session::Session;
@@ -27,10 +28,14 @@ pub struct KernelArgs {
     /// The objects that are set. A driver need not keep them, and a program
     /// may release one and still run the kernel: here each has a reference.
     held: HashMap<cl_uint, (Kind, Pointer)>,
+    /// Shared virtual memory that is set, and what the kernel reaches besides.
+    shared: HashMap<cl_uint, Hold>,
+    indirect: Vec<Hold>,
 }
 
 impl KernelArgs {
     fn hold(&mut self, driver: &Driver, index: cl_uint, object: Option<(Kind, Pointer)>) {
+        self.shared.remove(&index);
         if let Some((kind, pointer)) = object {
             driver.retain(kind, pointer);
         }
@@ -51,7 +56,15 @@ impl KernelArgs {
         Self {
             types: self.types.clone(),
             held: self.held.clone(),
+            shared: self.shared.clone(),
+            indirect: self.indirect.clone(),
         }
+    }
+
+    /// Keeps its shared memory until the call's operation ends.
+    pub fn hold_shared(&self, call: &mut Call) {
+        let all = self.shared.values().chain(&self.indirect);
+        all.for_each(|hold| call.hold(hold.clone()));
     }
 
     /// The objects that are set.
@@ -131,13 +144,33 @@ pub fn set(
     Ok(result)
 }
 
-/// An argument is no object any more.
+/// An argument is shared memory, or NULL, and no object any more.
 ///
 /// # Errors
 /// [`Refusal`].
-pub fn forget(session: &mut Session, kernel: cl_kernel, index: cl_uint) -> Result<(), Refusal> {
+pub fn share(
+    session: &mut Session,
+    kernel: cl_kernel,
+    index: cl_uint,
+    shared: Option<Hold>,
+) -> Result<(), Refusal> {
     let driver = session.driver;
-    kernel_args(session, kernel)?.hold(driver, index, None);
+    let args = kernel_args(session, kernel)?;
+    args.hold(driver, index, None);
+    args.shared.extend(shared.map(|hold| (index, hold)));
+    Ok(())
+}
+
+/// The kernel reaches this shared memory by pointers in memory.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn share_indirectly(
+    session: &mut Session,
+    kernel: cl_kernel,
+    shared: Vec<Hold>,
+) -> Result<(), Refusal> {
+    kernel_args(session, kernel)?.indirect = shared;
     Ok(())
 }
 
@@ -243,6 +276,8 @@ impl Session {
             None => KernelArgs {
                 types: self.arg_types(kernel.as_ptr().cast()),
                 held: HashMap::new(),
+                shared: HashMap::new(),
+                indirect: Vec::new(),
             },
         };
         if let Some(before) = self.kernels.insert(kernel, args) {

@@ -9,6 +9,7 @@ use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::image;
 use super::kernel_args;
+use super::memory;
 use super::notices;
 use super::operations::Order;
 use super::part;
@@ -126,6 +127,19 @@ impl Manual for Board {
     ) -> Result<Vec<u8>, Refusal> {
         let info = build::get_arg_info(session, call, &args)?;
         encode(&wire::ClGetKernelArgInfoReply {
+            result: info.result,
+            size: info.size,
+            value: info.value(),
+        })
+    }
+
+    fn cl_get_device_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetDeviceInfoArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let info = memory::device_info(session, call, &args)?;
+        encode(&wire::ClGetDeviceInfoReply {
             result: info.result,
             size: info.size,
             value: info.value(),

@@ -13,10 +13,12 @@ mod enqueue;
 mod event_info;
 mod files;
 pub mod generated;
+mod hold;
 mod image;
 pub mod info;
 mod kernel_args;
 mod manual;
+mod memory;
 mod notices;
 pub mod operations;
 mod part;
@@ -36,6 +38,7 @@ mod svm;
 pub use driver::{Driver, DriverOptions, OpenClError};
 
 use crate::board::{Board, BoardError, Guest, Session};
+use crate::region::Budget;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;
 
@@ -67,7 +70,7 @@ impl Board for OpenClBoard {
         self.driver.devices()
     }
 
-    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError> {
-        Ok(Box::new(session::Session::new(self.driver, guest)))
+    fn open(&self, guest: Guest, budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
+        Ok(Box::new(session::Session::new(self.driver, guest, budget)))
     }
 }

@@ -11,6 +11,8 @@ use super::support::decode;
 use crate::board::Ended;
 use crate::printed::{self, Turn};
 use crate::table::Pointer;
+use gil_wire::Op;
+use gil_wire::call::NewEvent;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::{HashMap, VecDeque};
 
@@ -64,12 +66,16 @@ pub enum Printer {
 }
 
 impl Session {
-    /// Before a call is run: waits until nobody else's kernels print.
+    /// The kernel that a call is to launch, and its event.
     ///
     /// # Errors
     /// [`Refusal`] if the request is none.
-    pub(super) fn printer(&mut self, call: &Call, args: &[u8]) -> Result<Printer, Refusal> {
-        let (kernel, event) = match call.op() {
+    pub(super) fn launched(
+        &self,
+        op: Op,
+        args: &[u8],
+    ) -> Result<Option<(Pointer, NewEvent)>, Refusal> {
+        let (kernel, event) = match op {
             wire::CL_ENQUEUE_ND_RANGE_KERNEL => {
                 let args: wire::ClEnqueueNDRangeKernelArgs = decode(args)?;
                 (args.kernel, args.event)
@@ -78,17 +84,25 @@ impl Session {
                 let args: wire::ClEnqueueTaskArgs = decode(args)?;
                 (args.kernel, args.event)
             }
-            wire::CL_SET_USER_EVENT_STATUS if !self.printing.blocked.is_empty() => {
-                return Ok(printed::turn().map_or(Printer::None, Printer::Unblock));
-            }
-            _ => return Ok(Printer::None),
+            _ => return Ok(None),
         };
-        let kernel = self.table.get(kernel, Kind::Kernel)?;
+        Ok(Some((self.table.get(kernel, Kind::Kernel)?, event)))
+    }
+
+    /// Before a call is run: waits until nobody else's kernels print.
+    pub(super) fn printer(&mut self, op: Op, launched: Option<(Pointer, NewEvent)>) -> Printer {
+        let Some((kernel, event)) = launched else {
+            let unblocks = op == wire::CL_SET_USER_EVENT_STATUS;
+            return match unblocks && !self.printing.blocked.is_empty() {
+                true => printed::turn().map_or(Printer::None, Printer::Unblock),
+                false => Printer::None,
+            };
+        };
         let turn = match self.may_print(kernel) {
             true => printed::turn(),
             false => None,
         };
-        Ok(turn.map_or(Printer::None, |turn| Printer::Kernel(event.number.0, turn)))
+        turn.map_or(Printer::None, |turn| Printer::Kernel(event.number.0, turn))
     }
 
     /// After the call was run: waits for what may have printed, and keeps it.

@@ -1,7 +1,7 @@
 //! Why a call is not run.
 
 use super::generated::types::*;
-use crate::region::OutOfMemory;
+use crate::region::{NoRoom, OutOfMemory};
 use crate::table::TableError;
 use gil_wire::Op;
 use gil_wire::call::PackError;
@@ -83,11 +83,21 @@ pub enum Refusal {
     /// No memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+    /// An object beyond the session's share of memory.
+    #[error(transparent)]
+    Objects(#[from] NoRoom),
+    /// A driver that does not say when it destroys a memory object.
+    #[error(
+        "the driver does not say when it destroys a memory object (error {0}), so its bytes cannot be counted"
+    )]
+    Uncounted(cl_int),
     /// A driver that enqueues without an event.
     #[error("the driver enqueued it and gave no event: nothing tells when it ends")]
     NoEvent,
     /// A path that no library of this build sends.
-    #[error("a file's path is not absolute, or leads out of its folder")]
+    #[error(
+        "a file's path is not absolute, leads out of its folder or too deep, or there are too many"
+    )]
     Path,
     /// Files that could not be written.
     #[error("the files that a program includes cannot be written on the board: {0}")]
@@ -106,11 +116,17 @@ impl Refusal {
     }
 
     /// OpenCL's error where a value that a guest with wider pointers may well
-    /// give does not fit this board's types: what a driver says of sizes that
-    /// its device cannot have. `None` for what is no program's fault.
+    /// give does not fit this board's types, or an object its session's memory:
+    /// what a driver says of sizes that its device cannot have. `None` for what
+    /// is no program's fault.
     pub fn code(&self, op: Op) -> Option<cl_int> {
-        let (Self::Width { name, .. } | Self::Wide(name)) = self else {
-            return None;
+        let name = match self {
+            Self::Width { name, .. } | Self::Wide(name) => name,
+            Self::Objects(NoRoom { asked, limit, .. }) if asked > limit && makes_buffer(op) => {
+                return Some(CL_INVALID_BUFFER_SIZE);
+            }
+            Self::Objects(_) | Self::Uncounted(_) => return Some(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+            _ => return None,
         };
         Some(match *name {
             "global_work_size" => CL_INVALID_GLOBAL_WORK_SIZE,

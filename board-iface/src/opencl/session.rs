@@ -35,6 +35,8 @@ use std::time::Instant;
 pub struct Session {
     pub(super) driver: &'static Driver,
     pub(super) guest: Guest,
+    /// What its objects take of the board's memory.
+    pub(super) budget: Budget,
     pub(super) table: Table<Kind>,
     pub(super) operations: Operations,
     /// The queues.
@@ -79,7 +81,7 @@ pub struct Enqueued<'a> {
 impl Session {
     /// A session without objects but platforms and devices, which have the same
     /// numbers in every session.
-    pub fn new(driver: &'static Driver, guest: Guest) -> Self {
+    pub fn new(driver: &'static Driver, guest: Guest, budget: &Budget) -> Self {
         let mut table = Table::default();
         for (kind, root) in driver.roots() {
             // A table without objects has room.
@@ -88,6 +90,7 @@ impl Session {
         Self {
             driver,
             guest,
+            budget: budget.clone(),
             table,
             operations: Operations::default(),
             queues: HashMap::new(),
@@ -151,7 +154,8 @@ impl Session {
     /// session owns the reference from here on.
     ///
     /// # Errors
-    /// [`Refusal::Table`] if the number cannot be used; the object is released.
+    /// [`Refusal::Table`] if the number cannot be used, [`Refusal::Objects`] if
+    /// there is no room for it; the object is released.
     pub fn bind<T>(
         &mut self,
         kind: Kind,
@@ -162,7 +166,11 @@ impl Session {
         let Some(pointer) = NonNull::new(object.cast()) else {
             return Err(Refusal::parameter("new object", 0));
         };
-        let bound = self.table.insert(number, kind, pointer);
+        let counted = match kind {
+            Kind::Mem => self.count(pointer),
+            _ => Ok(()),
+        };
+        let bound = counted.and_then(|()| Ok(self.table.insert(number, kind, pointer)?));
         match bound {
             Err(_) => self.driver.release(kind, pointer),
             Ok(_) if kind == Kind::Kernel => {
@@ -170,7 +178,7 @@ impl Session {
             }
             Ok(_) => {}
         }
-        Ok(bound?)
+        bound
     }
 
     /// The number of an object that a query named; NULL for null, and when the
@@ -380,7 +388,11 @@ impl Session {
             return Ok(refused.reply);
         }
         let inputs = self.program_inputs(call, call.op(), args)?;
-        let printer = self.printer(call, args)?;
+        let launched = self.launched(call.op(), args)?;
+        if let Some(args) = launched.and_then(|(kernel, _)| self.kernels.get(&kernel)) {
+            args.hold_shared(call);
+        }
+        let printer = self.printer(call.op(), launched);
         let function = dispatch.ok_or(Refusal::UnknownOp(call.op()))?;
         let mut result = function(self, call, args).or_else(|refusal| not_asked(call, refusal))?;
         if self.builds_again(call.op(), args, &result) {
@@ -431,6 +443,7 @@ impl board::Session for Session {
             Ok(result) => running.outcome(result),
             Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
         };
+        self.svm.settle(self.driver);
         outcome.notices = call.answer && self.notices.take_news();
         outcome
     }
@@ -440,6 +453,7 @@ impl board::Session for Session {
         let (operation, ending) = self.operations.finish(event, &mut finisher)?;
         let mut ended = report(operation, ending);
         self.printed_by(&mut ended);
+        self.svm.settle(self.driver);
         Some(ended)
     }
 

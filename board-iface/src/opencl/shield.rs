@@ -28,7 +28,29 @@ pub fn refused(op: Op, args: &[u8]) -> Result<Option<Refused>, Refusal> {
     match op {
         wire::CL_ENQUEUE_ND_RANGE_KERNEL => launch(decode(args)?),
         wire::CL_ENQUEUE_FILL_BUFFER => fill(decode(args)?),
+        wire::CL_CREATE_BUFFER => {
+            let args: wire::ClCreateBufferArgs<'_> = decode(args)?;
+            check_memory(args.flags).map(|()| None)
+        }
+        wire::CL_CREATE_BUFFER_WITH_PROPERTIES => {
+            let args: wire::ClCreateBufferWithPropertiesArgs<'_> = decode(args)?;
+            check_memory(args.flags).map(|()| None)
+        }
         _ => Ok(None),
+    }
+}
+
+/// No memory object uses a call's memory, which goes when the call ends. Flags
+/// that contradict each other are the driver's to refuse.
+///
+/// # Errors
+/// [`Refusal::Parameter`].
+pub fn check_memory(flags: cl_mem_flags) -> Result<(), Refusal> {
+    let others = CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+    let uses = flags & CL_MEM_USE_HOST_PTR != 0 && flags & others == 0;
+    match uses {
+        true => Err(Refusal::parameter("flags", flags)),
+        false => Ok(()),
     }
 }
 

@@ -7,10 +7,12 @@ use super::call::Call;
 use super::driver::Driver;
 use super::enqueue::Parts;
 use super::generated::types::*;
+use super::hold::{Hold, Leaving, Left};
 use super::operations::Order;
 use super::refusal::Refusal;
 use super::session::Session;
-use super::support::size;
+use super::support::{list_ptr, size};
+use crate::region::{Counted, NoRoom};
 use crate::table::Pointer;
 use gil_wire::call::InData;
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -20,48 +22,79 @@ use std::ptr::{NonNull, null, null_mut};
 
 /// Allocations of a session, at most.
 const MAX_ALLOCATIONS: usize = 1 << 20;
+/// A function that frees in the driver's place.
+type FreeFunction = unsafe extern "C" fn(cl_command_queue, cl_uint, *mut *mut c_void, *mut c_void);
 /// What may be asked of memory that both sides do not share at every instant.
 const FLAGS: cl_svm_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 
 /// One allocation; its context has a reference.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Allocation {
     size: usize,
     context: Pointer,
+    hold: Hold,
+    _counted: Option<Counted>,
 }
 
-/// A session's shared virtual memory.
+/// A session's shared virtual memory. What the guest frees is the driver's until
+/// the buffers, kernel arguments and operations that use it let go: they would
+/// read and write whatever the driver put there next.
 #[derive(Debug, Default)]
 pub struct Svm {
     allocations: BTreeMap<u64, Allocation>,
+    /// Freed by the guest, and held.
+    freed: Vec<(u64, Allocation)>,
+    /// To be freed by the guest's operations, which have ended.
+    left: Left,
 }
 
 impl Svm {
-    /// The allocation around an address.
-    fn around(&self, address: u64) -> Option<(u64, Allocation)> {
-        let (base, allocation) = self.allocations.range(..=address).next_back()?;
-        let inside = address - base < allocation.size as u64;
-        inside.then_some((*base, *allocation))
+    /// The allocation around all of `size` bytes at `address`.
+    fn around(&self, address: u64, size: u64) -> Option<&Allocation> {
+        let (base, found) = self.allocations.range(..=address).next_back()?;
+        let end = (address - base).checked_add(size)?;
+        let inside = address - base < found.size as u64 && end <= found.size as u64;
+        inside.then_some(found)
     }
 
-    /// Whether all of `size` bytes at `address` are in one allocation.
-    pub fn contains(&self, address: u64, size: u64) -> bool {
-        let around = self.around(address);
-        around.is_some_and(|(base, found)| size <= found.size as u64 - (address - base))
+    /// Keeps the allocation around these bytes, if there is one.
+    pub(super) fn hold(&self, address: u64, size: u64) -> Option<Hold> {
+        self.around(address, size).map(|found| found.hold.clone())
     }
 
     /// How many allocations there are.
     pub fn len(&self) -> usize {
-        self.allocations.len()
+        self.allocations.len() + self.freed.len()
     }
 
-    /// Gives up everything; how many allocations there were.
-    pub(super) fn release(&mut self, driver: &Driver) -> usize {
-        let left = std::mem::take(&mut self.allocations);
-        let count = left.len();
-        for (address, allocation) in left {
+    /// The guest has freed an allocation.
+    fn free(&mut self, address: u64) {
+        let freed = self.allocations.remove(&address);
+        self.freed.extend(freed.map(|freed| (address, freed)));
+    }
+
+    /// Gives back what was freed and nothing holds any more.
+    pub(super) fn settle(&mut self, driver: &Driver) {
+        if self.len() == 0 {
+            return;
+        }
+        for leaving in self.left.take() {
+            let found = self.allocations.get(&leaving.address);
+            if found.is_some_and(|found| leaving.is_of(&found.hold)) {
+                self.free(leaving.address);
+            }
+        }
+        for (address, allocation) in self.freed.extract_if(.., |(_, a)| a.hold.is_last()) {
             allocation.free(driver, address);
         }
+    }
+
+    /// Gives up everything; how many allocations the guest had. What a driver
+    /// still holds, it keeps.
+    pub(super) fn release(&mut self, driver: &Driver) -> usize {
+        let count = self.allocations.len();
+        self.freed.extend(std::mem::take(&mut self.allocations));
+        self.settle(driver);
         count
     }
 }
@@ -99,7 +132,7 @@ pub fn alloc(
 ) -> Result<u64, Refusal> {
     let context: cl_context = session.get(Kind::Context, args.context)?;
     let len = size(args.size, "size")?;
-    let full = session.svm.allocations.len() >= MAX_ALLOCATIONS;
+    let full = session.svm.len() >= MAX_ALLOCATIONS;
     let narrow = session.guest.pointer_bits < usize::BITS;
     let Some(function) = session.functions().clSVMAlloc else {
         return Ok(0);
@@ -107,6 +140,9 @@ pub fn alloc(
     if args.flags & !FLAGS != 0 || full || narrow {
         return Ok(0);
     }
+    let Ok(counted) = counted(session, super::manual::pointer(context)?, args.size) else {
+        return Ok(0);
+    };
     let (flags, alignment) = (args.flags, args.alignment);
     // SAFETY: the context is alive.
     let found = call.timed(|| unsafe { function(context, flags, len, alignment) });
@@ -114,22 +150,41 @@ pub fn alloc(
         return Ok(0);
     };
     session.driver.retain(Kind::Context, context);
-    let allocation = Allocation { size: len, context };
+    let allocation = Allocation {
+        size: len,
+        context,
+        hold: Hold::default(),
+        _counted: counted,
+    };
     let address = found as usize as u64;
     session.svm.allocations.insert(address, allocation);
     Ok(address)
 }
 
-/// `clSVMFree`; what is no allocation is left alone.
-pub fn free(session: &mut Session, call: &mut Call, address: u64) {
-    if let Some(allocation) = session.svm.allocations.remove(&address) {
-        let driver = session.driver;
-        call.timed(|| allocation.free(driver, address));
-    }
+/// Counts an allocation where it lies in the board's memory.
+fn counted(session: &Session, context: Pointer, size: u64) -> Result<Option<Counted>, NoRoom> {
+    let counts = session.is_in_memory(context);
+    counts.then(|| session.budget.object(size)).transpose()
 }
 
-/// `clEnqueueSVMFree`. With a callback of the guest's, which frees itself, it
-/// is a marker here.
+/// `clSVMFree`; what is no allocation is left alone.
+pub fn free(session: &mut Session, call: &mut Call, address: u64) {
+    let driver = session.driver;
+    session.svm.free(address);
+    call.timed(|| session.svm.settle(driver));
+}
+
+/// In place of the driver's own freeing, which asks nobody who holds what.
+unsafe extern "C" fn leave(
+    _: cl_command_queue,
+    _: cl_uint,
+    _: *mut *mut c_void,
+    _user_data: *mut c_void,
+) {
+}
+
+/// `clEnqueueSVMFree`: what it frees is there until the operation ends. With a
+/// callback of the guest's, which frees itself, it is a marker here.
 ///
 /// # Errors
 /// [`Refusal`].
@@ -143,41 +198,50 @@ pub fn enqueue_free(
         return op.marker(session, call);
     }
     let addresses = words(call, &args.addresses)?.unwrap_or_default();
-    let allocations = &mut session.svm.allocations;
-    let known = |address: &u64| allocations.get(address).map(|found| (*address, *found));
-    let freed: BTreeMap<u64, Allocation> = addresses.iter().filter_map(known).collect();
-    let mut pointers: Vec<_> = freed.keys().map(|address| pointer(*address)).collect();
+    let allocations = &session.svm.allocations;
+    let known = |address: &u64| {
+        let found = allocations.get(address)?;
+        Some(Leaving::new(*address, found.hold.clone()))
+    };
+    let leaving: Vec<Leaving> = addresses.iter().filter_map(known).collect();
+    let mut pointers: Vec<_> = leaving.iter().map(|l| pointer(l.address)).collect();
     let function = session.functions().clEnqueueSVMFree;
     let (list, len) = (pointers.as_mut_ptr(), pointers.len() as cl_uint);
     let enqueue = |queue, count, waits, event: *mut cl_event| match function {
-        // SAFETY: the objects are alive; the pointers are the driver's own, each
-        // freed once.
+        // SAFETY: the objects are alive; the pointers are the driver's own, and
+        // `leave` reads nothing.
         Some(function) => unsafe {
-            function(queue, len, list, None, null_mut(), count, waits, event)
+            let leave: Option<FreeFunction> = Some(leave);
+            function(queue, len, list, leave, null_mut(), count, waits, event)
         },
         None => CL_INVALID_OPERATION,
     };
-    if freed.is_empty() {
+    if leaving.is_empty() {
         return op.marker(session, call);
     }
-    let result = op.enqueue(session, call, Order::Command, &enqueue)?;
-    if result == CL_SUCCESS {
-        for (address, allocation) in freed {
-            session.svm.allocations.remove(&address);
-            session.driver.release(Kind::Context, allocation.context);
-        }
-    }
-    Ok(result)
+    call.free_at_end(leaving, session.svm.left.clone());
+    op.enqueue(session, call, Order::Command, &enqueue)
 }
 
 /// One side of a copy: an address of the guest's that is shared memory, or the
 /// call's own memory.
-fn side(session: &Session, address: u64, size: u64, own: *mut c_void) -> Option<*mut c_void> {
+fn side(
+    session: &Session,
+    call: &mut Call,
+    address: u64,
+    size: u64,
+    own: *mut c_void,
+) -> Option<*mut c_void> {
     match address {
         0 => Some(own),
-        _ if session.svm.contains(address, size) => Some(pointer(address)),
-        _ => None,
+        _ => shared(session, call, address, size),
     }
+}
+
+/// Shared memory for the driver, kept until the call's operation ends.
+fn shared(session: &Session, call: &mut Call, address: u64, size: u64) -> Option<*mut c_void> {
+    call.hold(session.svm.hold(address, size)?);
+    Some(pointer(address))
 }
 
 /// `clEnqueueSVMMemcpy`: an address of 0 stands for the call's memory.
@@ -199,8 +263,8 @@ pub fn memcpy(
         (_, 0) => (null_mut(), call.keep_input(&args.input, len)?),
         _ => (null_mut(), null()),
     };
-    let dst = side(session, args.dst, args.size, own_out);
-    let src = side(session, args.src, args.size, own_in.cast_mut());
+    let dst = side(session, call, args.dst, args.size, own_out);
+    let src = side(session, call, args.src, args.size, own_in.cast_mut());
     let (Some(dst), Some(src)) = (dst, src) else {
         return invalid(call, CL_INVALID_VALUE);
     };
@@ -246,11 +310,11 @@ pub fn fill(
     let len = size(args.size, "size")?;
     let pattern_len = size(args.pattern_size, "pattern_size")?;
     let pattern = call.keep_input(&args.pattern, pattern_len)?;
-    if pattern.is_null() || !session.svm.contains(args.address, args.size) {
+    let to = shared(session, call, args.address, args.size);
+    let Some(to) = to.filter(|_| !pattern.is_null()) else {
         return invalid(call, CL_INVALID_VALUE);
-    }
+    };
     let function = session.functions().clEnqueueSVMMemFill;
-    let to = pointer(args.address);
     let enqueue = |queue, count, waits, event: *mut cl_event| match function {
         // SAFETY: the objects are alive, the memory is the session's, and the
         // pattern has the bytes it says.
@@ -275,12 +339,12 @@ pub fn map(
     let len = size(args.size, "size")?;
     let memory = call.output(args.memory, len)?.as_mut_ptr();
     let op = Parts::new(args.command_queue, &args.event_wait_list, args.event);
-    if !session.svm.contains(args.address, args.size) {
+    let Some(from) = shared(session, call, args.address, args.size) else {
         return invalid(call, CL_INVALID_VALUE);
-    }
+    };
     match memory.is_null() {
         true => op.marker(session, call),
-        false => copy(session, call, &op, memory, pointer(args.address), len),
+        false => copy(session, call, &op, memory, from, len),
     }
 }
 
@@ -299,10 +363,10 @@ pub fn unmap(
     if memory.is_null() {
         return op.marker(session, call);
     }
-    if !session.svm.contains(args.address, args.size) {
+    let Some(to) = shared(session, call, args.address, args.size) else {
         return invalid(call, CL_INVALID_VALUE);
-    }
-    copy(session, call, &op, pointer(args.address), memory, len)
+    };
+    copy(session, call, &op, to, memory, len)
 }
 
 /// `clEnqueueSVMMigrateMem`.
@@ -318,15 +382,14 @@ pub fn migrate(
     let sizes = words(call, &args.sizes)?;
     let len_of = |n: usize| sizes.as_ref().and_then(|sizes| sizes.get(n)).copied();
     let known = |(n, address): (usize, &u64)| {
-        let len = len_of(n).unwrap_or(0);
-        session.svm.contains(*address, len)
+        let shared = shared(session, call, *address, len_of(n).unwrap_or(0));
+        shared.map(<*mut c_void>::cast_const)
     };
+    let pointers: Option<Vec<*const c_void>> = addresses.iter().enumerate().map(known).collect();
     let short = sizes.as_ref().is_some_and(|s| s.len() < addresses.len());
-    if short || !addresses.iter().enumerate().all(known) {
+    let Some(mut pointers) = pointers.filter(|_| !short) else {
         return invalid(call, CL_INVALID_VALUE);
-    }
-    let mut pointers: Vec<*const c_void> =
-        addresses.iter().map(|a| pointer(*a).cast_const()).collect();
+    };
     let sizes: Option<Vec<usize>> = sizes.map(|s| s.iter().map(|len| *len as usize).collect());
     let sizes = sizes.as_ref().map_or(null(), Vec::as_ptr);
     let (list, len) = (pointers.as_mut_ptr(), pointers.len() as cl_uint);
@@ -353,14 +416,15 @@ pub fn set_kernel_arg(
     let Some(function) = session.functions().clSetKernelArgSVMPointer else {
         return Ok(CL_INVALID_OPERATION);
     };
-    if args.address != 0 && !session.svm.contains(args.address, 1) {
+    let hold = session.svm.hold(args.address, 1);
+    if args.address != 0 && hold.is_none() {
         return Ok(CL_INVALID_ARG_VALUE);
     }
     let (index, value) = (args.arg_index, pointer(args.address));
     // SAFETY: the kernel is alive, the address null or the session's.
     let result = call.timed(|| unsafe { function(kernel, index, value) });
     if result == CL_SUCCESS {
-        super::kernel_args::forget(session, kernel, index)?;
+        super::kernel_args::share(session, kernel, index, hold)?;
     }
     Ok(result)
 }
@@ -383,14 +447,20 @@ pub fn set_exec_info(
         CL_KERNEL_EXEC_INFO_SVM_PTRS => words(call, &args.value)?.unwrap_or_default(),
         _ => return Ok(CL_INVALID_VALUE),
     };
-    let known = |address: &u64| session.svm.contains(*address, 1);
-    if addresses.is_empty() || !addresses.iter().all(known) {
+    let holds = addresses
+        .iter()
+        .map(|address| session.svm.hold(*address, 1));
+    let Some(holds) = holds.collect::<Option<Vec<Hold>>>() else {
         return Ok(CL_INVALID_VALUE);
-    }
+    };
     let list: Vec<_> = addresses.iter().map(|address| pointer(*address)).collect();
-    let (len, list) = (size_of_val(list.as_slice()), list.as_ptr().cast());
+    let (len, list) = (size_of_val(list.as_slice()), list_ptr(&list).cast());
     // SAFETY: the kernel is alive, and the list has the bytes it says.
-    Ok(call.timed(|| unsafe { function(kernel, name, len, list) }))
+    let result = call.timed(|| unsafe { function(kernel, name, len, list) });
+    if result == CL_SUCCESS {
+        super::kernel_args::share_indirectly(session, kernel, holds)?;
+    }
+    Ok(result)
 }
 
 /// What a device can, as far as the guest can have it: coarse-grained sharing.
@@ -440,9 +510,9 @@ pub fn create_buffer(
     let context: cl_context = session.get(Kind::Context, args.context)?;
     let (len, flags) = (size(args.size, "size")?, args.flags);
     session.can_bind(args.new)?;
-    if !session.svm.contains(args.address, args.size.max(1)) {
+    let Some(hold) = session.svm.hold(args.address, args.size.max(1)) else {
         return Ok(CL_INVALID_HOST_PTR);
-    }
+    };
     let Some(function) = session.functions().clCreateBuffer else {
         return Ok(CL_INVALID_OPERATION);
     };
@@ -452,6 +522,11 @@ pub fn create_buffer(
     let buffer = call.timed(|| unsafe { function(context, flags, len, memory, &mut result) });
     if result == CL_SUCCESS {
         session.bind(Kind::Mem, args.new, buffer, args.context)?;
+        let kept = session.driver.keep(super::manual::pointer(buffer)?, hold);
+        if kept.is_err() {
+            session.release(Kind::Mem, args.new)?;
+            result = CL_OUT_OF_RESOURCES;
+        }
     }
     Ok(result)
 }
@@ -465,12 +540,18 @@ mod tests {
         let mut svm = Svm::default();
         let context = NonNull::dangling();
         for (address, size) in [(0x1000, 0x100), (0x1100, 0x10)] {
-            svm.allocations
-                .insert(address, Allocation { size, context });
+            let hold = Hold::default();
+            let allocation = Allocation {
+                size,
+                context,
+                hold,
+                _counted: None,
+            };
+            svm.allocations.insert(address, allocation);
         }
-        assert!(svm.contains(0x1000, 0x100));
-        assert!(svm.contains(0x10ff, 1));
-        assert!(svm.contains(0x1100, 0x10));
+        assert!(svm.around(0x1000, 0x100).is_some());
+        assert!(svm.around(0x10ff, 1).is_some());
+        assert!(svm.around(0x1100, 0x10).is_some());
         for (address, size) in [
             (0xfff, 1),
             (0x1000, 0x101),
@@ -481,7 +562,7 @@ mod tests {
             (u64::MAX, 1),
             (0, 0),
         ] {
-            assert!(!svm.contains(address, size), "{address:x} {size:x}");
+            assert!(svm.around(address, size).is_none(), "{address:x} {size:x}");
         }
     }
 }

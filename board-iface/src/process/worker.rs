@@ -5,6 +5,7 @@ use crate::board::{Board, BoardError, Guest, Session};
 use crate::meter::Meter;
 use crate::opencl::{OpenClBoard, OpenClError};
 use crate::printed;
+use crate::region::Budget;
 use crate::server::{Gate, SessionsFull, session};
 use crate::session::SessionOptions;
 use gil_wire::message::DeviceInfo;
@@ -218,7 +219,7 @@ impl Board for LazyBoard {
         self.setup.devices.clone()
     }
 
-    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError> {
-        self.board()?.open(guest)
+    fn open(&self, guest: Guest, budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
+        self.board()?.open(guest, budget)
     }
 }

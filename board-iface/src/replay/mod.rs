@@ -133,7 +133,7 @@ impl Board for ReplayBoard {
         }]
     }
 
-    fn open(&self, guest: Guest) -> Result<Box<dyn Session>, BoardError> {
+    fn open(&self, guest: Guest, _budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
         let sessions = &self.recording.sessions;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let recorded = sessions

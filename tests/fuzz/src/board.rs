@@ -56,10 +56,10 @@ pub fn trace(data: &[u8]) {
     let Ok(board) = ReplayBoard::open(&path) else {
         return;
     };
-    let Ok(mut session) = board.open(GUEST) else {
+    let budget = Budget::new(1 << 20);
+    let Ok(mut session) = board.open(GUEST, &budget) else {
         return;
     };
-    let budget = Budget::new(1 << 20);
     for event in 0..2 {
         let outcome = session.call(Call {
             seq: event,
@@ -96,8 +96,8 @@ pub fn dispatch(data: &[u8]) {
     let Some(board) = BOARD.get_or_init(load) else {
         return;
     };
-    let mut session = board.open(GUEST).expect("a session");
     let budget = Budget::new(1 << 20);
+    let mut session = board.open(GUEST, &budget).expect("a session");
     let mut input = Input(data);
     for seq in 0..4 {
         let (entry, flags) = (input.u16(), input.u8());

@@ -19,7 +19,7 @@ impl Board for Bytes {
         Vec::new()
     }
 
-    fn open(&self, _guest: Guest) -> Result<Box<dyn Session>, BoardError> {
+    fn open(&self, _guest: Guest, _budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
         Ok(Box::new(Buffer::default()))
     }
 }

@@ -278,29 +278,7 @@ fn cl_get_device_info(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClGetDeviceInfoArgs = support::decode(args)?;
-    let Some(function) = session.functions().clGetDeviceInfo else {
-        return support::encode(&wire::ClGetDeviceInfoReply {
-            result: CL_INVALID_OPERATION as i32,
-            ..Default::default()
-        });
-    };
-    let device: cl_device_id = session.get(Kind::Device, args.device)?;
-    let kind = wire::cl_get_device_info(args.param_name)
-        .filter(|kind| *kind != InfoType::Local)
-        .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
-        session,
-        call,
-        kind,
-        args.param_value,
-        |size, value, size_ret| unsafe { function(device, args.param_name, size, value, size_ret) },
-    )?;
-    support::encode(&wire::ClGetDeviceInfoReply {
-        result: info.result,
-        size: info.size,
-        value: info.value(),
-    })
+    Board::cl_get_device_info(session, call, args)
 }
 
 fn cl_create_context(

@@ -9,6 +9,16 @@ use gil_wire::generated::opencl as wire;
 
 /// Calls whose bodies are written by hand.
 pub trait Manual {
+    /// `clGetDeviceInfo`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_get_device_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetDeviceInfoArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
     /// `clCreateContext`.
     ///
     /// # Errors
