@@ -4,6 +4,7 @@
 //! where its Debian archive is.
 
 use crate::cache::{self, At, Cache, CacheError};
+use crate::platforms::Platforms;
 use crate::progress::Progress;
 use crate::tool::{self, ToolError};
 use serde::{Deserialize, Serialize};
@@ -145,12 +146,17 @@ impl Apt {
         &self.release
     }
 
-    /// `packages` and all they depend on.
+    /// `packages` and all they depend on, but what `platforms` has installed.
     ///
     /// # Errors
     /// [`AptError`], with the package's name if it does not exist.
-    pub fn resolve(&self, packages: &[String]) -> Result<Vec<Deb>, AptError> {
-        self.uris(&["install", "--yes", "--no-install-recommends"], packages)
+    pub fn resolve(&self, packages: &[String], platforms: Platforms) -> Result<Vec<Deb>, AptError> {
+        fs::create_dir_all(&self.root).at(&self.root)?;
+        let status = self.root.join("installed");
+        fs::write(&status, platforms.installed(&self.archs[0])).at(&status)?;
+        let status = format!("Dir::State::status={}", status.display());
+        let verb = ["install", "--yes", "--no-install-recommends", "-o", &status];
+        self.uris(&verb, packages)
     }
 
     /// `packages` alone.
@@ -519,6 +525,61 @@ mod tests {
         assert_eq!(deb.size, 822236);
         assert_eq!(parse_uri("Reading package lists..."), None);
         assert_eq!(parse_uri("'x' ../../escape.deb 1 y"), None);
+    }
+
+    /// apt whose archive is a folder with a program of OpenCL's and a platform.
+    fn of_a_folder(root: &Path) -> Apt {
+        let apt = Apt {
+            root: root.into(),
+            archs: vec!["arm64".into(), "armhf".into()],
+            release: "none".into(),
+            progress: Progress::new(true),
+            partly_updated: Cell::new(false),
+        };
+        let entry = |name: &str, arch: &str, more: &str| {
+            let about = "Version: 1\nMaintainer: x\nDescription: x\nSize: 1";
+            let hash = "0".repeat(64);
+            format!(
+                "Package: {name}\nArchitecture: {arch}\n{about}\nFilename: {name}_{arch}.deb\nSHA256: {hash}\n{more}\n\n"
+            )
+        };
+        let archive: String = ["arm64", "armhf"]
+            .map(|arch| {
+                entry("miner", arch, "Depends: opencl-icd")
+                    + &entry("emulator", arch, "Provides: opencl-icd")
+            })
+            .concat();
+        for folder in ["archive", "state/lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let source = format!("deb [trusted=yes] file:{}/archive ./\n", root.display());
+        for (name, text) in [
+            ("archive/Packages", archive),
+            ("status", String::new()),
+            ("sources.list", source),
+            ("apt.conf", apt.settings().unwrap()),
+        ] {
+            fs::write(root.join(name), text).unwrap();
+        }
+        apt.call("apt-get", &["update", "--error-on=any"], &[])
+            .unwrap();
+        fs::write(root.join("updated"), "").unwrap();
+        apt
+    }
+
+    #[test]
+    fn the_boards_platforms_are_those_that_packages_depend_on() {
+        let root = tempfile::tempdir().unwrap();
+        let apt = of_a_folder(root.path());
+        let needs = |package: &str, platforms| -> Vec<String> {
+            let debs = apt.resolve(&[package.into()], platforms).unwrap();
+            debs.into_iter().map(|deb| deb.file).collect()
+        };
+        for (package, arch) in [("miner", "arm64"), ("miner:armhf", "armhf")] {
+            let [own, emulator] = ["miner", "emulator"].map(|name| format!("{name}_1_{arch}.deb"));
+            assert_eq!(needs(package, Platforms::Board), std::slice::from_ref(&own));
+            assert_eq!(needs(package, Platforms::Packages), [emulator, own]);
+        }
     }
 
     #[test]

@@ -25,9 +25,24 @@ const LEFT_OUT: [&str; 6] = [
     "usr/share/bug",
 ];
 
+/// Bytes of an initramfs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// As the simulator loads it.
+    pub archive: u64,
+    /// In the guest's memory once the kernel unpacked it.
+    pub unpacked: u64,
+}
+
+/// A file takes whole pages of the guest's memory.
+const PAGE: u64 = 4096;
+/// What the kernel keeps of a file or folder besides, generously.
+const INODE: u64 = 1024;
+
 /// Writes one archive.
 pub struct Archive {
     path: PathBuf,
+    unpacked: u64,
     out: BufWriter<File>,
     folders: BTreeSet<String>,
     next_inode: u32,
@@ -53,6 +68,7 @@ impl Archive {
     pub fn create(path: &Path) -> Result<Self, CacheError> {
         Ok(Self {
             path: path.into(),
+            unpacked: 0,
             out: BufWriter::with_capacity(1 << 20, File::create(path).at(path)?),
             folders: BTreeSet::new(),
             next_inode: 1,
@@ -154,14 +170,15 @@ impl Archive {
         Ok(())
     }
 
-    /// Ends the archive.
+    /// Ends the archive; how many bytes it takes unpacked.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be written.
-    pub fn finish(self) -> Result<(), CacheError> {
+    pub fn finish(self) -> Result<u64, CacheError> {
         let path = self.path;
         let mut out = trailer(self.out).at(&path)?;
-        out.flush().at(&path)
+        out.flush().at(&path)?;
+        Ok(self.unpacked)
     }
 
     fn parents(&mut self, name: &str) -> Result<(), CacheError> {
@@ -188,6 +205,7 @@ impl Archive {
         let mut writer = entry.write(&mut self.out, len);
         writer.write_all(bytes).at(&self.path)?;
         writer.finish().at(&self.path)?;
+        self.unpacked += u64::from(len).next_multiple_of(PAGE) + INODE;
         Ok(())
     }
 }
@@ -256,7 +274,7 @@ mod tests {
         let mut archive = Archive::create(&path).unwrap();
         archive.file("etc/gil/run.json", 0o644, b"{}").unwrap();
         archive.file("etc/gil/other", 0o644, b"").unwrap();
-        archive.finish().unwrap();
+        assert_eq!(archive.finish().unwrap(), PAGE + 4 * INODE);
         let names: Vec<_> = entries(&path).into_iter().map(|(name, ..)| name).collect();
         assert_eq!(
             names,

@@ -60,6 +60,10 @@ pub struct RunArgs {
     /// NAME:armhf for a 32-bit one.
     #[arg(long = "pkg", value_name = "PACKAGE")]
     pub packages: Vec<String>,
+    /// Show programs the OpenCL platforms of Debian packages too, such as PoCL,
+    /// which compute in the simulated guest; usually there are the board's only.
+    #[arg(long)]
+    pub package_platforms: bool,
     /// Copy a file or folder into the guest.
     #[arg(long = "file", value_name = "SRC:DST")]
     pub files: Vec<Copied>,
@@ -87,9 +91,10 @@ pub struct RunArgs {
     /// Show no progress: only the program's output and the report.
     #[arg(long, short)]
     pub quiet: bool,
-    /// The guest's memory.
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
-    pub memory: u64,
+    /// The guest's memory; if it is not said, 1G, or more if its packages and
+    /// files need more.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// The guest's CPU, as QEMU names it (usually cortex-a57), or gem5's model:
     /// atomic (the usual), timing, minor, o3.
     #[arg(long, value_parser = cpu)]
@@ -152,6 +157,10 @@ pub struct SysrootArgs {
     /// 32-bit one.
     #[arg(long = "pkg", value_name = "PACKAGE")]
     pub packages: Vec<String>,
+    /// Show programs the OpenCL platforms of Debian packages too, such as PoCL,
+    /// which compute in the simulated guest; usually there are the board's only.
+    #[arg(long)]
+    pub package_platforms: bool,
     /// Show no progress.
     #[arg(long, short)]
     pub quiet: bool,

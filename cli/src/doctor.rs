@@ -5,6 +5,7 @@ use crate::apt;
 use crate::arch::Arch;
 use crate::assets::{self, HostPart};
 use crate::cache::Cache;
+use crate::memory;
 use crate::progress::Progress;
 use crate::simulator::qemu;
 use gil_wire::address::Address;
@@ -62,6 +63,7 @@ fn look() -> Vec<Finding> {
         tool("make", "make", &["--version"]),
         tool("package fetcher", "apt-get", &["--version"]),
         tool("package unpacker", "dpkg-deb", &["--version"]),
+        guest_memory(),
         cache(),
         archive(),
     ];
@@ -85,6 +87,15 @@ fn version(program: &str, args: &[&str]) -> Result<String, String> {
     match (output.status.success(), text.lines().next()) {
         (true, Some(line)) => Ok(line.to_owned()),
         _ => Err(format!("{program} does not say its version")),
+    }
+}
+
+/// Whether the usual guest fits.
+fn guest_memory() -> Finding {
+    Finding {
+        name: "memory",
+        state: memory::of_this_machine().map_err(one_line),
+        mend: "give guests less with --memory",
     }
 }
 

@@ -7,6 +7,7 @@ use crate::folder::file;
 use crate::guest::Guest;
 use crate::image::{self, Contents, RunFile};
 use crate::kernel::{self, Kernel};
+use crate::memory;
 use crate::module::{self, Detect};
 use crate::progress::Progress;
 use crate::run::RunError;
@@ -34,12 +35,13 @@ impl FullSystem {
         Ok(Self { kernel, module })
     }
 
-    /// Puts kernel, driver and initramfs into the run's folder.
+    /// Puts kernel, driver and initramfs into the run's folder; how much memory
+    /// the guest gets.
     ///
     /// # Errors
     /// [`RunError`] if something cannot be written, or the guest has too little
     /// memory for it.
-    pub fn lay_out(&self, args: &RunArgs, guest: &Guest, at: &Path) -> Result<(), RunError> {
+    pub fn lay_out(&self, args: &RunArgs, guest: &Guest, at: &Path) -> Result<u64, RunError> {
         link(&self.kernel.image, &at.join(file::KERNEL))?;
         link(&self.module, &at.join(file::MODULE))?;
         let initrd = at.join(file::INITRD);
@@ -52,8 +54,8 @@ impl FullSystem {
             stdin: args.stdin.as_deref(),
             run: &run_file(args, guest),
         };
-        image::write(&initrd, &guest.sets, &contents)?;
-        check_memory(&initrd, args.memory)
+        let sizes = image::write(&initrd, &guest.sets, &contents)?;
+        Ok(memory::choose(args.memory, sizes)?)
     }
 }
 
@@ -74,20 +76,5 @@ fn run_file(args: &RunArgs, guest: &Guest) -> RunFile {
         stdin: args.stdin.as_ref().map(|_| image::STDIN.into()),
         module: image::MODULE.into(),
         uid: 0,
-    }
-}
-
-/// The kernel holds the archive and what is unpacked from it at once.
-fn check_memory(initrd: &Path, memory: u64) -> Result<(), RunError> {
-    const KERNEL: u64 = 128 << 20;
-    let image = fs::metadata(initrd).at(initrd)?.len();
-    let least = 2 * image + KERNEL;
-    match least <= memory {
-        true => Ok(()),
-        false => Err(RunError::Memory {
-            image: image.div_ceil(1 << 20),
-            memory: memory >> 20,
-            least: least.div_ceil(1 << 20),
-        }),
     }
 }

@@ -7,6 +7,7 @@ use crate::assets::{self, Assets, HostPart};
 use crate::cache::Cache;
 use crate::image;
 use crate::packages::{PackageSet, Packages};
+use crate::platforms::Platforms;
 use crate::program::{self, Local, Program};
 use crate::progress::Progress;
 use crate::run::RunError;
@@ -34,7 +35,8 @@ const OPENCL_LOADER: (&str, &str) = ("ocl-icd-libopencl1", "libOpenCL.so.1");
 /// [`RunError`] says what cannot be had.
 pub fn prepare(args: &RunArgs, part: HostPart, progress: &Progress) -> Result<Guest, RunError> {
     let cache = Cache::open()?;
-    let mut packages = Packages::base(&cache, progress)?;
+    let platforms = Platforms::with_packages(args.package_platforms);
+    let mut packages = Packages::base(&cache, platforms, progress)?;
     if !args.packages.is_empty() {
         packages.add(&args.packages)?;
     }

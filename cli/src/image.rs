@@ -1,7 +1,7 @@
 //! The guest's initramfs: the base every guest has, the packages asked for, and
 //! what is this run's own.
 
-use crate::archive::{Archive, MERGED};
+use crate::archive::{Archive, MERGED, Sizes};
 use crate::assets::Assets;
 use crate::cache::{At, CacheError};
 use crate::packages::PackageSet;
@@ -94,20 +94,22 @@ pub struct Contents<'a> {
 ///
 /// # Errors
 /// [`CacheError`] if something cannot be read or written.
-pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<(), CacheError> {
+pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<Sizes, CacheError> {
     let own = path.with_extension("run");
-    write_run(&own, contents)?;
-    join(path, sets, &own)
+    let unpacked = write_run(&own, contents)?;
+    join(path, sets, (&own, unpacked))
 }
 
 /// Writes the initramfs at `path`: the skeleton, the packages, and the archive
-/// `own`, which is removed.
+/// `own`, which is removed; beside it stands what it takes unpacked.
 ///
 /// # Errors
 /// [`CacheError`] if something cannot be read or written.
-pub fn join(path: &Path, sets: &[PackageSet], own: &Path) -> Result<(), CacheError> {
+pub fn join(path: &Path, sets: &[PackageSet], own: (&Path, u64)) -> Result<Sizes, CacheError> {
     let skeleton = path.with_extension("skeleton");
-    write_skeleton(&skeleton)?;
+    let (own, mut unpacked) = own;
+    unpacked += write_skeleton(&skeleton)?;
+    unpacked += sets.iter().map(|set| set.unpacked).sum::<u64>();
     let parts = std::iter::once(skeleton.as_path())
         .chain(sets.iter().map(|set| set.image.as_path()))
         .chain([own]);
@@ -123,7 +125,8 @@ pub fn join(path: &Path, sets: &[PackageSet], own: &Path) -> Result<(), CacheErr
     for part in [skeleton.as_path(), own] {
         fs::remove_file(part).at(part)?;
     }
-    Ok(())
+    let archive = out.metadata().at(path)?.len();
+    Ok(Sizes { archive, unpacked })
 }
 
 /// Programs that Debian's busybox has. A package that has one of its own
@@ -148,7 +151,7 @@ pub fn skeleton() -> Tree {
 
 /// The folders and files that every Linux program expects; first, so that
 /// packages find `/lib` and its like as the links Debian has.
-fn write_skeleton(path: &Path) -> Result<(), CacheError> {
+fn write_skeleton(path: &Path) -> Result<u64, CacheError> {
     let mut archive = Archive::create(path)?;
     for folder in MERGED {
         archive.folder(&format!("usr/{folder}"), 0o755)?;
@@ -182,7 +185,7 @@ pub const ACCOUNTS: [(&str, &str); 4] = [
     ),
 ];
 
-fn write_run(path: &Path, contents: &Contents) -> Result<(), CacheError> {
+fn write_run(path: &Path, contents: &Contents) -> Result<u64, CacheError> {
     let mut archive = Archive::create(path)?;
     archive.copy("init", 0o755, &contents.assets.init)?;
     archive.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;

@@ -9,6 +9,7 @@ use crate::full_system::link;
 use crate::image;
 use crate::kernel;
 use crate::packages::{self, Packages};
+use crate::platforms::Platforms;
 use crate::progress::Progress;
 use std::fs;
 use std::path::Path;
@@ -41,7 +42,7 @@ pub fn run(args: &MachineArgs) -> Result<(), MachineError> {
 
 fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
     let cache = Cache::open()?;
-    let mut packages = Packages::base(&cache, progress)?;
+    let mut packages = Packages::base(&cache, Platforms::Packages, progress)?;
     if !args.packages.is_empty() {
         packages.add(&args.packages)?;
     }
@@ -54,8 +55,9 @@ fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
     progress.say("writing the machine's image");
     let initrd = args.folder.join("initrd");
     let own = initrd.with_extension("own");
-    write_own(&own, args, &modules, progress)?;
-    Ok(image::join(&initrd, packages.sets(), &own)?)
+    let unpacked = write_own(&own, args, &modules, progress)?;
+    image::join(&initrd, packages.sets(), (&own, unpacked))?;
+    Ok(())
 }
 
 /// What this machine adds to its packages.
@@ -64,7 +66,7 @@ fn write_own(
     args: &MachineArgs,
     modules: &Path,
     progress: &Progress,
-) -> Result<(), MachineError> {
+) -> Result<u64, MachineError> {
     let mut archive = Archive::create(path)?;
     archive.file("init", 0o755, INIT.as_bytes())?;
     let program = program_line(&args.program);

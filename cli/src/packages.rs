@@ -6,6 +6,7 @@ use crate::apt::{Apt, AptError, Deb};
 use crate::arch::Arch;
 use crate::archive::Archive;
 use crate::cache::{self, At, Cache, CacheError};
+use crate::platforms::Platforms;
 use crate::progress::Progress;
 use crate::tool;
 use crate::tree::{Entry, Tree};
@@ -20,6 +21,8 @@ pub struct PackageSet {
     pub image: PathBuf,
     /// What is in it.
     pub tree: Tree,
+    /// Bytes of guest memory that it takes unpacked.
+    pub unpacked: u64,
     packages: Vec<Deb>,
 }
 
@@ -31,6 +34,7 @@ const SHELL: &str = "busybox-static";
 /// The guest's packages: what every guest has, and what is added.
 pub struct Packages<'a> {
     cache: &'a Cache,
+    platforms: Platforms,
     progress: &'a Progress,
     /// The base of each architecture that the guest has, its own first, then
     /// what was added.
@@ -39,21 +43,29 @@ pub struct Packages<'a> {
 }
 
 impl<'a> Packages<'a> {
-    /// What every guest has.
+    /// What every guest has; packages that are added may show their own
+    /// OpenCL platforms, or not.
     ///
     /// # Errors
     /// [`AptError`] if it is not in the cache and cannot be had.
-    pub fn base(cache: &'a Cache, progress: &'a Progress) -> Result<Self, AptError> {
+    pub fn base(
+        cache: &'a Cache,
+        platforms: Platforms,
+        progress: &'a Progress,
+    ) -> Result<Self, AptError> {
         let names: Vec<String> = std::iter::once(SHELL)
             .chain(LIBRARIES)
             .map(str::to_owned)
             .collect();
-        Ok(Self {
+        let mut this = Self {
             cache,
+            platforms,
             progress,
-            sets: vec![ensure(cache, &names, &[], progress)?],
+            sets: Vec::new(),
             has_armhf: false,
-        })
+        };
+        this.sets.push(this.ensure(&names, 0)?);
+        Ok(this)
     }
 
     /// Adds the libraries that most programs of `arch` need, unless they are
@@ -66,7 +78,7 @@ impl<'a> Packages<'a> {
             return Ok(());
         }
         let names = LIBRARIES.map(|name| arch.package(name));
-        let set = ensure(self.cache, &names, &self.sets[..1], self.progress)?;
+        let set = self.ensure(&names, 1)?;
         self.sets.insert(1, set);
         self.has_armhf = true;
         Ok(())
@@ -86,7 +98,7 @@ impl<'a> Packages<'a> {
             }
             false => 1,
         };
-        let set = ensure(self.cache, names, &self.sets[..bases], self.progress)?;
+        let set = self.ensure(names, bases)?;
         self.sets.push(set);
         Ok(())
     }
@@ -116,51 +128,82 @@ fn apt_for(cache: &Cache, names: &[String], progress: &Progress) -> Result<Apt, 
     }
 }
 
-/// The set of `names`, from the cache or the archive, without what `bases` have
-/// already.
-fn ensure(
-    cache: &Cache,
-    names: &[String],
-    bases: &[PackageSet],
-    progress: &Progress,
-) -> Result<PackageSet, AptError> {
-    let mut names = names.to_vec();
-    names.sort();
-    names.dedup();
-    let apt = apt_for(cache, &names, progress)?;
-    // A name of its own for every way in which sets are built.
-    let folder = Path::new("sets-2")
-        .join(apt.release())
-        .join(folder_name(&names));
-    let place = cache.root().join(&folder);
-    if !place.exists() {
-        progress.say("waiting for another gil that fills the cache");
-        let lock = cache.lock()?;
+impl Packages<'_> {
+    /// The set of `names`, from the cache or the archive, without what the
+    /// first `bases` sets have already.
+    fn ensure(&self, names: &[String], bases: usize) -> Result<PackageSet, AptError> {
+        let mut names = names.to_vec();
+        names.sort();
+        names.dedup();
+        let apt = apt_for(self.cache, &names, self.progress)?;
+        // A name of its own for every way in which sets are built.
+        let folder = Path::new("sets-3")
+            .join(apt.release())
+            .join(folder_name(&names, self.platforms));
+        let place = self.cache.root().join(&folder);
         if !place.exists() {
-            progress.say(&format!("fetching packages: {}", names.join(" ")));
-            let mut debs = apt.resolve(&names)?;
-            debs.retain(|deb| !bases.iter().any(|base| base.packages.contains(deb)));
-            let files = apt.fetch(&debs)?;
-            cache.publish(&lock, &folder, |at| build(at, &debs, &files, progress))?;
+            self.progress
+                .say("waiting for another gil that fills the cache");
+            let lock = self.cache.lock()?;
+            if !place.exists() {
+                let (debs, files) = self.fetch(&apt, &names, bases)?;
+                self.cache
+                    .publish(&lock, &folder, |at| self.build(at, &debs, &files))?;
+            }
         }
+        open(&place)
     }
-    open(&place)
+
+    /// The packages of a set, and their files.
+    fn fetch(
+        &self,
+        apt: &Apt,
+        names: &[String],
+        bases: usize,
+    ) -> Result<(Vec<Deb>, Vec<PathBuf>), AptError> {
+        self.progress
+            .say(&format!("fetching packages: {}", names.join(" ")));
+        let mut debs = apt.resolve(names, self.platforms)?;
+        let bases = &self.sets[..bases];
+        debs.retain(|deb| !bases.iter().any(|base| base.packages.contains(deb)));
+        let files = apt.fetch(&debs)?;
+        Ok((debs, files))
+    }
+
+    fn build(&self, at: &Path, debs: &[Deb], files: &[PathBuf]) -> Result<(), AptError> {
+        let root = at.join("root");
+        unpack(files, &root, self.progress)?;
+        alternatives::link(files, &root)?;
+        self.platforms.settle(&root)?;
+        let mut tree = Tree::default();
+        let mut archive = Archive::create(&at.join("image.cpio"))?;
+        archive.tree(&root, &mut |name, meta, target| {
+            tree.insert(name, entry(meta, target));
+        })?;
+        let unpacked = archive.finish()?;
+        fs::remove_dir_all(&root).at(&root)?;
+        write_json(&at.join("tree.json"), &tree)?;
+        write_json(&at.join("unpacked.json"), &unpacked)?;
+        write_json(&at.join("packages.json"), &debs)?;
+        Ok(())
+    }
 }
 
 /// Readable as far as it goes, and unique.
-fn folder_name(names: &[String]) -> String {
+fn folder_name(names: &[String], platforms: Platforms) -> String {
     let readable: String = names.join("+").chars().take(60).collect();
     let safe = readable.replace(
         |c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)),
         "_",
     );
-    format!("{safe}-{}", cache::key(&names))
+    format!("{safe}-{}", cache::key(&(names, platforms)))
 }
 
 fn open(place: &Path) -> Result<PackageSet, AptError> {
     Ok(PackageSet {
         image: place.join("image.cpio"),
         tree: read_json(&place.join("tree.json"))?,
+        unpacked: read_json(&place.join("unpacked.json"))?,
         packages: read_json(&place.join("packages.json"))?,
     })
 }
@@ -170,22 +213,6 @@ fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheErro
     serde_json::from_slice(&text)
         .map_err(std::io::Error::from)
         .at(path)
-}
-
-fn build(at: &Path, debs: &[Deb], files: &[PathBuf], progress: &Progress) -> Result<(), AptError> {
-    let root = at.join("root");
-    unpack(files, &root, progress)?;
-    alternatives::link(files, &root)?;
-    let mut tree = Tree::default();
-    let mut archive = Archive::create(&at.join("image.cpio"))?;
-    archive.tree(&root, &mut |name, meta, target| {
-        tree.insert(name, entry(meta, target));
-    })?;
-    archive.finish()?;
-    fs::remove_dir_all(&root).at(&root)?;
-    write_json(&at.join("tree.json"), &tree)?;
-    write_json(&at.join("packages.json"), &debs)?;
-    Ok(())
 }
 
 fn entry(meta: &fs::Metadata, target: Option<&Path>) -> Entry {
@@ -231,10 +258,14 @@ mod tests {
 
     #[test]
     fn folder_names_are_safe_and_differ() {
-        let name =
-            |list: &[&str]| folder_name(&list.iter().map(|&n| n.to_owned()).collect::<Vec<_>>());
+        let of = |list: &[&str], platforms| {
+            let names: Vec<String> = list.iter().map(|&name| name.to_owned()).collect();
+            folder_name(&names, platforms)
+        };
+        let name = |list: &[&str]| of(list, Platforms::Board);
         assert!(name(&["clinfo"]).starts_with("clinfo-"));
         assert_ne!(name(&["a", "b"]), name(&["a+b"]));
         assert!(!name(&["../x/y"]).contains('/'));
+        assert_ne!(name(&["a"]), of(&["a"], Platforms::Packages));
     }
 }

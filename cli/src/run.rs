@@ -9,6 +9,7 @@ use crate::folder::{self, file};
 use crate::guest;
 use crate::kernel_command::KernelError;
 use crate::launch;
+use crate::memory::{self, MemoryError};
 use crate::outcome::{Exit, Origin};
 use crate::program::{self, ProgramError};
 use crate::progress::Progress;
@@ -65,18 +66,9 @@ pub enum RunError {
     /// The board.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// The guest is too small for its files.
-    #[error(
-        "the guest's files take {image} MiB and its memory is {memory} MiB: give it at least --memory {least}M"
-    )]
-    Memory {
-        /// Mebibytes of initramfs.
-        image: u64,
-        /// Mebibytes of RAM.
-        memory: u64,
-        /// Mebibytes that would do.
-        least: u64,
-    },
+    /// The guest's memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// A function to watch.
     #[error(transparent)]
     Watch(#[from] watch::Error),
@@ -134,6 +126,7 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
 /// What needs no download and no build comes first.
 fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), RunError> {
     simulator.check()?;
+    memory::check(args.memory)?;
     let is_path = args.program.contains('/');
     if is_path && (!args.program.starts_with('/') || Path::new(&args.program).exists()) {
         program::local(Path::new(&args.program))?;

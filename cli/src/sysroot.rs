@@ -10,6 +10,7 @@ use crate::cache::{At, Cache, CacheError};
 use crate::guest::Guest;
 use crate::image::{self, Copied};
 use crate::packages::{PackageSet, Packages};
+use crate::platforms::Platforms;
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::tree::Tree;
@@ -55,7 +56,8 @@ pub fn run(args: &SysrootArgs) -> Result<(), SysrootError> {
 
 fn make(args: &SysrootArgs, progress: &Progress) -> Result<(), SysrootError> {
     let cache = Cache::open()?;
-    let mut packages = Packages::base(&cache, progress)?;
+    let platforms = Platforms::with_packages(args.package_platforms);
+    let mut packages = Packages::base(&cache, platforms, progress)?;
     if !args.packages.is_empty() {
         packages.add(&args.packages)?;
     }

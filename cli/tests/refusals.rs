@@ -30,6 +30,14 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
 }
 
 #[test]
+fn more_memory_than_this_machine_has_is_refused_with_both() {
+    let bench = Bench::new();
+    let args = ["run", "--memory", "255G", "true"];
+    let words = ["261120 MiB", "this machine has", "available", "--memory"];
+    bench.refuses(&mut bench.gil(&args), 125, &words);
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     let bench = Bench::new();
     let help = succeeds(&mut bench.gil(&["run", "--help"]));

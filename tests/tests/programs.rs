@@ -38,6 +38,37 @@ both_widths! {
     }
 }
 
+/// Packages that depend on an OpenCL platform have the board's, and a guest
+/// that is large enough, without an option for either.
+#[test]
+fn packages_that_need_a_platform_have_the_boards_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("p.py");
+    std::fs::write(&script, PYOPENCL).unwrap();
+    let file = format!("{}:/p.py", script.display());
+    let package = ["--pkg", "python3-pyopencl", "--file", &file];
+    let run = Run::new([&package[..], &["python3", "/p.py"]].concat());
+    let run = run.finish().ok();
+    assert_eq!(run.stdout, "1 platform, right\n", "{}", run.stderr);
+    assert!(run.integer("/totals/calls") > 0, "{}", run.report);
+}
+
+const PYOPENCL: &str = r#"
+import pyopencl as cl, numpy as np
+platforms = cl.get_platforms()
+context = cl.Context([platforms[-1].get_devices()[0]])
+queue = cl.CommandQueue(context)
+numbers = np.arange(65536, dtype=np.float32)
+flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+buffer = cl.Buffer(context, flags, hostbuf=numbers)
+source = "kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }"
+cl.Program(context, source).build().twice(queue, numbers.shape, None, buffer)
+doubled = np.empty_like(numbers)
+cl.enqueue_copy(queue, doubled, buffer)
+verdict = "right" if (doubled == 2 * numbers).all() else "wrong"
+print(len(platforms), "platform,", verdict)
+"#;
+
 /// Programs of both widths, each with its own libraries, in one guest.
 #[test]
 fn both_widths_run_in_one_guest() {

@@ -29,9 +29,10 @@ const POCL_PLATFORM: &str = "Portable Computing Language";
 const LOADER: [&str; 2] = ["--pkg", "ocl-icd-libopencl1"];
 /// What the emulated stack needs in the guest besides: the package, and to be
 /// the only driver that the loader sees.
-const POCL: [&str; 8] = [
+const POCL: [&str; 9] = [
     "--pkg",
     "pocl-opencl-icd",
+    "--package-platforms",
     "--env",
     "OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd",
     "--env",

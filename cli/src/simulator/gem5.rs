@@ -13,6 +13,7 @@ use crate::full_system::FullSystem;
 use crate::guest::Guest;
 use crate::image;
 use crate::kernel_command;
+use crate::memory;
 use crate::module::Detect;
 use crate::progress::Progress;
 use crate::run::RunError;
@@ -98,6 +99,7 @@ pub struct Gem5<'a> {
     /// As they will be once the run is laid out.
     scripts: PathBuf,
     argv: Vec<String>,
+    memory: u64,
     watch: Vec<Spec>,
 }
 
@@ -125,6 +127,7 @@ impl<'a> Gem5<'a> {
             outdir,
             scripts: PathBuf::new(),
             argv: Vec::new(),
+            memory: args.memory.unwrap_or(memory::USUAL),
             watch: args.watch.clone(),
         })
     }
@@ -149,7 +152,7 @@ impl<'a> Gem5<'a> {
     ) -> Result<(), RunError> {
         let system = FullSystem::prepare(guest, self.args.detect, progress)?;
         progress.say("writing the guest's image");
-        system.lay_out(self.args, guest, at)?;
+        self.memory = system.lay_out(self.args, guest, at)?;
         kernel_command::make_elf(&system.kernel.image, &at.join(file::KERNEL_ELF))?;
         self.watch = watch::resolve(&self.args.watch, at)?;
         Ok(())
@@ -181,7 +184,7 @@ impl<'a> Gem5<'a> {
         command
             .args(["--cpu", self.cpu()])
             .args(["--cpus", &self.options.cpus.unwrap_or(cpus).to_string()])
-            .args(["--mem-size", &format!("{}B", self.args.memory)])
+            .args(["--mem-size", &format!("{}B", self.memory)])
             .args(["--board", board, "--time", self.args.time.name()])
             .arg("--monitor")
             .arg(at.join(file::MONITOR));

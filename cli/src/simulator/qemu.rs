@@ -108,6 +108,8 @@ fn parse_version(text: &str) -> Option<Version> {
 /// QEMU for one run: one CPU, whose time is its instructions.
 pub struct Qemu<'a> {
     args: &'a RunArgs,
+    /// Bytes of guest RAM, once the run is laid out.
+    memory: u64,
     /// Functions to watch, with the files they are in.
     watch: Vec<Spec>,
 }
@@ -129,6 +131,7 @@ impl<'a> Qemu<'a> {
             }),
             None => Ok(Self {
                 args,
+                memory: 0,
                 watch: Vec::new(),
             }),
         }
@@ -152,7 +155,7 @@ impl Simulator for Qemu<'_> {
         let system = FullSystem::prepare(guest, self.args.detect, progress)?;
         progress.say("writing the guest's image");
         full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
-        system.lay_out(self.args, guest, at)?;
+        self.memory = system.lay_out(self.args, guest, at)?;
         self.watch = watch::resolve(&self.args.watch, at)?;
         Ok(())
     }
@@ -160,7 +163,7 @@ impl Simulator for Qemu<'_> {
     /// Board addresses hold no comma, or they were refused before.
     fn command(&self, folder: &Path, board: &str) -> Command {
         let at = |name: &str| folder.join(name).display().to_string();
-        let memory = self.args.memory;
+        let memory = self.memory;
         let ram = format!("memory-backend-memfd,id=ram,size={memory},share=on");
         let mut command = Command::new(PROGRAM);
         command
