@@ -1,10 +1,10 @@
 //! Kernel arguments where the driver does not say what they are: no bytes of a
 //! guest go where the driver expects an object, whatever the program is made
-//! of. Skipped, with the agent's sentence, where there is no device.
+//! of.
 
 mod common;
 
-use common::agent::Agent;
+use common::agent::{Agent, on_a_device};
 use common::program::{Program, bytes, ints, out, reply};
 use gil_wire::call::{Handle, InData, OutRoom, Packed, pack};
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
@@ -25,14 +25,7 @@ fn agent() -> Option<Agent> {
 }
 
 fn agent_with(args: &[&str]) -> Option<Agent> {
-    match Agent::start(args) {
-        Ok(agent) => Some(agent),
-        Err(reason) if reason.contains("install") => {
-            eprintln!("skipped, there is no OpenCL device: {reason}");
-            None
-        }
-        Err(reason) => panic!("{reason}"),
-    }
+    on_a_device(Agent::start(args))
 }
 
 fn inline(bytes: &[u8]) -> KernelArgument<'_> {

@@ -1,10 +1,10 @@
 //! A real agent on a real OpenCL device, driven as the host interface drives
-//! it. Skipped, with the agent's sentence, where there is no device.
+//! it.
 
 mod common;
 
 use common::Client;
-use common::agent::Agent;
+use common::agent::{Agent, on_a_device};
 use common::program::{OUT_OF_ORDER, Program, bytes, ints, out, reply};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
@@ -29,14 +29,7 @@ const CL_BUILD_PROGRAM_FAILURE: i32 = -11;
 
 /// An agent, unless there is no device here.
 fn agent(args: &[&str]) -> Option<Agent> {
-    match Agent::start(args) {
-        Ok(agent) => Some(agent),
-        Err(reason) if reason.contains("install") => {
-            eprintln!("skipped, there is no OpenCL device: {reason}");
-            None
-        }
-        Err(reason) => panic!("{reason}"),
-    }
+    on_a_device(Agent::start(args))
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! What is read out of kernels' texts is what a compiler says they are:
-//! compared with the argument information of this machine's OpenCL. Skipped
-//! where there is none.
+//! compared with the argument information of this machine's OpenCL.
 
 use gil_board::opencl::generated::functions::Functions;
 use gil_board::opencl::generated::types::*;
@@ -40,7 +39,7 @@ impl Compiler {
         let driver = match Driver::load(DriverOptions::default()) {
             Ok(driver) => driver,
             Err(error @ (OpenClError::NoLibrary(_) | OpenClError::NoDevice(_))) => {
-                eprintln!("skipped, there is no OpenCL device: {error}");
+                gil_need::skip("an OpenCL device", error);
                 return None;
             }
             Err(error) => panic!("{error}"),

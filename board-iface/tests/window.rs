@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::agent::Agent;
+use common::agent::{Agent, on_a_device};
 use common::program::{Program, bytes, ints};
 use common::window::{client, memory, offer, sealed};
 use common::{Client, Done};
@@ -170,14 +170,8 @@ fn regions_in_no_window_are_refused_in_a_sentence() {
 fn device() -> Option<(Agent, tempfile::TempDir)> {
     let files = tempfile::tempdir().unwrap();
     let listen = format!("unix:{}", files.path().join("agent").display());
-    match Agent::listening(&listen, &[]) {
-        Ok(agent) => Some((agent, files)),
-        Err(reason) if reason.contains("install") => {
-            eprintln!("skipped, there is no OpenCL device: {reason}");
-            None
-        }
-        Err(reason) => panic!("{reason}"),
-    }
+    let agent = on_a_device(Agent::listening(&listen, &[]))?;
+    Some((agent, files))
 }
 
 fn numbers(count: i32, factor: i32) -> Vec<i32> {

@@ -340,7 +340,8 @@ fn with_small_disk(folder: &str, script: &str) -> Option<Command> {
     };
     let ways: [&[&str]; 2] = [&[], &["--map-root-user"]];
     let Some(options) = ways.iter().find(|options| may_mount(options)) else {
-        eprintln!("skipped: no small file system can be mounted here, as root or in a namespace");
+        let why = "neither root nor a user namespace may mount one here";
+        gil_need::skip("a small file system", why);
         return None;
     };
     Some(unshared(options, &format!("{mount} && {script}")))

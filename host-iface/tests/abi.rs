@@ -3,6 +3,7 @@
 mod support;
 
 use gil_host::layout;
+use gil_need::program;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,14 +19,6 @@ fn run(program: impl AsRef<OsStr>, args: &[&OsStr]) -> Output {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{:?}: {text}", program.as_ref());
     output
-}
-
-fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
 }
 
 /// The static library, which cargo made beside this test.
@@ -69,7 +62,7 @@ fn mirror() -> FakeBoard {
 
 #[test]
 fn simulators_in_c_and_in_cpp() {
-    if !has("gcc") || !has("g++") {
+    if !program("gcc") || !program("g++") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +88,7 @@ fn simulators_in_c_and_in_cpp() {
 
 #[test]
 fn watches_in_cpp() {
-    if !has("g++") {
+    if !program("g++") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -264,7 +257,7 @@ fn mirror_of_uapi() -> Vec<u64> {
 
 #[test]
 fn the_layout_is_the_headers() {
-    if !has("gcc") {
+    if !program("gcc") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

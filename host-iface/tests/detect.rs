@@ -62,7 +62,8 @@ fn build(compiler: &str, flags: &[&str]) -> Option<Built> {
     std::fs::write(at("two.c"), OTHER).unwrap();
     let with = |more: &[&'static str]| [flags, more].concat();
     if !compile(compiler, &with(&["-c"]), &[&at("one.c")], &at("one.o")) {
-        eprintln!("skipped: {compiler} {flags:?} does not compile here");
+        let command = [&[compiler], flags].concat().join(" ");
+        gil_need::skip(&command, "it does not compile here");
         return None;
     }
     let inputs = [at("one.c"), at("two.c")];
@@ -161,7 +162,7 @@ fn the_systems_own_library() {
         .lines()
         .find_map(|line| line.split_once("/").filter(|(_, p)| p.contains("libc.so")));
     let Some((_, path)) = libc else {
-        return eprintln!("skipped: this test is linked statically");
+        return gil_need::skip("a C library", "this test is linked statically");
     };
     let path = PathBuf::from(format!("/{path}"));
     let bytes = std::fs::read(&path).unwrap();

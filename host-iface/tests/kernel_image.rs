@@ -10,6 +10,8 @@ use kernel::{BASE, Form, Image, Symbol, USUAL, stock, symbols};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use proptest::prelude::*;
 
+const WITHOUT_KERNEL: &str = "it is not in gil's cache: `gil run` fetches it";
+
 fn expected(symbols: &[Symbol], form: Form) -> Vec<(u64, String)> {
     let address = |i: usize, offset: u32| match form.percpu && i < 10 {
         true => i as u64 * 8,
@@ -219,8 +221,7 @@ fn files_made_to_take_long_do_not() {
 #[test]
 fn the_stock_kernel_is_read_whole() {
     let Some(path) = stock() else {
-        eprintln!("skipped: no kernel in gil's cache, `gil run` fetches it");
-        return;
+        return gil_need::skip("Debian's kernel", WITHOUT_KERNEL);
     };
     let image = KernelImage::open(&path).unwrap();
     let functions = image.symbols().iter().filter(|one| one.is_function());
@@ -237,8 +238,7 @@ fn the_stock_kernel_is_read_whole() {
 #[test]
 fn the_stock_kernel_describes_its_types() {
     let Some(path) = stock() else {
-        eprintln!("skipped: no kernel in gil's cache, `gil run` fetches it");
-        return;
+        return gil_need::skip("Debian's kernel", WITHOUT_KERNEL);
     };
     let image = KernelImage::open(&path).unwrap();
     let btf = Btf::find(image.bytes()).unwrap();

@@ -6,6 +6,7 @@ mod board;
 
 use board::{Act, FakeBoard};
 use gil_host::report::Report;
+use gil_need::program;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -13,14 +14,6 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = "qemu-system-aarch64";
 const GCC: &str = "aarch64-linux-gnu-gcc";
-
-fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
-}
 
 /// The plugin, built beside this test: cargo builds no cdylib for tests.
 fn plugin() -> &'static Path {
@@ -131,7 +124,7 @@ impl Guest {
 }
 
 fn ready() -> bool {
-    has(QEMU) && has(GCC)
+    program(QEMU) && program(GCC)
 }
 
 fn slow_board(delay: Duration) -> FakeBoard {

@@ -315,7 +315,7 @@ static void staged_input(struct gpu *gpu)
 	int wrong = 0;
 
 	if (!vvar) {
-		printf("# no [vvar] here\n");
+		printf("# skipped for want of a [vvar] page\n");
 		return;
 	}
 	memset(got, 0xee, sizeof(got));

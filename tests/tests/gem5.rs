@@ -13,7 +13,10 @@ use tempfile::TempDir;
 fn gem5() -> Option<PathBuf> {
     let gem5 = std::env::var_os("GIL_GEM5");
     if gem5.is_none() {
-        eprintln!("skipped: set GIL_GEM5 to a gem5.opt built with EXTRAS=gem5-patches");
+        gil_need::skip(
+            "gem5",
+            "set GIL_GEM5 to a gem5.opt built with EXTRAS=gem5-patches",
+        );
     }
     gem5.map(PathBuf::from)
 }
@@ -27,7 +30,8 @@ fn bootloader(gem5: &Path) -> Option<PathBuf> {
     let path = named.unwrap_or_else(|| tree.join("boot.arm64"));
     if !path.is_file() {
         let tree = tree.display();
-        eprintln!("skipped: run `make -C {tree}`, or set GIL_GEM5_BOOTLOADER to a boot.arm64");
+        let why = format!("run `make -C {tree}`, or set GIL_GEM5_BOOTLOADER to a boot.arm64");
+        gil_need::skip("gem5's boot loader", why);
         return None;
     }
     Some(path)

@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask gen`, `ci`, `guest`, `dist`.
+//! The project's tasks: `cargo xtask gen`, `ci`, `skips`, `guest`, `dist`.
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
+    /// Print which tests a run passed over, and why (tests/need).
+    Skips,
     /// Build what runs in the guest: its init and its libraries.
     Guest {
         /// The libraries of 32-bit programs, too.
@@ -70,6 +72,7 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
                 println!("{:<8} {}", check.name, check.about);
             }
         }
+        Task::Skips => print!("{}", gil_need::Summary::of_this_run()?),
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
         Task::Guest { armhf } => {
             for path in guest::build(root, *armhf)? {

@@ -112,6 +112,19 @@ impl Agent {
     }
 }
 
+/// An agent that came up, unless there is no device here: the sentence that it
+/// ended with says so.
+pub fn on_a_device(started: Result<Agent, String>) -> Option<Agent> {
+    match started {
+        Ok(agent) => Some(agent),
+        Err(reason) if reason.contains("install") => {
+            gil_need::skip("an OpenCL device", reason);
+            None
+        }
+        Err(reason) => panic!("{reason}"),
+    }
+}
+
 /// A `gil-board` with these arguments.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gil-board"));

@@ -22,7 +22,8 @@ pub fn register_crash(vendors: &Path, name: &str, crash: u32) -> bool {
     std::fs::write(vendors.join(format!("{name}.icd")), text).unwrap();
     let is_built = built.is_ok_and(|status| status.success());
     if !is_built {
-        eprintln!("skipped: a C compiler and OpenCL's headers build the drivers of this test");
+        let why = "a C compiler and OpenCL's headers build the drivers of this test";
+        gil_need::skip("OpenCL's headers", why);
     }
     is_built
 }
@@ -35,7 +36,7 @@ pub fn crashing_agent(vendors: &Path, args: &[&str]) -> Option<Agent> {
     match Agent::with_vendors(vendors, args) {
         Ok(agent) => Some(agent),
         Err(reason) if reason.contains("libOpenCL") => {
-            eprintln!("skipped, there is no ICD loader: {reason}");
+            gil_need::skip("an ICD loader", reason);
             None
         }
         Err(reason) => panic!("{reason}"),

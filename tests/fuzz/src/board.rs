@@ -88,12 +88,17 @@ fn regions(input: &mut Input<'_>, budget: &Budget) -> Vec<Region> {
     (0..2).map(region).collect()
 }
 
+/// This machine's OpenCL, or why there is none.
+pub fn device() -> Result<&'static OpenClBoard, String> {
+    static BOARD: OnceLock<Result<OpenClBoard, String>> = OnceLock::new();
+    let load = || OpenClBoard::load(DriverOptions::default()).map_err(|error| error.to_string());
+    BOARD.get_or_init(load).as_ref().map_err(Clone::clone)
+}
+
 /// Calls with any arguments, on a session of this machine's OpenCL that has no
 /// objects but platforms and devices. Nothing is done where there is none.
 pub fn dispatch(data: &[u8]) {
-    static BOARD: OnceLock<Option<OpenClBoard>> = OnceLock::new();
-    let load = || OpenClBoard::load(DriverOptions::default()).ok();
-    let Some(board) = BOARD.get_or_init(load) else {
+    let Ok(board) = device() else {
         return;
     };
     let budget = Budget::new(1 << 20);

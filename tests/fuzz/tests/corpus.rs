@@ -31,4 +31,7 @@ fn every_file_of_the_corpus_is_survived() {
         }
         body(&[]);
     }
+    if let Err(reason) = gil_fuzz::board::device() {
+        gil_need::skip("an OpenCL device", reason);
+    }
 }

@@ -1,6 +1,5 @@
 //! A checkpoint between a guest's driver, the host interface and a real agent on
-//! a real OpenCL device; the simulator is this test. Skipped, with the agent's
-//! sentence, where there is no device.
+//! a real OpenCL device; the simulator is this test.
 
 mod program;
 #[path = "../../../host-iface/tests/support/mod.rs"]

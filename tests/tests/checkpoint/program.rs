@@ -44,7 +44,7 @@ impl Agent {
         let board = match OpenClBoard::load(DriverOptions::default()) {
             Ok(board) => board,
             Err(reason) => {
-                eprintln!("skipped, there is no OpenCL device: {reason}");
+                gil_need::skip("an OpenCL device", reason);
                 return None;
             }
         };
