@@ -195,6 +195,8 @@ mod tests {
             extents.iter().collect::<Vec<_>>(),
             vec![extent(0, 8), extent(16, 1)]
         );
+        assert!(!extents.is_empty());
+        assert!(Extents::new([], 0).unwrap().is_empty());
         assert!(matches!(
             Extents::new([extent(0, 4)], 5),
             Err(ExtentsError::Sum { sum: 4, len: 5 })
@@ -236,22 +238,35 @@ mod tests {
         assert_eq!(list(&[u64::MAX], 2), None);
     }
 
+    /// The address of each byte of a region.
+    fn bytes(extents: &Extents) -> Vec<u64> {
+        extents.iter().flat_map(|e| e.gpa..e.end()).collect()
+    }
+
+    fn any_extents() -> impl Strategy<Value = Extents> {
+        let list = prop::collection::vec((0u64..40, 1u64..6), 0..8);
+        list.prop_map(|list| {
+            let len = list.iter().map(|(_, len)| len).sum();
+            Extents::new(list.iter().map(|&(gpa, len)| extent(gpa, len)), len).unwrap()
+        })
+    }
+
+    /// Byte by byte, as the words of [`Extents::runs`] say.
+    fn plain_runs(whole: &[u64], starts: &[u64], len: u64) -> Option<Vec<u64>> {
+        let apart = starts.windows(2).all(|two| two[0] + len <= two[1]);
+        let run = |&start: &u64| whole.get(start as usize..(start + len) as usize);
+        let runs: Option<Vec<_>> = starts.iter().map(run).collect();
+        apart.then_some(runs?.concat())
+    }
+
     proptest! {
         #[test]
-        fn overlaps_are_those_of_every_byte(
-            one in prop::collection::vec((0u64..40, 1u64..6), 0..8),
-            two in prop::collection::vec((0u64..40, 1u64..6), 0..8),
-        ) {
-            let extents = |list: &[(u64, u64)]| {
-                let len = list.iter().map(|(_, len)| len).sum();
-                Extents::new(list.iter().map(|&(gpa, len)| extent(gpa, len)), len).unwrap()
-            };
-            let bytes = |extents: &Extents| -> Vec<u64> {
-                extents.iter().flat_map(|e| e.gpa..e.end()).collect()
-            };
-            let (one, two) = (extents(&one), extents(&two));
+        fn overlaps_are_those_of_every_byte(one in any_extents(), two in any_extents()) {
             let mut found = Vec::new();
-            one.overlaps(&two, |a, b, len| found.extend((0..len).map(|n| (a + n, b + n))));
+            one.overlaps(&two, |a, b, len| {
+                assert!(len > 0);
+                found.extend((0..len).map(|n| (a + n, b + n)));
+            });
             found.sort_unstable();
             let (mine, theirs) = (bytes(&one), bytes(&two));
             let mut wanted = Vec::new();
@@ -260,6 +275,30 @@ mod tests {
                 wanted.extend(same.map(|(b, _)| (a as u64, b as u64)));
             }
             prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn runs_are_those_of_every_byte(
+            whole in any_extents(),
+            steps in prop::collection::vec(0u64..9, 0..6),
+            len in 1u64..6,
+        ) {
+            // Most begin behind the one before; some overlap it.
+            let mut at = 0u64;
+            let mut starts = Vec::new();
+            for step in steps {
+                at = (at + step).saturating_sub(1);
+                starts.push(at);
+                at += len;
+            }
+            let runs = whole.runs(starts.iter().copied(), len);
+            let expected = plain_runs(&bytes(&whole), &starts, len);
+            prop_assert_eq!(runs.as_ref().map(Extents::len), expected.as_ref().map(|b| b.len() as u64));
+            if let Some(runs) = &runs {
+                let again = Extents::new(runs.iter(), runs.len()).unwrap();
+                prop_assert_eq!(runs, &again, "neighbours are merged");
+            }
+            prop_assert_eq!(runs.as_ref().map(bytes), expected);
         }
 
         #[test]

@@ -77,7 +77,12 @@ mod tests {
     fn finds_what_overlaps_until_it_is_removed() {
         let region = |gpa, len| Extents::new([Extent { gpa, len }], len).unwrap();
         let mut outstanding = Outstanding::new();
-        outstanding.insert(7, vec![region(0, 10), region(100, 10)]);
+        assert!(outstanding.is_empty());
+        let regions = vec![region(0, 10), region(100, 10)];
+        outstanding.insert(7, regions.clone());
+        assert!(!outstanding.is_empty());
+        assert_eq!(outstanding.get(7), Some(&regions[..]));
+        assert_eq!(outstanding.get(6), None);
         let overlap = Overlap {
             seq: 7,
             region: 1,

@@ -177,6 +177,12 @@ mod tests {
                 len: 0x800,
                 offset: 0x5000,
             },
+            // Behind the first in the backing, too.
+            RamRange {
+                gpa: 0x9000,
+                len: 0x800,
+                offset: 0x3000,
+            },
         ])
         .unwrap()
     }
@@ -202,6 +208,13 @@ mod tests {
                     len: 0x10
                 }
             ]
+        );
+        assert_eq!(
+            map().translate(0x8ff0, 0x20).unwrap(),
+            vec![Piece {
+                offset: 0x2ff0,
+                len: 0x20
+            }]
         );
         assert_eq!(
             map().translate(0x67ff, 2),
@@ -247,7 +260,7 @@ mod tests {
     proptest! {
         /// Byte by byte, translation agrees with a linear search.
         #[test]
-        fn agrees_with_a_linear_search(gpa in 0x3f00u64..0x9100, len in 0u64..0x300) {
+        fn agrees_with_a_linear_search(gpa in 0x3f00u64..0x9900, len in 0u64..0x300) {
             let map = map();
             let byte = |at: u64| map.ranges().iter()
                 .find(|r| (r.gpa..r.gpa + r.len).contains(&at))
@@ -256,6 +269,9 @@ mod tests {
             let got = map.translate(gpa, len).ok().map(|pieces| {
                 pieces.iter().flat_map(|p| p.offset..p.offset + p.len).collect::<Vec<_>>()
             });
+            let pieces = map.translate(gpa, len).unwrap_or_default();
+            let touch = |two: &[Piece]| two[0].offset + two[0].len == two[1].offset;
+            prop_assert!(!pieces.windows(2).any(touch), "neighbours are merged: {:?}", pieces);
             prop_assert_eq!(map.check(gpa, len).err(), map.translate(gpa, len).err());
             prop_assert_eq!(got, expected);
         }

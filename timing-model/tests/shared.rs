@@ -135,7 +135,8 @@ impl World {
                 id: 10 * process as u64 + queue,
                 in_order: queue != 1,
                 device: u64::from(queue == 2),
-                is_shared: true,
+                // What is one timeline's own is the reference.
+                is_shared: self.timelines.len() > 1,
             }),
             engine,
             order: Order::Command,
@@ -168,17 +169,17 @@ proptest! {
     }
 }
 
-#[test]
-fn devices_of_one_process_are_its_own() {
-    let alone = |event, id| Operation {
+/// When a kernel of 50 ns, enqueued at 0, starts on a device.
+fn start_ns(timeline: &mut Timeline, event: Event, device: u64, is_shared: bool) -> u64 {
+    let operation = Operation {
         event,
         entry_ns: 0,
         submit_ns: 0,
         queue: Some(QueueRef {
-            id,
+            id: event,
             in_order: true,
-            device: 5,
-            is_shared: false,
+            device,
+            is_shared,
         }),
         engine: Engine::Compute,
         order: Order::Command,
@@ -186,10 +187,34 @@ fn devices_of_one_process_are_its_own() {
         observable: true,
         attended: false,
     };
+    timeline.enqueue(operation).unwrap();
+    timeline.report(event, 50, 0).unwrap();
+    assert_eq!(timeline.publish(), Ok(event));
+    timeline.interval(event).unwrap().start_ns
+}
+
+#[test]
+fn devices_of_one_process_are_its_own() {
     for timeline in &mut sharing() {
-        timeline.enqueue(alone(1, 1)).unwrap();
-        timeline.report(1, 50, 0).unwrap();
-        timeline.publish().unwrap();
-        assert_eq!(timeline.interval(1).unwrap().start_ns, 0);
+        assert_eq!(start_ns(timeline, 1, 5, false), 0);
     }
+}
+
+/// A guest that names devices without end takes no memory with it.
+#[test]
+fn only_so_many_engines_are_shared() {
+    let mut timelines = sharing();
+    let [one, other, _] = &mut timelines[..] else {
+        panic!("three")
+    };
+    for device in 0..=1024 {
+        assert_eq!(start_ns(one, 1 + device, device, true), 0, "{device}");
+    }
+    assert_eq!(
+        start_ns(other, 1, 1023, true),
+        50,
+        "the last that is shared"
+    );
+    assert_eq!(start_ns(other, 2, 1024, true), 0, "one more is its own");
+    assert_eq!(start_ns(one, 2000, 1024, true), 50, "each has its own");
 }
