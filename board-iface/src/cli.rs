@@ -1,6 +1,7 @@
 //! The command `gil-board`, which is also `gil board`.
 
 use crate::board::BoardError;
+use crate::confine::{Confinement, Folders};
 use crate::inventory::Inventory;
 use crate::opencl::{DriverOptions, OpenClBoard};
 use crate::printed;
@@ -13,6 +14,7 @@ use gil_wire::address::Address;
 use gil_wire::generated::opencl;
 use gil_wire::secure::{Key, KeyError, MAX_KEY_FILE, Zeroizing};
 use nix::sys::signal::{SigSet, Signal};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -47,6 +49,9 @@ pub struct BoardArgs {
     /// a recording do.
     #[arg(long, value_enum, value_name = "KIND")]
     pub sessions: Option<SessionsIn>,
+    /// How far sessions are confined.
+    #[command(flatten)]
+    pub confining: Confining,
     /// Sessions at a time.
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub max_sessions: usize,
@@ -80,6 +85,35 @@ pub struct BoardArgs {
     /// Be a process of the agent with this number.
     #[arg(long, value_name = "PID", hide = true)]
     pub worker: Option<u32>,
+}
+
+/// How far an agent confines its sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct Confining {
+    /// Let a session's process do all that this agent's user may: a guest's
+    /// kernels are code there if a device is a CPU.
+    #[arg(long)]
+    pub no_confinement: bool,
+    /// Have all sessions keep compiled kernels in this folder, for guests that
+    /// trust each other: what one session puts there, others run. Usually each
+    /// session compiles its own.
+    #[arg(long, value_name = "FOLDER")]
+    pub shared_cache: Option<PathBuf>,
+}
+
+impl Confining {
+    /// As it is written on a command line.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut all: Vec<OsString> = Vec::new();
+        if self.no_confinement {
+            all.push("--no-confinement".into());
+        }
+        if let Some(folder) = &self.shared_cache {
+            all.extend(["--shared-cache".into(), folder.into()]);
+        }
+        all
+    }
 }
 
 /// Where sessions live.
@@ -162,6 +196,11 @@ pub enum CliError {
         "a recording's sessions follow each other in one process: leave out --sessions processes"
     )]
     ReplayInProcesses,
+    /// Sessions that cannot be confined.
+    #[error(
+        "sessions in threads are not confined, the agent would be: leave out --sessions threads, or let only guests in that you trust and say so by --no-confinement"
+    )]
+    ThreadsUnconfined,
     /// Signals, standard input or output.
     #[error("the agent cannot be set up: {0}")]
     System(#[from] io::Error),
@@ -190,7 +229,7 @@ pub fn run(args: &BoardArgs, program: Program) -> Result<(), CliError> {
     let address = args.listen.as_ref().ok_or(CliError::NoAddress)?;
     let options = options(args)?;
     let signals = block_signals()?;
-    let (sessions, _inventory) = sessions(args, &options, program)?;
+    let (sessions, _kept) = sessions(args, &options, program)?;
     let (server, stopper) = Server::bind_with(address, sessions, options)?;
     let stopper = Arc::new(stopper);
     end_with_signals(signals, stopper.clone())?;
@@ -210,12 +249,18 @@ pub fn run(args: &BoardArgs, program: Program) -> Result<(), CliError> {
     Ok(server.run()?)
 }
 
-/// Where sessions live, and what has to be kept as long as they do.
+/// What has to be kept as long as sessions live.
+struct Kept {
+    _inventory: Inventory,
+    _folders: Option<Folders>,
+}
+
+/// Where sessions live, and what that needs.
 fn sessions(
     args: &BoardArgs,
     options: &ServerOptions,
     program: Program,
-) -> Result<(Sessions, Option<Inventory>), CliError> {
+) -> Result<(Sessions, Option<Kept>), CliError> {
     if let Some(file) = &args.replay {
         if args.sessions == Some(SessionsIn::Processes) {
             return Err(CliError::ReplayInProcesses);
@@ -223,18 +268,27 @@ fn sessions(
         let board = ReplayBoard::open(file).map_err(BoardError::from)?;
         return Ok((Sessions::Threads(Arc::new(board)), None));
     }
+    if args.sessions == Some(SessionsIn::Threads) && !args.confining.no_confinement {
+        return Err(CliError::ThreadsUnconfined);
+    }
     let inventory = take_inventory(args, program)?;
     if args.sessions == Some(SessionsIn::Threads) {
         let board = OpenClBoard::load(driver_options(args)).map_err(BoardError::from)?;
         return Ok((Sessions::Threads(Arc::new(board)), None));
     }
+    let (confinement, folders) = confinement(args, &inventory)?.unzip();
     let setup = Setup {
         key: options.key.clone(),
         devices: inventory.devices.clone(),
+        confinement,
         ..setup(args)
     };
     let launcher = Launcher::new(program, inventory.env.clone(), setup)?;
-    Ok((Sessions::Processes(Arc::new(launcher)), Some(inventory)))
+    let kept = Kept {
+        _inventory: inventory,
+        _folders: folders,
+    };
+    Ok((Sessions::Processes(Arc::new(launcher)), Some(kept)))
 }
 
 fn take_inventory(args: &BoardArgs, program: Program) -> Result<Inventory, CliError> {
@@ -246,6 +300,39 @@ fn take_inventory(args: &BoardArgs, program: Program) -> Result<Inventory, CliEr
         true => Err(CliError::NoDevice(inventory.left_out)),
         false => Ok(inventory),
     }
+}
+
+/// How sessions are confined. What is missing for it is said here, once.
+fn confinement(
+    args: &BoardArgs,
+    inventory: &Inventory,
+) -> Result<Option<(Confinement, Folders)>, CliError> {
+    if args.confining.no_confinement {
+        return Ok(None);
+    }
+    let folders = Folders::new()?;
+    let confinement = Confinement {
+        folders: folders.path().into(),
+        shared_cache: args
+            .confining
+            .shared_cache
+            .as_deref()
+            .map(made)
+            .transpose()?,
+        ..Confinement::learn(&inventory.files, &inventory.registered)
+    };
+    match confinement.support.lack() {
+        Some(lack) => tracing::warn!("{lack}"),
+        None => tracing::info!("sessions are confined"),
+    }
+    tracing::debug!("{confinement:?}");
+    Ok(Some((confinement, folders)))
+}
+
+/// A folder that is there, wherever a process works.
+fn made(folder: &Path) -> io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    folder.canonicalize()
 }
 
 fn list(args: &BoardArgs, program: Program) -> Result<(), CliError> {
@@ -266,6 +353,7 @@ fn setup(args: &BoardArgs) -> Setup {
         session: session_options(args),
         key: None,
         devices: Vec::new(),
+        confinement: None,
     }
 }
 

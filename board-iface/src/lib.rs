@@ -6,6 +6,7 @@
 //! | [`server`] | accepting connections, a thread or a process and a session each |
 //! | [`process`] | the agent's own processes: one a session, one a driver that is asked what it has |
 //! | [`meter`], [`operator`] | what sessions did; telling an operator |
+//! | [`confine`] | what a session's process may do |
 //! | [`inventory`] | what this machine has, and why something is left out |
 //! | [`session`] | one connection's requests and replies, its bounds |
 //! | [`board`] | what a back end offers: devices, sessions, outcomes |
@@ -19,6 +20,7 @@
 
 pub mod board;
 pub mod cli;
+pub mod confine;
 pub mod inventory;
 pub mod meter;
 pub mod opencl;

@@ -92,9 +92,18 @@ fn at_once(agent: &Agent, count: usize) {
     }
 }
 
+/// Sessions in threads are not confined.
+fn kept_in(kind: &str) -> Vec<&str> {
+    let mut args = vec!["--sessions", kind];
+    if kind == "threads" {
+        args.push("--no-confinement");
+    }
+    args
+}
+
 fn stays_flat(kind: &str, count: usize) {
     let vendors = tempfile::tempdir().unwrap();
-    let Some(agent) = crashing_agent(vendors.path(), &["--sessions", kind]) else {
+    let Some(agent) = crashing_agent(vendors.path(), &kept_in(kind)) else {
         return;
     };
     one_after_the_other(&agent, WARM_UP);
@@ -144,7 +153,7 @@ fn ten_thousand_sessions_leave_nothing_behind() {
 fn an_operator_sees_sessions_and_totals_in_either_kind() {
     for kind in ["processes", "threads"] {
         let vendors = tempfile::tempdir().unwrap();
-        let args = ["--sessions", kind, "--max-sessions", "2"];
+        let args = [&kept_in(kind)[..], &["--max-sessions", "2"]].concat();
         let Some(agent) = crashing_agent(vendors.path(), &args) else {
             return;
         };

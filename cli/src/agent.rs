@@ -3,11 +3,13 @@
 
 use crate::folder::file;
 use crate::process::Owned;
+use gil_board::cli::Confining;
 use gil_host::client::{BoardConfig, Client, ClientError};
 use gil_wire::address::{Address, AddressError};
 use gil_wire::message::{DeviceInfo, Reply, Request};
 use gil_wire::secure::KeyError;
 use gil_wire::status::Status;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -57,6 +59,11 @@ pub enum AgentError {
     /// There is no key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// Options for an agent of this run's own.
+    #[error(
+        "--no-confinement and --shared-cache are for an agent that this run starts: leave --board out, or start the agent there with them"
+    )]
+    Confining,
     /// A key for a board of this run's own.
     #[error("--key is for a board that runs already: add --board ADDR, or leave it out")]
     KeyWithoutBoard,
@@ -89,13 +96,24 @@ pub struct Agent {
 ///
 /// # Errors
 /// [`AgentError`] says why there is none.
-pub fn ready(board: &Board, key: Option<&Path>, folder: &Path) -> Result<Agent, AgentError> {
+pub fn ready(
+    board: &Board,
+    key: Option<&Path>,
+    folder: &Path,
+    confining: &Confining,
+) -> Result<Agent, AgentError> {
+    let more = confining.arguments();
     match board {
-        Board::Own => start(folder, &own_address(folder), &[]),
+        Board::Own => start(folder, &own_address(folder), &more),
+        _ if !more.is_empty() => Err(AgentError::Confining),
         Board::Replay(file) => {
             check_recording(file)?;
             let file = fs::canonicalize(file)?;
-            start(folder, &own_address(folder), &["--replay".as_ref(), &file])
+            start(
+                folder,
+                &own_address(folder),
+                &["--replay".into(), file.into()],
+            )
         }
         Board::At(address) => reach(address, key),
     }
@@ -154,7 +172,7 @@ fn own_address(folder: &Path) -> String {
 ///
 /// # Errors
 /// [`AgentError`] says why it does not listen.
-pub fn start(folder: &Path, address: &str, more: &[&Path]) -> Result<Agent, AgentError> {
+pub fn start(folder: &Path, address: &str, more: &[OsString]) -> Result<Agent, AgentError> {
     let log = folder.join(file::BOARD_LOG);
     let mut command = Command::new(std::env::current_exe()?);
     command

@@ -79,6 +79,9 @@ pub struct RunArgs {
     /// exchanged.
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
+    /// How far the agent that is started confines sessions.
+    #[command(flatten)]
+    pub confining: gil_board::cli::Confining,
     /// Record every request, answer and timing.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,

@@ -8,6 +8,7 @@ use crate::cache::Cache;
 use crate::memory;
 use crate::progress::Progress;
 use crate::simulator::qemu;
+use gil_board::cli::Confining;
 use gil_wire::address::Address;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -202,7 +203,8 @@ fn devices() -> Finding {
 
 fn ask_devices() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(one_line)?;
-    let agent = agent::ready(&Board::Own, None, folder.path()).map_err(one_line)?;
+    let agent =
+        agent::ready(&Board::Own, None, folder.path(), &Confining::default()).map_err(one_line)?;
     let address: Address = agent.address.parse().map_err(one_line)?;
     let mut connection = agent::Connection::open(&address, None).map_err(one_line)?;
     let devices = connection.devices().map_err(one_line)?;

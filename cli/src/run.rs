@@ -115,7 +115,7 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     simulator.lay_out(&guest, at, progress)?;
     progress.say("asking the board");
     let board = args.board.as_ref().unwrap_or(&Board::Own);
-    let agent = agent::ready(board, args.key.as_deref(), at)?;
+    let agent = agent::ready(board, args.key.as_deref(), at, &args.confining)?;
     let board = &agent.address;
     let mut ended = launch::simulate(args, &*simulator, at, board, &signalled, progress)?;
     keep(args, &*simulator, at, &ended)?;

@@ -22,7 +22,7 @@ impl Agent {
         let mut child = Command::new(binary("gil-board"))
             .args(["--listen", &address, "--exit-with-stdin"])
             // So that what sessions leave behind is the agent's to hold.
-            .args(["--sessions", "threads"])
+            .args(["--sessions", "threads", "--no-confinement"])
             .env("GIL_LOG", "gil_board=debug")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -4,10 +4,11 @@
 mod icd;
 mod nodes;
 
-use crate::process::{Program, Setup, Task, Word, Worker};
+use crate::process::{Found, Program, Setup, Task, Word, Worker};
 use gil_wire::message::DeviceInfo;
 use icd::Icd;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a driver may take to say what it has.
@@ -20,6 +21,10 @@ pub struct Inventory {
     pub devices: Vec<DeviceInfo>,
     /// A sentence for each thing that cannot.
     pub left_out: Vec<String>,
+    /// Files that drivers use.
+    pub files: Vec<PathBuf>,
+    /// Where drivers are registered.
+    pub registered: PathBuf,
     /// Variables for processes that use the devices.
     pub env: Vec<(OsString, OsString)>,
     /// Holds what the variables name.
@@ -50,7 +55,7 @@ impl Fault {
     }
 }
 
-type Answer = Result<Vec<DeviceInfo>, Fault>;
+type Answer = Result<Found, Fault>;
 
 impl Inventory {
     /// Asks all drivers, at the same time.
@@ -87,13 +92,15 @@ struct Asker<'a> {
 impl Asker<'_> {
     /// What the machine's OpenCL has where nothing is known of its drivers.
     fn whole(&self) -> Inventory {
-        let (devices, left_out) = match self.ask(&[], None) {
-            Ok(devices) => (devices, Vec::new()),
-            Err(fault) => (Vec::new(), vec![none_registered(&fault)]),
+        let (found, left_out) = match self.ask(&[], None) {
+            Ok(found) => (found, Vec::new()),
+            Err(fault) => (Found::default(), vec![none_registered(&fault)]),
         };
         Inventory {
-            devices,
+            devices: found.devices,
             left_out,
+            files: found.files,
+            registered: icd::vendors(),
             env: Vec::new(),
             _vendors: None,
         }
@@ -107,12 +114,15 @@ impl Asker<'_> {
             threads.into_iter().map(join).collect::<Vec<_>>()
         });
         let (mut devices, mut left_out, mut dangerous) = (Vec::new(), Vec::new(), Vec::new());
+        let mut files = Vec::new();
         for (icd, answer) in icds.iter().zip(answers) {
             match answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 // An OpenCL that is no ICD loader says the same every time.
-                Ok(found) => found
-                    .into_iter()
-                    .for_each(|device| push_new(&mut devices, device)),
+                Ok(found) => {
+                    let new = found.devices.into_iter();
+                    new.for_each(|device| push_new(&mut devices, device));
+                    files.extend(found.files);
+                }
                 Err(fault) => {
                     left_out.push(format!("{icd}: {fault}"));
                     dangerous.extend(fault.is_dangerous().then(|| icd.file.clone()));
@@ -128,6 +138,10 @@ impl Asker<'_> {
         Ok(Inventory {
             devices,
             left_out,
+            files,
+            registered: vendors
+                .as_ref()
+                .map_or_else(icd::vendors, |only| only.path().into()),
             env: vendors.iter().map(icd::only).collect(),
             _vendors: vendors,
         })
@@ -142,7 +156,7 @@ impl Asker<'_> {
         let mut worker = Worker::start(self.program, env, self.setup)?;
         worker.begin(&Task::Query { library }, &[])?;
         match worker.hear_within(ANSWER_WITHIN) {
-            Some(Word::Found(Ok(devices))) => Ok(devices),
+            Some(Word::Found(Ok(found))) => Ok(found),
             Some(Word::Found(Err(sentence))) => Err(Fault::Sentence(sentence)),
             Some(_) => Err(Fault::Crash(worker.end())),
             None => match worker.has_ended() {

@@ -2,9 +2,12 @@
 //! learning how they ended.
 
 use super::{Channel, Setup, Task, Verdict, Word};
+use crate::confine::Folder;
 use gil_wire::message::DeviceInfo;
 use gil_wire::status::Status;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -73,6 +76,9 @@ pub struct Worker {
     child: Child,
     channel: Option<Channel>,
     over: bool,
+    taken_back: bool,
+    /// Of a confined one; goes after it.
+    _folder: Option<Folder>,
 }
 
 impl Worker {
@@ -87,7 +93,16 @@ impl Worker {
         setup: &Setup,
     ) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
-        let child = Command::new(ITSELF)
+        let mut command = Command::new(ITSELF);
+        let folder = match &setup.confinement {
+            Some(confinement) => {
+                let folder = Folder::new(&confinement.folders, "session-")?;
+                folder.furnish(&mut command, confinement);
+                Some(folder)
+            }
+            None => None,
+        };
+        let child = command
             .arg0(program.name)
             .args(program.args)
             .arg("--worker")
@@ -95,11 +110,15 @@ impl Worker {
             .envs(env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(theirs.into_fd()))
             .stdout(Stdio::null())
+            // What guests' code may start is in it, and ends with it.
+            .process_group(0)
             .spawn()?;
         let worker = Self {
             child,
             channel: Some(ours),
             over: false,
+            taken_back: false,
+            _folder: folder,
         };
         worker.send(setup, &[])?;
         Ok(worker)
@@ -165,14 +184,33 @@ impl Worker {
         self.channel = None;
         let until = Instant::now() + LEAVE_WITHIN;
         while Instant::now() < until {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return End::from(status),
-                Ok(None) => std::thread::sleep(LOOK),
-                Err(_) => break,
+            if self.has_left() {
+                return self.take_back().map_or(End::Stuck, End::from);
             }
+            std::thread::sleep(LOOK);
         }
         // Dropped, so killed.
         End::Stuck
+    }
+
+    /// Whether it has ended; its number is its own until it is taken back.
+    fn has_left(&self) -> bool {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        let status = waitid(Id::Pid(self.pid()), flags);
+        !matches!(status, Ok(WaitStatus::StillAlive))
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Ends it, if it has not, and what it started: a guest's code may have.
+    fn take_back(&mut self) -> io::Result<ExitStatus> {
+        if !self.taken_back {
+            let _ = killpg(self.pid(), Signal::SIGKILL);
+            self.taken_back = true;
+        }
+        self.child.wait()
     }
 
     /// Whether it said that its session is over.
@@ -183,10 +221,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        let _ = self.take_back();
     }
 }
 

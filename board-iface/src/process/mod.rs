@@ -14,11 +14,13 @@ pub use channel::Channel;
 pub use launcher::{End, Launcher, Program, Worker};
 pub use worker::run;
 
+use crate::confine::Confinement;
 use crate::opencl::DriverOptions;
 use crate::session::SessionOptions;
 use gil_wire::message::DeviceInfo;
 use gil_wire::secure::Key;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// How the processes of an agent behave: the first message to each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +33,18 @@ pub struct Setup {
     pub key: Option<Key>,
     /// What drivers said they have.
     pub devices: Vec<DeviceInfo>,
+    /// How it is confined before it hears of a task; not, if it serves nobody
+    /// or is not to be.
+    pub confinement: Option<Confinement>,
+}
+
+/// What a driver has.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Found {
+    /// Its devices.
+    pub devices: Vec<DeviceInfo>,
+    /// The files that it uses.
+    pub files: Vec<PathBuf>,
 }
 
 /// What a process is for: the second message.
@@ -53,8 +67,8 @@ pub enum Task {
 /// What a process says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Word {
-    /// The answer to a query: devices, or a sentence.
-    Found(Result<Vec<DeviceInfo>, String>),
+    /// The answer to a query; or a sentence.
+    Found(Result<Found, String>),
     /// The peer has shaken hands: may the session begin? Answered by
     /// [`Verdict`].
     Admit,

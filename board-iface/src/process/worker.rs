@@ -1,7 +1,8 @@
 //! The process's side.
 
-use super::{Channel, Setup, Task, Verdict, Word};
+use super::{Channel, Found, Setup, Task, Verdict, Word};
 use crate::board::{Board, BoardError, Guest, Session};
+use crate::confine::learn;
 use crate::meter::Meter;
 use crate::opencl::{OpenClBoard, OpenClError};
 use crate::printed;
@@ -49,13 +50,19 @@ pub fn run(agent: u32) -> io::Result<()> {
         // It was gone before that.
         return Ok(());
     }
-    let served = Served::default();
-    end_with_sigterm(served.clone())?;
+    let signals = block_signals()?;
     let channel = take_stdin()?;
-    printed::capture()?;
     let Some((setup, _)) = channel.receive::<Setup>()? else {
         return Ok(());
     };
+    // There is one thread yet.
+    if let Some(confinement) = &setup.confinement {
+        let confined = confinement.enter(&std::env::temp_dir());
+        confined.map_err(io::Error::other)?;
+    }
+    let served = Served::default();
+    end_with_sigterm(signals, served.clone())?;
+    printed::capture()?;
     let board = LazyBoard::new(setup.clone());
     if !channel.is_ready_within(IDLE) {
         board.load_ahead();
@@ -126,10 +133,16 @@ type Served = Arc<OnceLock<Arc<Socket>>>;
 
 /// SIGTERM ends the session, with everything it made released, or a process
 /// without one; SIGINT is meant for the agent, on whose terminal it was typed.
-/// Both are blocked in all threads, since drivers replace signal handlers.
-fn end_with_sigterm(served: Served) -> io::Result<()> {
+/// Both are blocked in all threads, since drivers replace signal handlers; so
+/// is what a terminal has for who writes there from the background.
+fn block_signals() -> io::Result<SigSet> {
     let signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
     signals.thread_block()?;
+    SigSet::from_iter([Signal::SIGTTOU]).thread_block()?;
+    Ok(signals)
+}
+
+fn end_with_sigterm(signals: SigSet, served: Served) -> io::Result<()> {
     let watch = move || {
         while signals.wait() != Ok(Signal::SIGTERM) {}
         match served.get() {
@@ -183,8 +196,26 @@ impl LazyBoard {
         if let Some(board) = self.loaded.get() {
             return Ok(board);
         }
-        let board = OpenClBoard::load(self.setup.driver)?;
+        let board = OpenClBoard::load(self.setup.driver);
+        let found = board.as_ref().map_or_else(|_| Vec::new(), Board::devices);
+        self.warn_of_missing(&found);
+        let board = board?;
         Ok(self.loaded.get_or_init(|| board))
+    }
+
+    /// Where confinement may be why a driver finds less than it did without.
+    fn warn_of_missing(&self, found: &[DeviceInfo]) {
+        if self.setup.confinement.is_none() {
+            return;
+        }
+        let expected = self.setup.devices.iter();
+        for device in expected.filter(|device| !found.contains(device)) {
+            tracing::warn!(
+                "{} of {} is not found in a session's process, which is confined: look with `strace -f` what its driver is denied (EPERM, EACCES) and report it; --no-confinement does without",
+                device.name,
+                device.platform
+            );
+        }
     }
 
     fn load_ahead(&self) {
@@ -193,7 +224,7 @@ impl LazyBoard {
         }
     }
 
-    fn query(&self, library: Option<String>) -> Result<Vec<DeviceInfo>, QueryError> {
+    fn query(&self, library: Option<String>) -> Result<Found, QueryError> {
         if let Some(name) = library {
             // SAFETY: a driver's initialisation has no preconditions; it is
             // this process that it may crash.
@@ -201,7 +232,9 @@ impl LazyBoard {
             // Its own ICD loader takes it from here.
             std::mem::forget(loaded.map_err(QueryError::Library)?);
         }
-        Ok(self.board()?.devices())
+        let devices = self.board()?.devices();
+        let files = learn::used();
+        Ok(Found { devices, files })
     }
 }
 

@@ -6,6 +6,7 @@ use super::error::BenchError;
 use super::line::{Measured, Must};
 use super::{Bench, Effort};
 use crate::agent::Connection;
+use crate::cache::Cache;
 use gil_host::report::Report;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -184,6 +185,9 @@ fn seconds(ns: u64) -> f64 {
 fn in_guest(json: &Path) -> Result<Command, BenchError> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["run", "--quiet", "--json"]).arg(json);
+    // As the native program has the user's: neither compiles what it ran before.
+    let kernels = Cache::open()?.root().join("bench-kernels");
+    command.arg("--shared-cache").arg(kernels);
     Ok(command)
 }
 

@@ -21,6 +21,7 @@ use crate::agent::{self, Agent};
 use crate::{folder, key};
 use clap::{Args, ValueEnum};
 use error::BenchError;
+use gil_board::cli::Confining;
 use gil_wire::address::Address;
 use line::{Line, Measured};
 use machine::Machine;
@@ -172,7 +173,8 @@ impl Bench<'_> {
             Some(address) => {
                 let key = self.args.key.clone();
                 let board = agent::Board::At(address.clone());
-                let agent = agent::ready(&board, key.as_deref(), self.folder)?;
+                let agent =
+                    agent::ready(&board, key.as_deref(), self.folder, &Confining::default())?;
                 Ok(Board { agent, key })
             }
         }
@@ -189,7 +191,7 @@ impl Bench<'_> {
         let mut more = Vec::new();
         if let Some(key) = &key {
             key::make(key)?;
-            more = vec![Path::new("--key"), key];
+            more = vec!["--key".into(), key.into()];
         }
         let agent = agent::start(self.folder, &address, &more)?;
         Ok(Board { agent, key })
