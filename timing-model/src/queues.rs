@@ -134,3 +134,31 @@ impl Queue {
         behind.open.dedup();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What ended is forgotten, however many operations were open at once before.
+    #[test]
+    fn a_queue_remembers_no_more_than_is_open() {
+        let at = QueueRef {
+            id: 1,
+            in_order: false,
+            device: 0,
+            is_shared: false,
+        };
+        let mut queues = Queues::default();
+        let join = |queues: &mut Queues, event| {
+            queues.join(at, event, Order::Command, false);
+        };
+        (0..100).for_each(|event| join(&mut queues, event));
+        assert_eq!(queues.0[&1].since.len(), 100, "all of them are open");
+        (0..100).for_each(|event| queues.leave(1, event, event));
+        for event in 100..200 {
+            join(&mut queues, event);
+            assert!(queues.0[&1].since.len() <= 2 + 16);
+            queues.leave(1, event, event);
+        }
+    }
+}

@@ -8,6 +8,7 @@
 //! | [`audit`] | whether every test exists that the audit page names |
 //! | [`ci`] | the table of checks |
 //! | [`guest`] | builds what runs in the guest |
+//! | [`mutants`] | what `cargo mutants` left alive, compared with the list |
 //! | [`dist`] | builds and packs the agent for ARM boards |
 
 // Errors end the run; their size does not matter.
@@ -19,4 +20,5 @@ pub mod dist;
 mod emit;
 pub mod r#gen;
 pub mod guest;
+pub mod mutants;
 mod spec;

@@ -1,9 +1,9 @@
-//! The project's tasks: `cargo xtask gen`, `ci`, `skips`, `guest`, `dist`.
+//! The project's tasks: `cargo xtask gen`, `ci`, `skips`, `mutants`, `guest`, `dist`.
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xtask::{ci, dist, r#gen, guest};
+use xtask::{ci, dist, r#gen, guest, mutants};
 
 /// The project's tasks.
 #[derive(Debug, Parser)]
@@ -27,6 +27,11 @@ enum Task {
         /// Print the table of checks.
         #[arg(long)]
         list: bool,
+    },
+    /// Compare what `cargo mutants` left alive with the list of those that may be.
+    Mutants {
+        /// Where its folder `mutants.out` is.
+        folder: PathBuf,
     },
     /// Print which tests a run passed over, and why (tests/need).
     Skips,
@@ -71,6 +76,11 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
             for check in ci::CHECKS {
                 println!("{:<8} {}", check.name, check.about);
             }
+        }
+        Task::Mutants { folder } => {
+            let judged = mutants::judge(root, folder)?;
+            print!("{judged}");
+            judged.ok()?;
         }
         Task::Skips => print!("{}", gil_need::Summary::of_this_run()?),
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,

@@ -235,6 +235,90 @@ fn attention_is_asked_for_where_something_unknown_may_begin() {
 }
 
 #[test]
+fn attention_is_asked_for_where_others_wait_for_an_engine() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 100, OUT_OF_ORDER, &[])).unwrap();
+    timeline.report(1, 40, 0).unwrap();
+    assert_eq!(timeline.attention_ns(), None, "nothing follows it");
+    timeline.enqueue(op(2, 110, OUT_OF_ORDER, &[])).unwrap();
+    assert_eq!(
+        timeline.attention_ns(),
+        Some(140),
+        "it has the engine until then"
+    );
+}
+
+#[test]
+fn what_is_waited_for_before_it_is_known_unblocks_when_it_can_run() {
+    let mut timeline = Timeline::new();
+    let blocked = |timeline: &Timeline| [1, 2, 9].map(|event| timeline.is_blocked(event));
+    timeline.enqueue(op(1, 0, OUT_OF_ORDER, &[9])).unwrap();
+    timeline.enqueue(op(2, 0, OUT_OF_ORDER, &[1])).unwrap();
+    timeline.enqueue(op(9, 10, IN_ORDER, &[8])).unwrap();
+    assert_eq!(blocked(&timeline), [true; 3], "8 is not known");
+    assert_eq!(timeline.queue_end(1), QueueEnd::Blocked);
+    timeline.enqueue(op(8, 20, OUT_OF_ORDER, &[])).unwrap();
+    assert_eq!(blocked(&timeline), [false; 3]);
+    assert_eq!(timeline.queue_end(1), QueueEnd::Open);
+    assert_eq!(timeline.unresolved(), 4);
+    for event in [8, 9, 1, 2] {
+        resolve(&mut timeline, event, 5, 0);
+    }
+    let spans = [8, 9, 1, 2].map(|event| span(&timeline, event));
+    assert_eq!(spans, [(20, 25), (25, 30), (30, 35), (35, 40)]);
+    assert_eq!(timeline.unresolved(), 0);
+}
+
+#[test]
+fn an_operation_is_reported_once() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 10, IN_ORDER, &[])).unwrap();
+    timeline.enqueue(op(2, 10, IN_ORDER, &[])).unwrap();
+    timeline.report(2, 5, 0).unwrap();
+    assert_eq!(timeline.report(2, 6, 0), Err(TimelineError::Revised(2)));
+    resolve(&mut timeline, 1, 5, 0);
+    assert_eq!(span(&timeline, 2), (15, 20));
+    assert_eq!(timeline.report(2, 6, 0), Err(TimelineError::Revised(2)));
+}
+
+#[test]
+fn an_operation_is_ready_when_all_that_it_waits_for_has_ended() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 10, IN_ORDER, &[])).unwrap();
+    timeline.enqueue(op(2, 12, IN_ORDER, &[])).unwrap();
+    let ready = |timeline: &Timeline| [1, 2].map(|event| timeline.times(event).unwrap().ready_ns);
+    assert_eq!(ready(&timeline), [Some(10), None]);
+    resolve(&mut timeline, 1, 5, 0);
+    assert_eq!(ready(&timeline), [Some(10), Some(15)]);
+}
+
+/// Each of its four reasons alone keeps an operation from starting.
+#[test]
+fn what_would_start_is_known_without_enqueueing_it() {
+    let mut timeline = Timeline::new();
+    timeline.enqueue(op(1, 100, IN_ORDER, &[])).unwrap();
+    resolve(&mut timeline, 1, 50, 0);
+    let free = |queue, waits: &[Event]| Operation {
+        engine: Engine::None,
+        ..op(2, 120, queue, waits)
+    };
+    let starts = [
+        ("it is submitted", free(OUT_OF_ORDER, &[]), 120),
+        ("its engine is free", op(2, 120, OUT_OF_ORDER, &[]), 150),
+        ("its queue is there", free(IN_ORDER, &[]), 150),
+        ("its event has ended", free(OUT_OF_ORDER, &[1]), 150),
+    ];
+    for (what, operation, at_ns) in starts {
+        assert!(!timeline.would_start(&operation, at_ns - 1), "{what}");
+        assert!(timeline.would_start(&operation, at_ns), "{what}");
+    }
+    assert!(!timeline.would_start(&free(OUT_OF_ORDER, &[1, 77]), 1 << 40));
+    timeline.enqueue(op(3, 100, IN_ORDER, &[])).unwrap();
+    assert!(!timeline.would_start(&free(IN_ORDER, &[]), 1 << 40));
+    assert!(timeline.would_start(&free(OUT_OF_ORDER, &[]), 120));
+}
+
+#[test]
 fn what_is_blocked_is_known_through_chains_and_queues() {
     let mut timeline = Timeline::new();
     timeline.enqueue(op(1, 0, OUT_OF_ORDER, &[99])).unwrap();

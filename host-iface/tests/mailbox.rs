@@ -1,0 +1,429 @@
+//! The mailbox field by field: each is read from its place, and each bound lies
+//! where it is said to.
+
+use gil_address_tables::{Extent, RamMap, RamRange};
+use gil_host::layout::{self, Status, WaitKind, kind, mailbox as at, u32_at, u64_at};
+use gil_host::mailbox::{Answer, Header, MailboxError, Submission, answer, header, submission};
+use gil_host::memory::Callbacks;
+use gil_wire::message::Direction;
+use std::sync::{Arc, Mutex};
+
+const BASE: u64 = 0x4000_0000;
+const SIZE: u64 = 1 << 20;
+const REGIONS: u64 = BASE + 0x1000;
+const REQUEST: u64 = BASE + 0x4000;
+const REPLY: u64 = BASE + 0x8000;
+const PAGES: u64 = BASE + 0x10000;
+const IN: u32 = 1;
+
+/// RAM with a good `SUBMIT` mailbox at its beginning.
+struct Guest {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    memory: Callbacks,
+}
+
+fn place(gpa: u64, len: usize) -> Option<std::ops::Range<usize>> {
+    let from = gpa.checked_sub(BASE)? as usize;
+    (from + len <= SIZE as usize).then_some(from..from + len)
+}
+
+impl Guest {
+    fn new() -> Self {
+        let range = RamRange {
+            gpa: BASE,
+            len: SIZE,
+            offset: 0,
+        };
+        let bytes = Arc::new(Mutex::new(vec![0; SIZE as usize]));
+        let (from, to) = (bytes.clone(), bytes.clone());
+        let memory = Callbacks::new(
+            RamMap::new(vec![range]).unwrap(),
+            Box::new(move |gpa, out| {
+                place(gpa, out.len())
+                    .map(|place| out.copy_from_slice(&from.lock().unwrap()[place]))
+                    .is_some()
+            }),
+            Box::new(move |gpa, bytes| {
+                place(gpa, bytes.len())
+                    .map(|place| to.lock().unwrap()[place].copy_from_slice(bytes))
+                    .is_some()
+            }),
+        );
+        let guest = Self { bytes, memory };
+        guest.mailbox();
+        guest
+    }
+
+    fn put(&self, gpa: u64, bytes: &[u8]) {
+        let place = place(gpa, bytes.len()).expect("in RAM");
+        self.bytes.lock().unwrap()[place].copy_from_slice(bytes);
+    }
+
+    fn word(&self, offset: usize, value: u32) {
+        self.put(BASE + offset as u64, &value.to_le_bytes());
+    }
+
+    fn long(&self, offset: usize, value: u64) {
+        self.put(BASE + offset as u64, &value.to_le_bytes());
+    }
+
+    fn mailbox(&self) {
+        let words = [
+            (at::MAGIC, layout::MAILBOX_MAGIC),
+            (at::VERSION, layout::ABI_VERSION),
+            (at::KIND, kind::SUBMIT),
+            (at::POINTER_BITS, 64),
+            (at::PROCESS, 101),
+            (at::THREAD, 102),
+            (at::COUNTER_HZ, 62_500_000),
+            (at::REGION_COUNT, 0),
+            (at::REQUEST_LEN, 5),
+            (at::REPLY_CAP, 77),
+        ];
+        let longs = [
+            (at::SESSION, 0x1_0000_0007),
+            (at::SEQ, 0x1_0000_0009),
+            (at::NOW_NS, 5_000_000_000),
+            (at::NOW_COUNTER, 312_500_000),
+            (at::REGIONS, REGIONS),
+            (at::REQUEST, REQUEST),
+            (at::REPLY, REPLY),
+        ];
+        for (offset, value) in words {
+            self.word(offset, value);
+        }
+        for (offset, value) in longs {
+            self.long(offset, value);
+        }
+        self.put(REQUEST, b"hello");
+    }
+
+    /// A region whose extents lie in one chain, so many a page.
+    fn region(&self, index: u64, len: u64, extents: &[Extent], a_page: usize) {
+        let first = PAGES + index * 0x8000;
+        let entry = REGIONS + index * layout::region::SIZE as u64;
+        self.put(entry, &len.to_le_bytes());
+        self.put(entry + 8, &first.to_le_bytes());
+        self.put(entry + 16, &IN.to_le_bytes());
+        let pages: Vec<_> = extents.chunks(a_page).collect();
+        for (n, page) in pages.iter().enumerate() {
+            let gpa = first + n as u64 * 0x1000;
+            let next = if n + 1 < pages.len() { gpa + 0x1000 } else { 0 };
+            self.put(gpa, &next.to_le_bytes());
+            self.put(gpa + 8, &(page.len() as u32).to_le_bytes());
+            for (entry, extent) in (0..).zip(*page) {
+                self.put(gpa + 16 + 16 * entry, &extent.gpa.to_le_bytes());
+                self.put(gpa + 24 + 16 * entry, &extent.len.to_le_bytes());
+            }
+        }
+        self.word(at::REGION_COUNT, index as u32 + 1);
+    }
+
+    fn header(&self) -> Result<Header, MailboxError> {
+        header(&self.memory, BASE)
+    }
+
+    fn submission(&self) -> Result<Submission, MailboxError> {
+        submission(&self.memory, BASE, &self.header()?)
+    }
+}
+
+/// The field that is refused, and its value.
+fn refused<T: std::fmt::Debug>(result: Result<T, MailboxError>) -> (&'static str, u64) {
+    match result {
+        Err(MailboxError::Field { field, value }) => (field, value),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// So many extents that do not touch, `len` bytes together.
+fn apart(count: u64, len: u64) -> Vec<Extent> {
+    let each = len / count;
+    let of = |n| Extent {
+        gpa: BASE + 0x4_0000 + n * 1024,
+        len: if n + 1 < count {
+            each
+        } else {
+            len - each * (count - 1)
+        },
+    };
+    (0..count).map(of).collect()
+}
+
+#[test]
+fn fields_are_read_from_their_places() {
+    let guest = Guest::new();
+    let header = guest.header().unwrap();
+    assert_eq!((header.session, header.seq), (0x1_0000_0007, 0x1_0000_0009));
+    assert_eq!((header.kind, header.pointer_bits), (kind::SUBMIT, 64));
+    assert_eq!((header.process, header.thread), (101, 102));
+    assert_eq!(
+        (header.now_ns, header.now_counter),
+        (5_000_000_000, 312_500_000)
+    );
+    assert_eq!((header.counter_hz, header.reply_cap()), (62_500_000, 77));
+    let submission = guest.submission().unwrap();
+    assert_eq!(submission.request, b"hello");
+    assert_eq!(submission.regions, []);
+}
+
+#[test]
+fn fields_have_bounds() {
+    let (most, replies) = (layout::REQUEST_MAX, layout::REPLY_MAX);
+    let bounds: [(&str, usize, &[u32], &[u32]); 6] = [
+        ("kind", at::KIND, &[1, 2, 3, 4, 5], &[0, 6, u32::MAX]),
+        ("seq", at::SEQ, &[1], &[]),
+        ("counter_hz", at::COUNTER_HZ, &[1, u32::MAX], &[0]),
+        ("request_len", at::REQUEST_LEN, &[1, most], &[0, most + 1]),
+        ("reply_cap", at::REPLY_CAP, &[0, replies], &[replies + 1]),
+        ("region_count", at::REGION_COUNT, &[0, 64], &[65]),
+    ];
+    for (field, offset, right, wrong) in bounds {
+        for &value in right {
+            let guest = Guest::new();
+            guest.word(offset, value);
+            assert!(guest.header().is_ok(), "{field} {value}");
+        }
+        for &value in wrong {
+            let guest = Guest::new();
+            guest.word(offset, value);
+            assert_eq!(refused(guest.header()), (field, value.into()));
+        }
+    }
+}
+
+#[test]
+fn sessions_and_submissions_have_numbers() {
+    for (field, offset) in [("session", at::SESSION), ("seq", at::SEQ)] {
+        let guest = Guest::new();
+        guest.long(offset, 0);
+        assert_eq!(refused(guest.header()), (field, 0));
+    }
+    // What only a submission says is its own.
+    let guest = Guest::new();
+    guest.word(at::KIND, kind::COLLECT);
+    guest.long(at::SEQ, 0);
+    guest.word(at::REQUEST_LEN, 0);
+    guest.header().unwrap();
+}
+
+#[test]
+fn programs_that_open_have_a_width() {
+    let with = |kind, bits| {
+        let guest = Guest::new();
+        guest.word(at::KIND, kind);
+        guest.word(at::POINTER_BITS, bits);
+        guest.header()
+    };
+    for bits in [32, 64] {
+        assert_eq!(with(kind::OPEN, bits).unwrap().pointer_bits, bits);
+    }
+    assert_eq!(refused(with(kind::OPEN, 16)), ("pointer_bits", 16));
+    with(kind::SUBMIT, 16).unwrap();
+}
+
+#[test]
+fn what_is_no_mailbox_gets_no_answer() {
+    let guest = Guest::new();
+    for gpa in [BASE + 8, BASE + SIZE - 8] {
+        let error = header(&guest.memory, gpa).unwrap_err();
+        assert!(matches!(error, MailboxError::Magic { .. }), "{error}");
+        assert!(!error.is_answerable());
+    }
+    guest.word(at::VERSION, layout::ABI_VERSION + 1);
+    let error = guest.header().unwrap_err();
+    assert!(
+        matches!(error, MailboxError::Version { theirs: 3 }),
+        "{error}"
+    );
+    assert!(error.is_answerable());
+}
+
+#[test]
+fn entries_are_before_their_doorbell() {
+    let header = Guest::new().header().unwrap();
+    assert_eq!(header.entry_ns(312_500_000), 5_000_000_000);
+    assert_eq!(header.entry_ns(312_500_000 - 125), 5_000_000_000 - 2_000);
+    assert_eq!(header.entry_ns(0), 0);
+    assert_eq!(header.entry_ns(u64::MAX), 5_000_000_000, "none is after it");
+    let mut slow = header;
+    slow.counter_hz = 0;
+    assert_eq!(slow.entry_ns(0), 0);
+}
+
+#[test]
+fn request_reply_and_regions_lie_in_ram() {
+    for (offset, gpa) in [
+        (at::REQUEST, BASE + SIZE - 4),
+        (at::REPLY, BASE + SIZE - 76),
+        (at::REGIONS, BASE + SIZE - 1),
+    ] {
+        let guest = Guest::new();
+        guest.region(0, 64, &apart(1, 64), 1);
+        guest.long(offset, gpa);
+        let error = guest.submission().unwrap_err();
+        assert!(
+            matches!(error, MailboxError::Memory { gpa: BASE, .. }),
+            "{error}"
+        );
+        assert!(guest.header().is_ok());
+    }
+    let guest = Guest::new();
+    guest.long(at::REPLY, BASE + SIZE - 77);
+    guest.submission().unwrap();
+}
+
+#[test]
+fn regions_are_read_through_their_chains() {
+    for a_page in [1, 3, 255] {
+        let guest = Guest::new();
+        let (one, two) = (apart(4, 100), apart(2, 9));
+        guest.region(0, 100, &one, a_page);
+        guest.region(1, 9, &two, a_page);
+        let regions = guest.submission().unwrap().regions;
+        let extents = |n: usize| regions[n].extents.iter().collect::<Vec<_>>();
+        assert_eq!((extents(0), extents(1)), (one, two));
+        assert!(regions.iter().all(|region| region.dir == Direction::In));
+    }
+}
+
+#[test]
+fn regions_are_no_longer_than_ram_together() {
+    let all = Extent {
+        gpa: BASE,
+        len: SIZE,
+    };
+    let guest = Guest::new();
+    guest.region(0, SIZE, &[all], 1);
+    // The chain lies in what it describes: nothing forbids that.
+    assert_eq!(guest.submission().unwrap().regions[0].extents.len(), SIZE);
+    guest.region(1, 1, &[Extent { gpa: BASE, len: 1 }], 1);
+    assert_eq!(refused(guest.submission()), ("region len", 1));
+
+    for len in [0, SIZE + 1] {
+        let guest = Guest::new();
+        guest.region(0, len, &[all], 1);
+        assert_eq!(refused(guest.submission()), ("region len", len));
+    }
+    let guest = Guest::new();
+    guest.region(
+        0,
+        8,
+        &[Extent {
+            gpa: BASE - 4,
+            len: 8,
+        }],
+        1,
+    );
+    assert!(matches!(
+        guest.submission(),
+        Err(MailboxError::Memory { .. })
+    ));
+    let guest = Guest::new();
+    guest.region(0, 9, &apart(2, 8), 1);
+    let error = guest.submission().unwrap_err();
+    assert!(
+        matches!(error, MailboxError::Extents { index: 0, .. }),
+        "{error}"
+    );
+    let guest = Guest::new();
+    guest.region(0, 8, &apart(1, 8), 1);
+    guest.put(REGIONS + 16, &9u32.to_le_bytes());
+    assert_eq!(refused(guest.submission()), ("region dir", 9));
+}
+
+/// A driver merges what touches: an extent for every 512 bytes, and 64 more.
+#[test]
+fn regions_have_a_bounded_number_of_extents() {
+    let guest = Guest::new();
+    guest.region(0, 5120, &apart(74, 5120), 40);
+    guest.submission().unwrap();
+    guest.region(0, 5120, &apart(75, 5120), 40);
+    assert_eq!(refused(guest.submission()), ("extent count", 75));
+    guest.region(0, 5119, &apart(74, 5119), 40);
+    assert_eq!(refused(guest.submission()), ("extent count", 74));
+}
+
+#[test]
+fn pages_hold_a_bounded_number_of_extents() {
+    let len = 512 * 255;
+    let guest = Guest::new();
+    guest.region(0, len, &apart(255, len), 255);
+    guest.submission().unwrap();
+    for count in [0, 256] {
+        guest.put(PAGES + 8, &u32::to_le_bytes(count));
+        assert_eq!(refused(guest.submission()), ("extent count", count.into()));
+    }
+}
+
+#[test]
+fn chains_end_where_they_loop_or_leave_ram() {
+    let guest = Guest::new();
+    guest.region(0, 64, &apart(1, 64), 1);
+    guest.put(PAGES, &PAGES.to_le_bytes());
+    assert_eq!(refused(guest.submission()).0, "extent count");
+    guest.put(PAGES, &(BASE + SIZE - 8).to_le_bytes());
+    assert!(matches!(
+        guest.submission(),
+        Err(MailboxError::Memory { .. })
+    ));
+}
+
+fn any_answer() -> Answer {
+    Answer {
+        status: Status::Lost,
+        reply: b"reply".to_vec(),
+        deadline_ns: 0x1_0000_0002,
+        wait: WaitKind::Occupy,
+        flags: 21,
+        released: (100..120).collect(),
+        attention_ns: 0x1_0000_0003,
+    }
+}
+
+#[test]
+fn answers_are_written_to_their_places() {
+    let guest = Guest::new();
+    guest.put(BASE + at::SIZE as u64, &[9; 8]);
+    let before = guest.bytes.lock().unwrap()[..at::STATUS].to_vec();
+    let header = guest.header().unwrap();
+    answer(&guest.memory, BASE, &header, &any_answer()).unwrap();
+    let bytes = guest.bytes.lock().unwrap();
+    assert_eq!(bytes[..at::STATUS], before, "the driver's half is its own");
+    let word = |offset| u32_at(&bytes, offset);
+    let long = |offset| u64_at(&bytes, offset);
+    assert_eq!((word(at::STATUS), word(at::REPLY_LEN)), (4, 5));
+    assert_eq!((word(at::WAIT_KIND), word(at::FLAGS)), (2, 21));
+    assert_eq!(long(at::DEADLINE_NS), 0x1_0000_0002);
+    assert_eq!(long(at::ATTENTION_NS), 0x1_0000_0003);
+    assert_eq!(word(at::RELEASED_COUNT), 16);
+    let released: Vec<u64> = (0..16).map(|n| long(at::RELEASED + 8 * n)).collect();
+    assert_eq!(released, (100..116).collect::<Vec<u64>>());
+    assert_eq!(bytes[at::SIZE..at::SIZE + 8], [9; 8]);
+    let reply = (REPLY - BASE) as usize;
+    assert_eq!(bytes[reply..reply + 6], *b"reply\0");
+}
+
+#[test]
+fn an_answer_that_is_a_status_asks_for_nothing() {
+    let guest = Guest::new();
+    let header = guest.header().unwrap();
+    let refused = Answer::status(Status::BadRequest);
+    answer(&guest.memory, BASE, &header, &refused).unwrap();
+    let bytes = guest.bytes.lock().unwrap();
+    assert_eq!(u32_at(&bytes, at::STATUS), 3);
+    let rest = &bytes[at::STATUS + 4..at::SIZE];
+    assert!(rest.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn answers_go_to_ram_only() {
+    let guest = Guest::new();
+    guest.long(at::REPLY, BASE + SIZE - 4);
+    let header = guest.header().unwrap();
+    let error = answer(&guest.memory, BASE, &header, &any_answer()).unwrap_err();
+    assert!(
+        matches!(error, MailboxError::Memory { gpa: BASE, .. }),
+        "{error}"
+    );
+}
