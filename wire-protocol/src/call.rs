@@ -265,6 +265,19 @@ mod tests {
     }
 
     #[test]
+    fn handles_know_who_numbered_them() {
+        let (null, guests, boards) = (Handle::NULL, Handle(5), Handle(Handle::BOARD | 5));
+        assert_eq!(
+            [null, guests, boards].map(Handle::is_null),
+            [true, false, false]
+        );
+        assert_eq!(
+            [null, guests, boards].map(Handle::is_boards),
+            [false, false, true]
+        );
+    }
+
+    #[test]
     fn bytes_at_once_are_the_same_bytes() {
         let bytes = postcard::to_stdvec(&InData::Inline(b"abc")).unwrap();
         assert_eq!(bytes, [1, 3, b'a', b'b', b'c']);
@@ -296,8 +309,11 @@ mod tests {
         }
 
         #[test]
-        fn any_block_unpacks_or_fails(count: u32, data: Vec<u8>) {
-            let _ = unpack(count, &data);
+        fn any_block_unpacks_or_fails(count in 0u32..4, data: Vec<u8>) {
+            if let Ok(pieces) = unpack(count, &data) {
+                prop_assert_eq!(pieces.len(), count as usize);
+                prop_assert_eq!(pack(pieces), data);
+            }
         }
     }
 }

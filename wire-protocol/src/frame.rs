@@ -134,6 +134,30 @@ mod tests {
     }
 
     #[test]
+    fn lengths_are_bounded_on_either_side() {
+        assert_eq!((MAX_HEADER, MAX_PAYLOAD), (1_048_576, 68_719_476_736));
+        let prefix = |header_len, payload_len| Prefix {
+            header_len,
+            payload_len,
+            in_window: true,
+        };
+        let decoded = |prefix: Prefix| Prefix::decode(&prefix.encode());
+        let largest = prefix(MAX_HEADER, MAX_PAYLOAD);
+        assert_eq!(decoded(largest), Ok(largest));
+        let header = FrameError::Header(1_048_577);
+        assert_eq!(decoded(prefix(MAX_HEADER + 1, 0)), Err(header.clone()));
+        let payload = FrameError::Payload(MAX_PAYLOAD + 1);
+        assert_eq!(decoded(prefix(0, MAX_PAYLOAD + 1)), Err(payload.clone()));
+
+        // A byte string's length takes three bytes before it.
+        let message = |len: u32| "x".repeat(len as usize - 3);
+        let begun = |len, payload| begin(&message(len), payload, &mut Vec::new());
+        assert_eq!(begun(MAX_HEADER, MAX_PAYLOAD), Ok(()));
+        assert_eq!(begun(MAX_HEADER + 1, 0), Err(header));
+        assert_eq!(begun(10, MAX_PAYLOAD + 1), Err(payload));
+    }
+
+    #[test]
     fn begin_writes_what_decode_reads() {
         let mut out = b"before".to_vec();
         begin(&("header", 7u32), 1234, &mut out).unwrap();

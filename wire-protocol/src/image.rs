@@ -204,6 +204,55 @@ mod tests {
     }
 
     #[test]
+    fn forms_have_opencls_numbers() {
+        let forms = (0x10f0..=0x10f7).map(Form::of).collect::<Vec<_>>();
+        let wanted = [
+            None,
+            Some(Form::TwoD),
+            Some(Form::ThreeD),
+            Some(Form::TwoDArray),
+            Some(Form::OneD),
+            Some(Form::OneDArray),
+            Some(Form::OneD),
+            None,
+        ];
+        assert_eq!(forms, wanted);
+        let slices = forms.iter().flatten().map(|form| form.has_slices());
+        let wanted = [false, true, true, false, true, false];
+        assert_eq!(slices.collect::<Vec<_>>(), wanted);
+    }
+
+    /// Every channel order and type of OpenCL's table, and none beside.
+    #[test]
+    fn elements_have_their_channels_and_their_bytes() {
+        // From CL_R (0x10b0) and CL_SNORM_INT8 (0x10d0) on; 0: no such number.
+        const CHANNELS: [u64; 20] = [1, 1, 2, 2, 3, 4, 4, 4, 1, 1, 2, 3, 4, 1, 0, 3, 4, 4, 4, 4];
+        const BYTES: [u64; 16] = [1, 2, 1, 2, 0, 0, 0, 1, 2, 4, 1, 2, 4, 2, 4, 0];
+        for order in 0x10af..0x10c5u32 {
+            for data_type in 0x10cf..0x10e2u32 {
+                let at = |table: &[u64], n: u32, first| {
+                    let place = n.checked_sub(first).map(|n| n as usize);
+                    place.and_then(|n| table.get(n).copied()).filter(|n| *n > 0)
+                };
+                let whole = match (order, data_type) {
+                    (_, 0x10d4 | 0x10d5) => Some(2),
+                    (_, 0x10d6 | 0x10e0) | (0x10bd | 0x10be, 0x10df) => Some(4),
+                    (0x10be, 0x10de) => Some(8),
+                    _ => None,
+                };
+                let channels = at(&CHANNELS, order, 0x10b0);
+                let each = at(&BYTES, data_type, 0x10d0);
+                let wanted = whole.or_else(|| Some(channels? * each?));
+                assert_eq!(
+                    element_bytes(order, data_type),
+                    wanted,
+                    "{order:#x} {data_type:#x}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn elements_are_as_large_as_their_channels() {
         assert_eq!(element_bytes(0x10b5, 0x10d2), Some(4), "RGBA of bytes");
         assert_eq!(element_bytes(0x10b5, 0x10de), Some(16), "RGBA of floats");
@@ -227,6 +276,11 @@ mod tests {
             let slice = row * size[1].max(1) + slice_more;
             let layout = Layout::new(forms[form], element, size, layers.into(), (row, slice));
             let layout = layout.unwrap();
+            // Element by element, in the order in which programs count.
+            let [x, y, z] = layout.size;
+            let counts = if forms[form] == Form::OneDArray { [x, z, 1] } else { [x, y, z] };
+            let within = |n: usize| region[n] > 0 && origin[n] + region[n] <= counts[n];
+            prop_assert_eq!(layout.contains(origin, region), (0..3).all(within));
             if layout.contains(origin, region) {
                 let end = layout.offset(origin) + layout.rows(region).span();
                 prop_assert!(end.number() <= layout.bytes().number());

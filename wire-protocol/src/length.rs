@@ -131,12 +131,30 @@ mod tests {
     }
 
     #[test]
+    fn lengths_are_computed_as_numbers_are() {
+        let of = |a: u64, b: u64| (Length::of(a), Length::of(b));
+        for (a, b) in [(7, 3), (12, 4), (5, 5), (1 << 40, 1 << 20)] {
+            let (x, y) = of(a, b);
+            let all = [x + y, x - y, x * y, x / y, x & y, x | y].map(Length::number);
+            let plain = [a + b, a - b, a * b, a / b, a & b, a | b].map(Some);
+            assert_eq!(all, plain, "{a} {b}");
+            assert_eq!(x.get(), usize::try_from(a).ok());
+        }
+        let (three, four) = of(3, 4);
+        assert_eq!(three.test(four, u64::gt).number(), Some(0));
+    }
+
+    #[test]
     fn arrays_cover_what_is_read_or_are_null() {
         assert!(covers(&Some(vec![1, 2]), Length::of(2u8)));
         assert!(!covers(&Some(vec![1, 2]), Length::of(3u8)));
         assert!(!covers(&Some(vec![1, 2]), Length::NONE));
         assert!(covers::<u8>(&None, Length::of(3u8)));
+        assert!(covers(&Some(vec![1, 2]), Length::of(1u8)));
         assert!(pointer::<u8>(&None).is_null());
+        let array = Some(vec![1, 2]);
+        assert_eq!(pointer(&array), array.as_ref().unwrap().as_ptr());
+        assert_eq!(convert::<u64, u8>(&None), Some(None));
         assert_eq!(convert::<u64, u8>(&Some(vec![1, 256])), None);
         assert_eq!(convert::<u64, u8>(&Some(vec![1])), Some(Some(vec![1])));
     }

@@ -96,8 +96,13 @@ mod tests {
         );
         assert!(pieces.pointers[1].is_null() && !pieces.pointers[2].is_null());
         assert!(pieces.covers(Length::of(3u8)) && !pieces.covers(Length::of(4u8)));
+        assert!(pieces.covers(Length::of(2u8)) && !pieces.covers(Length::NONE));
+        assert_eq!(pieces.pointers(), pieces.pointers.as_ptr());
+        assert_eq!(pieces.lengths(), pieces.lengths.as_ptr());
+        assert_eq!(pieces.int_lengths(), pieces.int_lengths.as_ptr());
         let null = Pieces::new(5, None).unwrap();
         assert!(null.pointers().is_null() && null.lengths().is_null());
+        assert!(null.int_lengths().is_null());
         assert!(null.covers(Length::of(5u8)));
         assert!(Pieces::new(5, Some(&data)).is_err());
     }

@@ -167,6 +167,35 @@ mod tests {
             let merged = before.merged();
             prop_assert_eq!(bytes(merged), bytes(before));
             prop_assert_eq!(merged.span(), before.span());
+            let (rows_touch, slices_touch) = (n == 1 || gap == 0, slices == 1 || more == 0);
+            let fewest = match (rows_touch, slices_touch && (n > 1 || gap == 0)) {
+                (true, true) => 1,
+                (true, false) => slices,
+                (false, _) => n * slices,
+            };
+            prop_assert_eq!(merged.rows * merged.slices, fewest);
+            prop_assert_eq!(merged.slices == 1, rows_touch || slices_touch);
+        }
+
+        #[test]
+        fn rows_lie_where_a_loop_puts_them(
+            row in 0u64..5, (n, row_pitch) in (0u64..4, 0u64..7), (slices, slice_pitch) in (0u64..4, 0u64..30),
+        ) {
+            let some = rows(row, (n, row_pitch), (slices, slice_pitch));
+            let mut plain = Vec::new();
+            for slice in 0..slices {
+                plain.extend((0..n).map(|n| slice * slice_pitch + n * row_pitch));
+            }
+            let bytes = if row == 0 { 0 } else { plain.last().map_or(0, |last| last + row) };
+            prop_assert_eq!(some.span().number(), Some(bytes));
+            prop_assert_eq!(some.packed().number(), Some(row * n * slices));
+            let apart = plain.windows(2).all(|two| two[0] + row <= two[1]);
+            let starts = some.starts().map(Iterator::collect::<Vec<_>>);
+            if n > 0 && slices > 0 {
+                prop_assert_eq!(starts, (row > 0 && apart).then_some(plain));
+            } else {
+                prop_assert!(starts.is_none_or(|starts| starts.is_empty()));
+            }
         }
 
         #[test]

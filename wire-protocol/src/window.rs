@@ -68,6 +68,17 @@ mod tests {
 
     proptest! {
         #[test]
+        fn places_are_there_wherever_they_fit(
+            lens in prop::collection::vec(0u64..9000, 0..6), window in 0u64..40_000,
+        ) {
+            let pages = |len: u64| len.div_ceil(ALIGN) * ALIGN;
+            let before = |n: usize| lens[..n].iter().map(|len| pages(*len)).sum::<u64>();
+            let plain: Vec<u64> = (0..lens.len()).map(before).collect();
+            let fits = plain.iter().zip(&lens).all(|(place, len)| place + len <= window);
+            prop_assert_eq!(places(&regions(&lens), window), fits.then_some(plain));
+        }
+
+        #[test]
         fn places_are_within_the_window_and_apart(lens: Vec<u64>, window: u64) {
             if let Some(places) = places(&regions(&lens), window) {
                 let mut end = 0;
