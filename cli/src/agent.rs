@@ -1,7 +1,7 @@
 //! The board a run uses: an agent started for it alone, or one that runs
 //! already.
 
-use crate::folder::file;
+use crate::folder::{create_file, file};
 use crate::process::Owned;
 use gil_board::cli::Confining;
 use gil_host::client::{BoardConfig, Client, ClientError};
@@ -10,7 +10,7 @@ use gil_wire::message::{DeviceInfo, Reply, Request};
 use gil_wire::secure::KeyError;
 use gil_wire::status::Status;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -180,7 +180,7 @@ pub fn start(folder: &Path, address: &str, more: &[OsString]) -> Result<Agent, A
         .args(more)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(File::create(&log)?);
+        .stderr(create_file(&log)?);
     let mut process = Owned::start(&mut command)?;
     let address = first_line(&mut process)?
         .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))

@@ -4,6 +4,7 @@
 //! where its Debian archive is.
 
 use crate::cache::{self, At, Cache, CacheError};
+use crate::checksum;
 use crate::platforms::Platforms;
 use crate::progress::Progress;
 use crate::tool::{self, ToolError};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -69,6 +71,18 @@ pub enum AptError {
         /// How the dependency's name begins.
         wanted: String,
     },
+    /// A package's file is not the one that the index names.
+    #[error(
+        "{} is not the file that Debian's index names (SHA256 {expected}): run the same command again, and if that does not help, remove {}",
+        path.display(),
+        path.parent().unwrap_or(path).display()
+    )]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// What the index has.
+        expected: String,
+    },
     /// A tool failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -84,6 +98,8 @@ pub struct Deb {
     pub file: String,
     /// Bytes.
     pub size: u64,
+    /// Its SHA256 in the archive's signed index, in hexadecimal digits.
+    pub sha256: String,
 }
 
 impl Deb {
@@ -190,22 +206,32 @@ impl Apt {
     pub fn fetch(&self, debs: &[Deb]) -> Result<Vec<PathBuf>, AptError> {
         let folder = self.root.join("debs");
         fs::create_dir_all(&folder).at(&folder)?;
-        let missing: Vec<String> = debs
-            .iter()
-            .filter(|deb| !is_whole(&folder.join(&deb.file), deb.size))
-            .filter_map(Deb::exact)
-            .collect();
+        let mut missing = Vec::new();
+        for deb in debs {
+            let path = folder.join(&deb.file);
+            if !checksum::is_right(&path, &deb.sha256)? {
+                remove_if_there(&path)?;
+                missing.push(deb);
+            }
+        }
         if !missing.is_empty() {
             let bytes: u64 = debs.iter().map(|deb| deb.size).sum();
             cache::has_room(&folder, bytes.saturating_mul(PACKED_AND_UNPACKED))?;
-            self.fresh(|| self.call_in(&folder, "apt-get", &["download"], &missing))?;
+            self.download(&folder, &missing)?;
         }
         Ok(debs.iter().map(|deb| folder.join(&deb.file)).collect())
     }
 
+    fn download(&self, folder: &Path, debs: &[&Deb]) -> Result<(), AptError> {
+        let exact: Vec<String> = debs.iter().filter_map(|deb| deb.exact()).collect();
+        self.fresh(|| self.call_in(folder, "apt-get", &["download"], &exact))?;
+        let mut debs = debs.iter();
+        debs.try_for_each(|deb| checksum::check(&folder.join(&deb.file), &deb.sha256))
+    }
+
     fn uris(&self, verb: &[&str], packages: &[String]) -> Result<Vec<Deb>, AptError> {
         let mut arguments = verb.to_vec();
-        arguments.push("--print-uris");
+        arguments.extend(["--print-uris", "-o", "Acquire::ForceHash=SHA256"]);
         let text = self.fresh(|| self.call("apt-get", &arguments, packages))?;
         let mut debs: Vec<Deb> = text.lines().filter_map(parse_uri).collect();
         debs.sort();
@@ -433,8 +459,11 @@ fn lists_option(lists: &Path) -> String {
     format!("Dir::State::lists={}", lists.display())
 }
 
-fn is_whole(path: &Path, size: u64) -> bool {
-    fs::metadata(path).is_ok_and(|m| m.len() == size)
+fn remove_if_there(path: &Path) -> Result<(), CacheError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at(path),
+        _ => Ok(()),
+    }
 }
 
 /// The package that apt says it does not have.
@@ -447,7 +476,8 @@ fn missing_package(detail: &str) -> Option<&str> {
     (before.len() < detail.len()).then(|| before.rsplit('\'').next())?
 }
 
-/// `'URI' FILE SIZE HASH`
+/// `'URI' FILE SIZE SHA256:HASH`; of a package whose index has no SHA256, no
+/// file is the right one.
 fn parse_uri(line: &str) -> Option<Deb> {
     let mut fields = line.strip_prefix('\'')?.split_whitespace().skip(1);
     Some(Deb {
@@ -456,6 +486,11 @@ fn parse_uri(line: &str) -> Option<Deb> {
             .filter(|f| f.ends_with(".deb") && !f.contains('/'))?
             .into(),
         size: fields.next()?.parse().ok()?,
+        sha256: fields
+            .next()
+            .and_then(|hash| hash.strip_prefix("SHA256:"))
+            .unwrap_or_default()
+            .into(),
     })
 }
 
@@ -518,14 +553,18 @@ mod tests {
     #[test]
     fn apts_answers_are_read() {
         let deb = parse_uri(
-            "'http://archive/pool/b/busybox-static_1.35_arm64.deb' busybox-static_1%3a1.35-4+b1_arm64.deb 822236 SHA256:00",
+            "'http://archive/pool/b/busybox-static_1.35_arm64.deb' busybox-static_1%3a1.35-4+b1_arm64.deb 822236 SHA256:0a",
         )
         .unwrap();
         assert_eq!(deb.exact().unwrap(), "busybox-static:arm64=1:1.35-4+b1");
-        assert_eq!(deb.size, 822236);
+        assert_eq!((deb.size, deb.sha256.as_str()), (822236, "0a"));
+        let weak = parse_uri("'http://a/b.deb' b.deb 1 MD5Sum:00").unwrap();
+        assert!(weak.sha256.is_empty(), "{weak:?}");
         assert_eq!(parse_uri("Reading package lists..."), None);
         assert_eq!(parse_uri("'x' ../../escape.deb 1 y"), None);
     }
+
+    const SHA256_OF_X: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
 
     /// apt whose archive is a folder with a program of OpenCL's and a platform.
     fn of_a_folder(root: &Path) -> Apt {
@@ -538,10 +577,8 @@ mod tests {
         };
         let entry = |name: &str, arch: &str, more: &str| {
             let about = "Version: 1\nMaintainer: x\nDescription: x\nSize: 1";
-            let hash = "0".repeat(64);
-            format!(
-                "Package: {name}\nArchitecture: {arch}\n{about}\nFilename: {name}_{arch}.deb\nSHA256: {hash}\n{more}\n\n"
-            )
+            let file = format!("Filename: {name}_{arch}.deb\nSHA256: {SHA256_OF_X}");
+            format!("Package: {name}\nArchitecture: {arch}\n{about}\n{file}\n{more}\n\n")
         };
         let archive: String = ["arm64", "armhf"]
             .map(|arch| {
@@ -555,6 +592,7 @@ mod tests {
         let source = format!("deb [trusted=yes] file:{}/archive ./\n", root.display());
         for (name, text) in [
             ("archive/Packages", archive),
+            ("archive/miner_arm64.deb", "x".into()),
             ("status", String::new()),
             ("sources.list", source),
             ("apt.conf", apt.settings().unwrap()),
@@ -580,6 +618,23 @@ mod tests {
             assert_eq!(needs(package, Platforms::Board), std::slice::from_ref(&own));
             assert_eq!(needs(package, Platforms::Packages), [emulator, own]);
         }
+    }
+
+    #[test]
+    fn a_package_in_the_cache_is_taken_only_with_the_indexs_checksum() {
+        let root = tempfile::tempdir().unwrap();
+        let apt = of_a_folder(root.path());
+        let debs = apt.resolve(&["miner".into()], Platforms::Board).unwrap();
+        let cached = root.path().join("debs").join(&debs[0].file);
+        fs::create_dir_all(root.path().join("debs")).unwrap();
+        // As long as the right one.
+        fs::write(&cached, "y").unwrap();
+        assert_eq!(apt.fetch(&debs).unwrap(), std::slice::from_ref(&cached));
+        assert_eq!(fs::read(&cached).unwrap(), b"x");
+        fs::write(&cached, "y").unwrap();
+        fs::write(root.path().join("archive/miner_arm64.deb"), "y").unwrap();
+        assert!(apt.fetch(&debs).is_err());
+        assert!(!cached.exists());
     }
 
     #[test]

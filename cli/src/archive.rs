@@ -3,6 +3,7 @@
 //! one counts.
 
 use crate::cache::{At, CacheError};
+use crate::folder::create_file;
 use cpio::newc::{Builder, ModeFileType, trailer};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -66,13 +67,25 @@ impl Archive {
     /// # Errors
     /// [`CacheError`] if it cannot be written.
     pub fn create(path: &Path) -> Result<Self, CacheError> {
-        Ok(Self {
+        Ok(Self::of(File::create(path).at(path)?, path))
+    }
+
+    /// The same, of what other users must not read.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn create_private(path: &Path) -> Result<Self, CacheError> {
+        Ok(Self::of(create_file(path).at(path)?, path))
+    }
+
+    fn of(file: File, path: &Path) -> Self {
+        Self {
             path: path.into(),
             unpacked: 0,
-            out: BufWriter::with_capacity(1 << 20, File::create(path).at(path)?),
+            out: BufWriter::with_capacity(1 << 20, file),
             folders: BTreeSet::new(),
             next_inode: 1,
-        })
+        }
     }
 
     /// A folder, with those above it.

@@ -1,8 +1,14 @@
-//! A run's own folder: temporary, private, with a path short enough for sockets.
+//! A run's own folder: temporary, private, with a path short enough for
+//! sockets. It holds a file that is locked as long as the run lives, so that the
+//! next run knows what a killed one left.
 
 use crate::cache::{At, Cache, CacheError};
-use std::fs;
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// Names of the files in it. Fixed names in a folder of our own need no quoting
 /// in a simulator's options.
@@ -39,30 +45,104 @@ pub mod file {
     pub const WATCH_LINES: &str = "watch";
 }
 
-/// Makes one.
+/// How its name begins.
+const PREFIX: &str = "gil-run-";
+/// Locked as long as the run lives.
+const LOCK: &str = "lock";
+
+/// One that is removed with its files.
+pub struct Folder {
+    dir: TempDir,
+    _lock: Flock<File>,
+}
+
+impl Folder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+/// Makes one, and removes those that killed runs left beside it.
 ///
 /// # Errors
 /// [`CacheError`] if it cannot be made.
-pub fn create() -> Result<tempfile::TempDir, CacheError> {
+pub fn create() -> Result<Folder, CacheError> {
     let temp = std::env::temp_dir();
     let is_short = temp.as_os_str().len() < 60 && !temp.to_string_lossy().contains(',');
     let base = if is_short { temp } else { "/tmp".into() };
-    tempfile::Builder::new()
-        .prefix("gil-")
-        .tempdir_in(&base)
-        .at(&base)
+    discard_left(&base);
+    create_in(&base)
 }
 
-/// Copies all its files to `target`.
+fn create_in(base: &Path) -> Result<Folder, CacheError> {
+    let dir = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(base)
+        .at(base)?;
+    // Under its name it is locked from the first moment.
+    let path = dir.path().join(LOCK);
+    let unlocked = path.with_extension("new");
+    let lock = create_file(&unlocked).and_then(lock).at(&path)?;
+    fs::rename(&unlocked, &path).at(&path)?;
+    Ok(Folder { dir, _lock: lock })
+}
+
+/// Fails if somebody has it locked.
+fn lock(file: File) -> io::Result<Flock<File>> {
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno.into())
+}
+
+/// Makes a file that only this user can read, or empties it.
+///
+/// # Errors
+/// Those of opening it.
+pub fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)
+}
+
+/// Removes this user's folders whose runs are gone. What cannot be removed
+/// stays.
+fn discard_left(base: &Path) {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    for entry in entries {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_ours && let Some(_lock) = lock_of_the_dead(&entry.path()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The lock of a run that is gone.
+fn lock_of_the_dead(folder: &Path) -> Option<Flock<File>> {
+    let meta = fs::symlink_metadata(folder).ok()?;
+    if !meta.is_dir() || meta.uid() != nix::unistd::geteuid().as_raw() {
+        return None;
+    }
+    let mut options = File::options();
+    options.read(true).custom_flags(OFlag::O_NOFOLLOW.bits());
+    lock(options.open(folder.join(LOCK)).ok()?).ok()
+}
+
+/// Copies all its files to `target`; if there is no such folder yet, to a new
+/// one that only this user can read.
 ///
 /// # Errors
 /// [`CacheError`] names the file.
 pub fn keep_all(folder: &Path, target: &Path) -> Result<(), CacheError> {
-    fs::create_dir_all(target).at(target)?;
+    let mut builder = DirBuilder::new();
+    builder
+        .recursive(true)
+        .mode(0o700)
+        .create(target)
+        .at(target)?;
     for entry in fs::read_dir(folder).at(folder)? {
         let path = entry.at(folder)?.path();
         let is_file = fs::metadata(&path).is_ok_and(|meta| meta.is_file());
-        if is_file {
+        if is_file && !path.ends_with(LOCK) {
             let target = target.join(path.file_name().unwrap_or_default());
             fs::copy(&path, &target).at(&target)?;
         }
@@ -82,4 +162,48 @@ pub fn keep_logs(logs: &[PathBuf]) -> Result<(), CacheError> {
         fs::copy(source, &target).at(&target)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn it_is_this_users_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = create_in(base.path()).unwrap();
+        assert_eq!(mode(folder.path()), 0o700);
+        let file = folder.path().join(file::INITRD);
+        create_file(&file).unwrap();
+        assert_eq!(
+            (mode(&file), mode(&folder.path().join(LOCK))),
+            (0o600, 0o600)
+        );
+    }
+
+    #[test]
+    fn what_killed_runs_left_goes_and_the_rest_stays() {
+        let base = tempfile::tempdir().unwrap();
+        let at = |name: &str| base.path().join(name);
+        for name in ["gil-run-dead", "gil-run-unknown", "mine"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join(file::INITRD), "large").unwrap();
+        }
+        for name in ["gil-run-dead", "mine"] {
+            fs::write(at(name).join(LOCK), "").unwrap();
+        }
+        std::os::unix::fs::symlink(at("mine"), at("gil-run-link")).unwrap();
+        let living = create_in(base.path()).unwrap();
+        discard_left(base.path());
+        assert!(!at("gil-run-dead").exists());
+        assert!(at("gil-run-unknown").exists() && at("mine").exists());
+        assert!(living.path().join(LOCK).exists());
+        let path = living.path().to_owned();
+        drop(living);
+        assert!(!path.exists());
+    }
 }

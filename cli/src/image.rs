@@ -4,6 +4,7 @@
 use crate::archive::{Archive, MERGED, Sizes};
 use crate::assets::Assets;
 use crate::cache::{At, CacheError};
+use crate::folder::create_file;
 use crate::packages::PackageSet;
 use crate::program::Program;
 use crate::tree::{Entry, PROGRAM_FOLDERS, Tree};
@@ -113,7 +114,7 @@ pub fn join(path: &Path, sets: &[PackageSet], own: (&Path, u64)) -> Result<Sizes
     let parts = std::iter::once(skeleton.as_path())
         .chain(sets.iter().map(|set| set.image.as_path()))
         .chain([own]);
-    let mut out = File::create(path).at(path)?;
+    let mut out = create_file(path).at(path)?;
     for part in parts {
         let mut file = File::open(part).at(part)?;
         let len = io::copy(&mut file, &mut out).at(path)?;
@@ -186,7 +187,7 @@ pub const ACCOUNTS: [(&str, &str); 4] = [
 ];
 
 fn write_run(path: &Path, contents: &Contents) -> Result<u64, CacheError> {
-    let mut archive = Archive::create(path)?;
+    let mut archive = Archive::create_private(path)?;
     archive.copy("init", 0o755, &contents.assets.init)?;
     archive.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
     write_opencl(&mut archive, contents)?;

@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::cache::{At, CacheError};
-use crate::folder::file;
+use crate::folder::{create_file, file};
 use crate::monitor::{self, Message};
 use crate::process::Owned;
 use crate::progress::Progress;
@@ -11,7 +11,7 @@ use crate::run::RunError;
 use crate::signals::Signalled;
 use crate::simulator::Simulator;
 use crate::supervise::{self, Ended, Simulation};
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -89,7 +89,7 @@ fn start(
         fs::write(&path, written_out(&command)).at(&path)?;
     }
     let log = simulator.log(at);
-    let log = File::create(&log).at(&log)?;
+    let log = create_file(&log).at(&log)?;
     let copy = log.try_clone().map_err(failed)?;
     command.stdin(Stdio::null()).stdout(copy).stderr(log);
     Owned::start(&mut command).map_err(failed)

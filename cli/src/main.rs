@@ -10,6 +10,7 @@ mod args;
 mod assets;
 mod bench;
 mod cache;
+mod checksum;
 mod doctor;
 mod folder;
 mod full_system;

@@ -137,7 +137,7 @@ impl Packages<'_> {
         names.dedup();
         let apt = apt_for(self.cache, &names, self.progress)?;
         // A name of its own for every way in which sets are built.
-        let folder = Path::new("sets-3")
+        let folder = Path::new("sets-4")
             .join(apt.release())
             .join(folder_name(&names, self.platforms));
         let place = self.cache.root().join(&folder);

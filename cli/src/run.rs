@@ -21,7 +21,7 @@ use crate::simulator::{self, Simulator};
 use crate::supervise::Ended;
 use crate::sysroot::SysrootError;
 use crate::watch;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -150,7 +150,7 @@ fn make_recording(args: &RunArgs, at: &Path) -> Result<(), CacheError> {
         return Ok(());
     };
     let target = std::path::absolute(record).at(record)?;
-    File::create(&target).at(&target)?;
+    folder::create_file(&target).at(&target)?;
     symlink(&target, at.join(file::TRACE)).at(&target)
 }
 

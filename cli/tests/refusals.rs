@@ -395,6 +395,71 @@ fn running_on_a_full_disk_is_named_with_its_path() {
     bench.refuses(&mut command, 125, &[&small, "is full", "TMPDIR"]);
 }
 
+/// What it leaves is private while it lives, and gone once another run starts.
+#[test]
+fn what_a_killed_run_left_was_private_and_goes_at_the_next_start() {
+    let bench = Bench::new();
+    let home = hollow_home(&bench);
+    let answers = "case $1 in --version) echo 'QEMU emulator version 10.0.2' ;; \
+                   -help) echo '-plugin x' ;; *) exec sleep 1000 ;; esac";
+    let qemu = bench.program("qemu-system-aarch64", &format!("#!/bin/sh\n{answers}\n"));
+    let mut path = qemu.into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    let run = || {
+        let mut command = bench.gil(&["run", "--quiet", "--board-timeout", "5", "true"]);
+        command.env("GIL_HOME", &home).env("PATH", &path);
+        command
+    };
+    let mut first = Running(run().spawn().unwrap());
+    let folder = first.folder(&bench, None);
+    assert_eq!(mode(&folder), 0o700);
+    for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+        let meta = entry.metadata().unwrap();
+        let open = meta.is_file() && mode(&entry.path()) != 0o600;
+        assert!(!open, "{entry:?} is not private");
+    }
+    drop(first);
+    assert!(folder.join("initrd").exists());
+
+    let mut second = Running(run().spawn().unwrap());
+    second.folder(&bench, Some(&folder));
+    assert!(!folder.exists());
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// A run that is killed in the end.
+struct Running(std::process::Child);
+
+impl Running {
+    /// Its folder, once the simulator writes its log there; not the `other`.
+    fn folder(&mut self, bench: &Bench, other: Option<&std::path::Path>) -> std::path::PathBuf {
+        loop {
+            let ended = self.0.try_wait().unwrap();
+            assert!(ended.is_none(), "the run ended early: {ended:?}");
+            let folders = std::fs::read_dir(bench.path("tmp")).unwrap().flatten();
+            let mut folders = folders.map(|entry| entry.path());
+            let is_ready = |folder: &std::path::PathBuf| {
+                Some(folder.as_path()) != other && folder.join("qemu.log").exists()
+            };
+            if let Some(folder) = folders.find(is_ready) {
+                return folder;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_report_that_cannot_be_written_is_told() {
     let bench = Bench::new();

@@ -4,7 +4,8 @@ use super::{Ending, Simulator, Time};
 use crate::agent;
 use crate::args::RunArgs;
 use crate::assets::HostPart;
-use crate::folder::file;
+use crate::cache::At;
+use crate::folder::{create_file, file};
 use crate::full_system::{self, FullSystem};
 use crate::guest::Guest;
 use crate::module::Detect;
@@ -156,6 +157,8 @@ impl Simulator for Qemu<'_> {
         progress.say("writing the guest's image");
         full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
         self.memory = system.lay_out(self.args, guest, at)?;
+        let console = at.join(file::CONSOLE);
+        create_file(&console).at(&console)?;
         self.watch = watch::resolve(&self.args.watch, at)?;
         Ok(())
     }
