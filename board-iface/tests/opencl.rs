@@ -6,6 +6,7 @@ mod common;
 use common::Client;
 use common::agent::{Agent, on_a_device};
 use common::program::{OUT_OF_ORDER, Program, bytes, ints, out, reply};
+use gil_board::confine::Support;
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
@@ -15,13 +16,17 @@ use nix::unistd::Pid;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const CL_DEVICE_NAME: u32 = 0x102b;
 const CL_DEVICE_MAX_WORK_GROUP_SIZE: u32 = 0x1004;
 const CL_DEVICE_PLATFORM: u32 = 0x1031;
 const CL_PROGRAM_BUILD_OPTIONS: u32 = 0x1182;
+const CL_PROGRAM_BUILD_LOG: u32 = 0x1183;
 const CL_INVALID_MEM_OBJECT: i32 = -38;
+const CL_INVALID_BUILD_OPTIONS: i32 = -43;
+const CL_INVALID_LINKER_OPTIONS: i32 = -67;
 const CL_INVALID_ARG_SIZE: i32 = -51;
 const CL_INVALID_KERNEL_ARGS: i32 = -52;
 const CL_INVALID_OPERATION: i32 = -59;
@@ -338,6 +343,101 @@ fn the_guest_sees_its_own_build_options() {
     let info: wire::ClGetProgramBuildInfoReply<'_> = reply(&done);
     let expected = InfoValue::Bytes(OutData::Inline(b"-DVALUE=1\0"));
     assert_eq!((info.size, info.value), (10, expected));
+}
+
+/// Whether a program that includes this file is built with these options, and
+/// what its log quotes.
+fn including(program: &mut Program, file: &Path, options: &str) -> (i32, String) {
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let source = format!("#include \"{name}\"\nkernel void k(global int *p) {{ *p = 1; }}");
+    let built = program.program(&source);
+    let result = program.build(built, options);
+    (result, log(program, built))
+}
+
+fn log(program: &mut Program, built: Handle) -> String {
+    let args = wire::ClGetProgramBuildInfoArgs {
+        program: built,
+        device: program.device,
+        param_name: CL_PROGRAM_BUILD_LOG,
+        param_value: OutRoom::Inline(8192),
+    };
+    let done = program.raw(wire::CL_GET_PROGRAM_BUILD_INFO, &args, &[], &[]);
+    String::from_utf8_lossy(&done.result).into_owned()
+}
+
+#[test]
+fn a_program_names_no_file_of_the_boards_to_the_compiler() {
+    // Without confinement, by which the compiler sees no such file anyway.
+    let Some(agent) = agent(&["--no-confinement"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret.h");
+    std::fs::write(&file, "in the board's file\n").unwrap();
+    let (at, above) = (folder.path().display(), "../".repeat(40));
+    let mut program = Program::start(&agent.address);
+    for options in [
+        format!("-I{at}"),
+        format!("-I {at}"),
+        format!("-I \"{at}\""),
+        format!("-I {above}{at}"),
+        format!("-isystem {at}"),
+        format!("-iquote {at}"),
+        format!("-include {}", file.display()),
+        format!("-imacros {}", file.display()),
+        format!("-D \"A -I{at}\""),
+        format!("-Wp,-I,{at}"),
+        format!("-Xclang -I -Xclang {at}"),
+        format!("@{}", file.display()),
+        format!("{}", file.display()),
+    ] {
+        let (result, log) = including(&mut program, &file, &options);
+        assert_ne!(result, 0, "{options}");
+        assert!(!log.contains("in the board's file"), "{options}: {log}");
+        assert!(!log.contains("unknown type name 'in'"), "{options}: {log}");
+    }
+    let (result, _) = including(&mut program, &file, "-include x");
+    assert_eq!(result, CL_INVALID_BUILD_OPTIONS);
+    let args = wire::ClLinkProgramArgs {
+        context: program.context,
+        options: InData::Inline(b"-o /tmp/x"),
+        new: program.number(),
+        ..Default::default()
+    };
+    let linked: wire::ClLinkProgramReply = program.call(wire::CL_LINK_PROGRAM, &args);
+    assert_eq!(linked.result, CL_INVALID_LINKER_OPTIONS);
+}
+
+#[test]
+fn a_confined_compiler_reads_no_file_of_the_boards() {
+    if let Some(lack) = Support::here().lack() {
+        return gil_need::skip("Landlock and seccomp", lack);
+    }
+    let Some(agent) = agent(&[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret.h");
+    std::fs::write(&file, "in the board's file\n").unwrap();
+    let (at, name) = (file.display(), "SECRET");
+    let mut program = Program::start(&agent.address);
+    for source in [
+        format!("#include \"{at}\"\n"),
+        format!("#include \"{}{at}\"\n", "../".repeat(40)),
+        format!("#define {name} \"{at}\"\n#include {name}\n"),
+        format!("__asm__(\".incbin \\\"{at}\\\"\");\n"),
+        "#include \"/etc/passwd\"\n".into(),
+    ] {
+        let built = program.program(&format!(
+            "{source}kernel void k(global int *p) {{ *p = 1; }}"
+        ));
+        let result = program.build(built, "");
+        let log = log(&mut program, built);
+        // An assembler's file is read when a kernel is made, or not at all.
+        assert!(result != 0 || source.contains("incbin"), "{source}");
+        for quoted in ["in the board's file", "unknown type name", "root:"] {
+            assert!(!log.contains(quoted), "{source}: {log}");
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Options of OpenCL's compilers (OpenCL 3.0, 5.8.6), as far as both sides read
-//! them: their words, and the paths in them.
+//! them: their words, which of them may reach a compiler, and the paths in them.
+
+mod allowed;
+
+pub use allowed::refused;
 
 /// A word of build options, and where each of its characters stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use super::generated::types::*;
 use super::info::{InfoReply, info};
 use super::refusal::Refusal;
 use super::session::Session;
+use super::support::decode;
 use crate::table::Pointer;
-use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoType, OutRoom};
 use gil_wire::generated::opencl::{self as wire, Kind};
+use gil_wire::{Op, build_options};
 use std::ffi::{CStr, CString, c_void};
 
 impl Session {
@@ -29,10 +30,7 @@ impl Session {
         let pointer = self.table.get(program, Kind::Program)?;
         self.options.remove(&pointer);
         self.hidden_arg_info.remove(&pointer);
-        let mut options = given.clone();
-        if let Some(with_files) = self.files.options(pointer, &given) {
-            options = with_files;
-        }
+        let mut options = self.files.options(pointer, &given)?;
         let bears_it = !self.without_arg_info.remove(&pointer);
         let option = self.driver.arg_info_option().filter(|_| bears_it);
         let with_info = option.and_then(|option| with_arg_info(&options, option));
@@ -78,6 +76,22 @@ impl Session {
         let texts = self.programs.texts(self.driver, program);
         texts.iter().any(|text| !text.is_empty())
     }
+}
+
+/// Whether what a call gives a compiler for options may reach it.
+///
+/// # Errors
+/// [`Refusal::Option`] names the one that may not.
+pub(super) fn allowed(call: &Call, args: &[u8]) -> Result<(), Refusal> {
+    let options = match call.op() {
+        wire::CL_BUILD_PROGRAM => decode::<wire::ClBuildProgramArgs<'_>>(args)?.options,
+        wire::CL_COMPILE_PROGRAM => decode::<wire::ClCompileProgramArgs<'_>>(args)?.options,
+        wire::CL_LINK_PROGRAM => decode::<wire::ClLinkProgramArgs<'_>>(args)?.options,
+        _ => return Ok(()),
+    };
+    let text = String::from_utf8_lossy(call.bytes(&options)?.unwrap_or_default());
+    let refused = build_options::refused(&text);
+    refused.map_or(Ok(()), |word| Err(Refusal::Option(word)))
 }
 
 /// The program that was built or compiled, and the error.

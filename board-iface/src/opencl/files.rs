@@ -92,28 +92,9 @@ impl<'a> Given<'a> {
 }
 
 impl Files {
-    /// Build options with the guest's paths replaced, where they lead to files
-    /// that it gave.
-    fn options(&self, given: &CStr) -> CString {
-        let Ok(text) = given.to_str() else {
-            return given.to_owned();
-        };
-        let mut out = text.to_owned();
-        // From the end, so that the places before stay right.
-        for path in paths(text).iter().rev() {
-            let root = self.root.path().as_os_str();
-            let front = match path.text.starts_with('/') {
-                true => root.to_owned(),
-                // With a separator at its end.
-                false => self.root.path().join(&self.start).join("").into(),
-            };
-            let mut there = front.clone();
-            there.push(&path.text);
-            if let Some(front) = front.to_str().filter(|_| Path::new(&there).exists()) {
-                out.insert_str(path.at, front);
-            }
-        }
-        CString::new(out).unwrap_or_else(|_| given.to_owned())
+    /// Build options with the guest's paths replaced.
+    fn options(&self, given: &CStr) -> Result<CString, Refusal> {
+        lead_to(self.root.path(), &self.start, given)
     }
 
     /// A text of the compiler's about these files, with the guest's paths.
@@ -151,6 +132,53 @@ impl Files {
     fn absolute(&self, path: &str) -> PathBuf {
         Path::new("/").join(&self.start).join(path)
     }
+}
+
+/// Build options whose folders are those of `root`, even if they are not there,
+/// and so are macros that are paths of files there. `start` is the guest's
+/// working folder.
+///
+/// # Errors
+/// [`Refusal::Option`] for a folder above the guest's root.
+fn lead_to(root: &Path, start: &Path, given: &CStr) -> Result<CString, Refusal> {
+    let text = given.to_string_lossy();
+    let mut out = text.clone().into_owned();
+    // From the end, so that the places before stay right.
+    for path in paths(&text).iter().rev() {
+        let front = match path.text.starts_with('/') {
+            true => root.to_owned(),
+            // With a separator at its end.
+            false => root.join(start).join(""),
+        };
+        let mut there = front.clone().into_os_string();
+        there.push(&path.text);
+        let is_there = Path::new(&there).exists();
+        let from_root = Path::new("/").join(start).join(&path.text);
+        if path.is_folder && !stays_below(&from_root) {
+            return Err(Refusal::Option(path.text.clone()));
+        }
+        if path.is_folder || is_there {
+            out.insert_str(path.at, &front.to_string_lossy());
+        }
+    }
+    Ok(CString::new(out).unwrap_or_else(|_| given.to_owned()))
+}
+
+/// Whether no part of a path leads above its root.
+fn stays_below(path: &Path) -> bool {
+    let mut depth = 0_usize;
+    path.components().all(|part| match part {
+        Component::ParentDir => {
+            let above = depth.checked_sub(1);
+            depth = above.unwrap_or_default();
+            above.is_some()
+        }
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        _ => true,
+    })
 }
 
 /// A guest's absolute path as one inside a folder.
@@ -192,12 +220,19 @@ impl AllFiles {
     }
 
     /// The options to build a program with.
-    pub fn options(&mut self, program: Pointer, given: &CStr) -> Option<CString> {
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn options(&mut self, program: Pointer, given: &CStr) -> Result<CString, Refusal> {
         self.built.remove(&program);
-        let files = self.given.remove(&program)?;
-        let options = files.options(given);
+        let Some(files) = self.given.remove(&program) else {
+            // Folders in which the guest has nothing that is included.
+            let nothing = std::env::temp_dir().join("gil-none");
+            return lead_to(&nothing, Path::new(""), given);
+        };
+        let options = files.options(given)?;
         self.built.insert(program, files);
-        Some(options)
+        Ok(options)
     }
 
     /// The headers among a program's next build's files.

@@ -99,6 +99,11 @@ pub enum Refusal {
         "a file's path is not absolute, leads out of its folder or too deep, or there are too many"
     )]
     Path,
+    /// A build option that may name a file of the board's.
+    #[error(
+        "the build option {0:?} is not passed on: it may name a file, which is one of the board's to its compiler"
+    )]
+    Option(String),
     /// Files that could not be written.
     #[error("the files that a program includes cannot be written on the board: {0}")]
     Files(#[from] std::io::Error),
@@ -125,6 +130,7 @@ impl Refusal {
             Self::Objects(NoRoom { asked, limit, .. }) if asked > limit && makes_buffer(op) => {
                 return Some(CL_INVALID_BUFFER_SIZE);
             }
+            Self::Option(_) => return Some(invalid_options(op)),
             Self::Objects(_) | Self::Uncounted(_) => return Some(CL_MEM_OBJECT_ALLOCATION_FAILURE),
             _ => return None,
         };
@@ -142,6 +148,14 @@ impl Refusal {
     /// A value that an argument cannot have.
     pub fn parameter(name: &'static str, value: u64) -> Self {
         Self::Parameter { name, value }
+    }
+}
+
+fn invalid_options(op: Op) -> cl_int {
+    match op {
+        wire::CL_COMPILE_PROGRAM => CL_INVALID_COMPILER_OPTIONS,
+        wire::CL_LINK_PROGRAM => CL_INVALID_LINKER_OPTIONS,
+        _ => CL_INVALID_BUILD_OPTIONS,
     }
 }
 

@@ -394,7 +394,10 @@ impl Session {
         }
         let printer = self.printer(call.op(), launched);
         let function = dispatch.ok_or(Refusal::UnknownOp(call.op()))?;
-        let mut result = function(self, call, args).or_else(|refusal| not_asked(call, refusal))?;
+        let allowed = super::build::allowed(call, args);
+        let mut result = allowed
+            .and_then(|()| function(self, call, args))
+            .or_else(|refusal| not_asked(call, refusal))?;
         if self.builds_again(call.op(), args, &result) {
             call.restart_time();
             result = function(self, call, args)?;
