@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::agent::Agent;
+use common::agent::{Agent, on_a_device};
 use common::program::{Program, SCALE, SUCCESS, reply};
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
@@ -18,17 +18,9 @@ const GLOBAL_MEM_SIZE: u32 = 0x101f;
 
 /// A session that may have 64 MiB, unless there is no device here.
 fn start() -> Option<(Agent, Program)> {
-    match Agent::start(&["--max-memory", "64"]) {
-        Ok(agent) => {
-            let program = Program::start(&agent.address);
-            Some((agent, program))
-        }
-        Err(reason) if reason.contains("install") => {
-            eprintln!("skipped, there is no OpenCL device: {reason}");
-            None
-        }
-        Err(reason) => panic!("{reason}"),
-    }
+    let agent = on_a_device(Agent::start(&["--max-memory", "64"]))?;
+    let program = Program::start(&agent.address);
+    Some((agent, program))
 }
 
 fn buffer(program: &mut Program, size: u64) -> (i32, Handle) {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::agent::Agent;
+use common::agent::{Agent, on_a_device};
 use common::program::{Program, SUCCESS, reply};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoValue, OutRoom};
@@ -27,14 +27,7 @@ const ROUNDS: usize = 20;
 
 /// An agent, unless there is no device here.
 fn agent() -> Option<Agent> {
-    match Agent::start(&[]) {
-        Ok(agent) => Some(agent),
-        Err(reason) if reason.contains("install") => {
-            eprintln!("skipped, there is no OpenCL device: {reason}");
-            None
-        }
-        Err(reason) => panic!("{reason}"),
-    }
+    on_a_device(Agent::start(&[]))
 }
 
 impl Program {
@@ -261,8 +254,7 @@ fn devices_and_kernels_made_in_numbers_go_with_their_numbers() {
     };
     let made: wire::ClCreateSubDevicesReply = program.call(wire::CL_CREATE_SUB_DEVICES, &args);
     let Some(&part) = made.out_devices.first() else {
-        eprintln!("skipped: the device cannot be partitioned");
-        return;
+        return gil_need::skip("a device that can be partitioned", "this one cannot");
     };
     program.device = part;
     let context = program.new_context();

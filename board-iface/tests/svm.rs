@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::agent::Agent;
+use common::agent::{Agent, on_a_device};
 use common::program::{Program, SUCCESS, bytes, input, ints, out, reply};
 use gil_wire::call::{Handle, InData, OutRoom};
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
@@ -34,14 +34,7 @@ struct Shared {
 
 impl Shared {
     fn start() -> Option<Self> {
-        let agent = match Agent::start(&["--max-memory", "8"]) {
-            Ok(agent) => agent,
-            Err(reason) if reason.contains("install") => {
-                eprintln!("skipped, there is no OpenCL device: {reason}");
-                return None;
-            }
-            Err(reason) => panic!("{reason}"),
-        };
+        let agent = on_a_device(Agent::start(&["--max-memory", "8"]))?;
         let mut program = Program::start(&agent.address);
         let device = program.device;
         let can: wire::GilGetSvmCapabilitiesReply = program.call(
@@ -49,7 +42,7 @@ impl Shared {
             &wire::GilGetSvmCapabilitiesArgs { device },
         );
         if can.value == 0 {
-            eprintln!("skipped, the device shares no memory");
+            gil_need::skip("a device that shares memory", "this one does not");
             return None;
         }
         let (queue, text) = (program.queue(0), program.program(SOURCE));

@@ -90,6 +90,31 @@ fn where_nothing_is_declared_a_skip_is_a_line() {
     assert_eq!(run.summary(), summary);
 }
 
+/// Tests' sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy();
+        if path.is_dir() && !name.starts_with("target") && !name.starts_with('.') {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_test_skips_in_words_of_its_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = Vec::new();
+    sources(&root.canonicalize().unwrap(), &mut found);
+    assert!(found.len() > 100);
+    let own = concat!("eprintln!(", "\"skip");
+    found.retain(|path| std::fs::read_to_string(path).unwrap().contains(own));
+    found.retain(|path| !path.ends_with("tests/need/src/lib.rs"));
+    assert_eq!(found, Vec::<PathBuf>::new(), "call gil_need::skip there");
+}
+
 #[test]
 fn a_list_without_reasons_is_refused() {
     for (text, words) in [
