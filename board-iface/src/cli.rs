@@ -7,13 +7,16 @@ use crate::opencl::{DriverOptions, OpenClBoard};
 use crate::printed;
 use crate::process::{self, Launcher, Program, Setup};
 use crate::replay::ReplayBoard;
-use crate::server::{Server, ServerError, ServerOptions, Sessions, Stopper};
+use crate::server::{
+    HANG_UP_GRACE, Server, ServerError, ServerOptions, Sessions, Stopper, user_name,
+};
 use crate::session::{ScriptedTimes, SessionOptions};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::generated::opencl;
 use gil_wire::secure::{Key, KeyError, MAX_KEY_FILE, Zeroizing};
 use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::Uid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -26,8 +29,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 pub struct BoardArgs {
     /// Where to listen: tcp://HOST:PORT (port 0: any free one) or unix:PATH.
-    /// Without a key only loopback addresses: connections are not
-    /// authenticated.
+    /// tcp:// needs --key: nothing else says who a peer is. A Unix socket
+    /// serves the agent's own user and root.
     #[arg(long, value_name = "ADDR", required_unless_present_any = ["list", "worker"])]
     pub listen: Option<Address>,
     /// Say what devices there are and why others are left out, and end.
@@ -37,6 +40,10 @@ pub struct BoardArgs {
     /// `gil key new FILE` makes one.
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
+    /// For tcp:// on loopback without a key: let every user of this machine in,
+    /// who may then do what the agent's user may.
+    #[arg(long, conflicts_with = "key")]
+    pub allow_any_local_user: bool,
     /// Answer from a recording instead of a device.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
@@ -63,6 +70,10 @@ pub struct BoardArgs {
     /// there is no bound.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_idle: Option<u64>,
+    /// Seconds for which a session's process may go on once its peer hung up;
+    /// then it is killed, with the kernels that it runs.
+    #[arg(long, value_name = "SECONDS", default_value_t = HANG_UP_GRACE.as_secs())]
+    pub hang_up_grace: u64,
     /// For tests, and for drivers that lie: do not ask the driver which of a
     /// kernel's arguments are objects, but read it from the program's text.
     #[arg(long)]
@@ -229,7 +240,7 @@ pub fn run(args: &BoardArgs, program: Program) -> Result<(), CliError> {
     let address = args.listen.as_ref().ok_or(CliError::NoAddress)?;
     let options = options(args)?;
     let signals = block_signals()?;
-    let (sessions, _kept) = sessions(args, &options, program)?;
+    let (sessions, _kept) = sessions(args, program)?;
     let (server, stopper) = Server::bind_with(address, sessions, options)?;
     let stopper = Arc::new(stopper);
     end_with_signals(signals, stopper.clone())?;
@@ -238,7 +249,11 @@ pub fn run(args: &BoardArgs, program: Program) -> Result<(), CliError> {
     }
     let who = match &args.key {
         Some(file) => format!("peers that have the key {}", file.display()),
-        None => "this machine only, since there is no --key".into(),
+        None if args.allow_any_local_user => "every user of this machine".into(),
+        None => format!(
+            "the user {} of this machine",
+            user_name(Uid::effective().as_raw())
+        ),
     };
     tracing::info!("for {who}, up to {} sessions", args.max_sessions);
     let mut out = io::stdout();
@@ -256,11 +271,7 @@ struct Kept {
 }
 
 /// Where sessions live, and what that needs.
-fn sessions(
-    args: &BoardArgs,
-    options: &ServerOptions,
-    program: Program,
-) -> Result<(Sessions, Option<Kept>), CliError> {
+fn sessions(args: &BoardArgs, program: Program) -> Result<(Sessions, Option<Kept>), CliError> {
     if let Some(file) = &args.replay {
         if args.sessions == Some(SessionsIn::Processes) {
             return Err(CliError::ReplayInProcesses);
@@ -278,7 +289,6 @@ fn sessions(
     }
     let (confinement, folders) = confinement(args, &inventory)?.unzip();
     let setup = Setup {
-        key: options.key.clone(),
         devices: inventory.devices.clone(),
         confinement,
         ..setup(args)
@@ -351,7 +361,6 @@ fn setup(args: &BoardArgs) -> Setup {
     Setup {
         driver: driver_options(args),
         session: session_options(args),
-        key: None,
         devices: Vec::new(),
         confinement: None,
     }
@@ -370,8 +379,10 @@ fn driver_options(args: &BoardArgs) -> DriverOptions {
 fn options(args: &BoardArgs) -> Result<ServerOptions, KeyError> {
     Ok(ServerOptions {
         key: args.key.as_deref().map(read_key).transpose()?,
+        any_local_user: args.allow_any_local_user,
         sessions: args.max_sessions,
         session: session_options(args),
+        grace: Duration::from_secs(args.hang_up_grace),
     })
 }
 

@@ -15,14 +15,14 @@ const ONLY_STATUS: &str = "an operator's connection asks for the agent's status 
 /// [`ConnectionError`].
 pub fn serve(
     mut connection: Connection,
-    mut status: impl FnMut() -> Option<Status>,
+    mut status: impl FnMut() -> Status,
 ) -> Result<(), ConnectionError> {
     connection.bound_silence(Some(UNOPENED))?;
     let mut header = Vec::new();
     while let Some(prefix) = connection.receive(&mut header)? {
         let request = postcard::from_bytes(&header).map_err(FrameError::Decode)?;
         let reply = match (request, prefix.payload_len) {
-            (Request::Status, 0) => status().map(Reply::Status),
+            (Request::Status, 0) => Some(Reply::Status(status())),
             (Request::Ping { nonce }, 0) => Some(Reply::Pong { nonce }),
             (Request::Close, _) => return Ok(()),
             _ => None,

@@ -1,60 +1,79 @@
-//! Accepting connections until told to stop: one thread each, and where drivers
-//! may crash one process.
+//! Accepting connections until told to stop. One thread shakes hands with all of
+//! them; each that did gets a thread, and where drivers may crash a process.
 
 mod connections;
+mod desk;
+mod peer;
+mod reception;
 mod refusals;
 mod supervise;
 
 use crate::board::Board;
-use crate::meter::Meter;
-use crate::operator;
 use crate::process::Launcher;
-use crate::session::{SessionError, SessionOptions, serve};
-use crate::transport::{Connection, ListenError, Listener};
-use connections::{Connections, Entry};
+use crate::session::SessionOptions;
+use crate::transport::{Access, ListenError, Listener};
+use connections::Connections;
+use desk::Desk;
+pub use desk::session;
 use gil_wire::address::Address;
 use gil_wire::secure::Key;
-use gil_wire::status::Status;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use refusals::{Peer, Refusals};
-use socket2::Socket;
+use nix::unistd::Uid;
+pub use peer::name as user_name;
+use reception::Reception;
+use refusals::Refusals;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Connections at a time that have not shaken hands: the 64 sessions that an
-/// agent takes may all begin at once, with operators beside them.
-const HANDSHAKES: usize = 96;
 /// How long sessions may take to end when the agent is stopped.
 const GRACE: Duration = Duration::from_secs(5);
-/// Stack of a session's thread: drivers compile kernels on it.
-const STACK: usize = 16 << 20;
-/// Stack of a thread that waits for a session's process.
-const SMALL_STACK: usize = 512 << 10;
 /// Pause when the system gives no more connections, such as for lack of
 /// file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections taken at a time, before those that are there are looked at again:
+/// what they said came first.
+const ACCEPT_AT_ONCE: usize = 16;
+/// How long a session's process may go on once nobody listens.
+pub const HANG_UP_GRACE: Duration = Duration::from_secs(20);
 
 /// How an agent behaves.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// What peers have to prove that they have.
     pub key: Option<Key>,
+    /// Without a key: whether every user of this machine is served, over TCP.
+    pub any_local_user: bool,
     /// Sessions at a time.
     pub sessions: usize,
     /// How each behaves.
     pub session: SessionOptions,
+    /// How long a session's process may go on once its peer hung up.
+    pub grace: Duration,
+}
+
+impl ServerOptions {
+    /// Whom the agent serves.
+    pub fn access(&self) -> Access {
+        match (&self.key, self.any_local_user) {
+            (Some(_), _) => Access::Key,
+            (None, true) => Access::AnyLocalUser,
+            (None, false) => Access::OwnUser,
+        }
+    }
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             key: None,
+            any_local_user: false,
             sessions: 64,
             session: SessionOptions::default(),
+            grace: HANG_UP_GRACE,
         }
     }
 }
@@ -82,11 +101,11 @@ pub enum Sessions {
 /// An agent that listens.
 pub struct Server {
     listener: Listener,
-    sessions: Sessions,
-    options: ServerOptions,
+    reception: Reception,
+    /// Nobody is let in until then.
+    closed_until: Option<Instant>,
     stop: UnixStream,
-    connections: Arc<Connections>,
-    refusals: Arc<Refusals>,
+    desk: Desk,
 }
 
 /// Tells an agent to stop; may be called from anywhere, any number of times.
@@ -131,12 +150,21 @@ impl Server {
         };
         let connections = Connections::new(devices, options.sessions);
         let server = Self {
-            listener: Listener::bind(address, options.key.is_some())?,
-            sessions,
-            options,
+            listener: Listener::bind(address, options.access())?,
+            reception: Reception::new(
+                options.key.clone(),
+                Uid::effective().as_raw(),
+                options.sessions,
+            ),
+            closed_until: None,
             stop,
-            connections: Arc::new(connections),
-            refusals: Arc::default(),
+            desk: Desk {
+                sessions,
+                session: options.session,
+                grace: options.grace,
+                connections: Arc::new(connections),
+                refusals: Refusals::default(),
+            },
         };
         Ok((server, Stopper(stopper)))
     }
@@ -151,155 +179,99 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError::System`].
-    pub fn run(self) -> Result<(), ServerError> {
-        while self.wait()? {
-            match self.listener.accept() {
-                Ok(socket) => self.begin(socket),
-                Err(error) if is_passing(&error) => {}
-                Err(error) => {
-                    tracing::warn!("cannot accept a connection: {error}");
-                    std::thread::sleep(ACCEPT_PAUSE);
-                }
+    pub fn run(mut self) -> Result<(), ServerError> {
+        while let Some(woken) = self.wait()? {
+            self.reception.attend(&woken.said, &self.desk);
+            if woken.knocked {
+                self.let_in();
             }
         }
-        drop(self.listener);
-        let left = self.connections.end_all(GRACE);
+        drop((self.listener, self.reception));
+        let left = self.desk.connections.end_all(GRACE);
         if left > 0 {
             tracing::warn!("{left} sessions are busy on the device and are left behind");
         }
         Ok(())
     }
 
-    /// Waits for a connection; false: to stop.
-    fn wait(&self) -> io::Result<bool> {
+    /// Waits until there is something to do; none: to stop.
+    fn wait(&self) -> io::Result<Option<Woken>> {
         let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let mut fds = [readable(self.stop.as_fd()), readable(self.listener.as_fd())];
-        match poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) => Ok(fds[0].any() != Some(true)),
-            Err(Errno::EINTR) => Ok(true),
-            Err(error) => Err(error.into()),
+        let closed = self.closed_for();
+        let door = closed.is_none().then(|| self.listener.as_fd());
+        let mut fds = vec![readable(self.stop.as_fd())];
+        fds.extend(self.reception.sockets().map(readable));
+        fds.extend(door.map(readable));
+        let patience = self.reception.patience().into_iter().chain(closed).min();
+        if let Err(error) = poll(&mut fds, whole(patience)).or_else(|error| match error {
+            Errno::EINTR => Ok(0),
+            error => Err(error),
+        }) {
+            return Err(error.into());
+        }
+        let mut ready = fds.iter().map(|fd| fd.any() == Some(true));
+        if ready.next() == Some(true) {
+            return Ok(None);
+        }
+        let mut said: Vec<bool> = ready.collect();
+        let knocked = door.is_some() && said.pop() == Some(true);
+        Ok(Some(Woken { said, knocked }))
+    }
+
+    /// How long nobody is let in, if that is so.
+    fn closed_for(&self) -> Option<Duration> {
+        let left = self.closed_until?.checked_duration_since(Instant::now())?;
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn let_in(&mut self) {
+        for _ in 0..ACCEPT_AT_ONCE {
+            match self.listener.accept() {
+                Ok(socket) => {
+                    self.closed_until = None;
+                    self.reception.enter(socket, &self.desk);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return self.close_for_a_while(&error),
+            }
         }
     }
 
-    fn begin(&self, socket: Socket) {
-        let socket = Arc::new(socket);
-        let peer = Peer::of(&socket);
-        let meter = match Meter::new() {
-            Ok(meter) => meter,
-            Err(error) => return tracing::warn!("no memory for a session: {error}"),
-        };
-        let entry = Entry::new(&self.connections, &socket, peer, meter.clone(), HANDSHAKES);
-        let Some(entry) = entry else {
-            self.connections.refused();
-            return self.refusals.say(peer, &Crowded.to_string());
-        };
-        let name = format!("session {}", entry.number);
-        let thread = std::thread::Builder::new().name(name);
-        let gate = Here {
-            entry,
-            peer,
-            meter,
-            refusals: self.refusals.clone(),
-        };
-        let spawned = match self.sessions.clone() {
-            Sessions::Threads(board) => {
-                let (key, options) = (self.options.key.clone(), self.options.session);
-                thread.stack_size(STACK).spawn(move || {
-                    let _span = tracing::info_span!("session", number = gate.entry.number);
-                    let _span = _span.enter();
-                    let meter = gate.meter.clone();
-                    session(&mut { gate }, socket, key.as_ref(), meter, &*board, options);
-                })
-            }
-            Sessions::Processes(launcher) => thread
-                .stack_size(SMALL_STACK)
-                .spawn(move || supervise::run(gate, socket, &launcher)),
-        };
-        if let Err(error) = spawned {
-            tracing::warn!("no thread for a session: {error}");
+    /// The system gives no connection. Who waits there is let in when files are
+    /// closed, of which this side can only do one.
+    fn close_for_a_while(&mut self, error: &io::Error) {
+        if self.closed_until.is_none() {
+            tracing::warn!(
+                "cannot accept connections for now: {error}; if that is for lack of files, start the agent with a larger `ulimit -n`, or a smaller --max-sessions"
+            );
         }
+        self.closed_until = Some(Instant::now() + ACCEPT_PAUSE);
+        self.reception.shed(&self.desk);
     }
+}
+
+/// What there is to do.
+struct Woken {
+    /// Which of those that shake hands said something.
+    said: Vec<bool>,
+    /// Whether somebody comes.
+    knocked: bool,
+}
+
+/// A time to wait, in whole milliseconds and not less.
+fn whole(time: Option<Duration>) -> PollTimeout {
+    let Some(time) = time else {
+        return PollTimeout::NONE;
+    };
+    let time = time.saturating_add(Duration::from_millis(1));
+    PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX)
 }
 
 fn is_passing(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | Interrupted
+    )
 }
-
-/// Who says whether a session may begin.
-pub trait Gate {
-    /// The peer has shaken hands.
-    ///
-    /// # Errors
-    /// [`SessionsFull`].
-    fn admit(&mut self) -> Result<(), SessionsFull>;
-
-    /// What to tell an operator.
-    fn status(&mut self) -> Option<Status>;
-
-    /// It has not, for this reason.
-    fn refused(&mut self, reason: &str);
-}
-
-/// In the process that counts.
-struct Here {
-    entry: Entry,
-    peer: Peer,
-    meter: Meter,
-    refusals: Arc<Refusals>,
-}
-
-impl Gate for Here {
-    fn admit(&mut self) -> Result<(), SessionsFull> {
-        self.entry.admit()
-    }
-
-    fn status(&mut self) -> Option<Status> {
-        Some(self.entry.connections().status())
-    }
-
-    fn refused(&mut self, reason: &str) {
-        self.entry.connections().refused();
-        self.refusals.say(self.peer, reason);
-    }
-}
-
-/// Serves a connection from its first byte to its last.
-pub fn session(
-    gate: &mut dyn Gate,
-    socket: Arc<Socket>,
-    key: Option<&Key>,
-    meter: Meter,
-    board: &dyn Board,
-    options: SessionOptions,
-) {
-    let mut connection = match Connection::handshake(socket, key, meter) {
-        Ok(connection) => connection,
-        Err(error) => return gate.refused(&error.to_string()),
-    };
-    if connection.is_operator() {
-        let ended = operator::serve(connection, || gate.status());
-        return ended.unwrap_or_else(|error| tracing::debug!("an operator's connection: {error}"));
-    }
-    if let Err(full) = gate.admit() {
-        tracing::warn!("connection refused: {full}");
-        return connection.refuse(&full.to_string());
-    }
-    match serve(connection, board, options) {
-        Ok(()) => tracing::debug!("session ended"),
-        Err(SessionError::Connection(error)) => tracing::info!("session ended: {error}"),
-        Err(error) => tracing::warn!("session ended: {error}"),
-    }
-}
-
-/// No session more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the board has {0} sessions open, its bound: end one, or start the agent with a larger --max-sessions"
-)]
-pub struct SessionsFull(pub usize);
-
-/// No handshake more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{HANDSHAKES} connections are shaking hands already")]
-struct Crowded;

@@ -115,7 +115,7 @@ fn silent(open: bool) -> &'static str {
 }
 
 /// Serves a connection until its end. The session's objects are released
-/// before this returns.
+/// before this returns; `ending` is called before that.
 ///
 /// # Errors
 /// [`SessionError`]; the peer was told, if it still listens.
@@ -123,6 +123,7 @@ pub fn serve(
     connection: Connection,
     board: &dyn Board,
     options: SessionOptions,
+    ending: &dyn Fn(),
 ) -> Result<(), SessionError> {
     let mut server = Server {
         connection,
@@ -137,6 +138,7 @@ pub fn serve(
     if let Err(error) = &result {
         server.connection.refuse(&error.to_string());
     }
+    ending();
     result
 }
 

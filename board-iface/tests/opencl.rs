@@ -5,7 +5,7 @@ mod common;
 
 use common::Client;
 use common::agent::{Agent, on_a_device};
-use common::program::{OUT_OF_ORDER, Program, bytes, ints, out, reply};
+use common::program::{OUT_OF_ORDER, Program, SUCCESS, bytes, ints, out, reply};
 use gil_board::confine::Support;
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
@@ -607,6 +607,31 @@ fn a_vanished_client_leaves_nothing_behind_even_with_blocked_operations() {
         program.read(queue, buffer, 1 << 20, &[]).blocked();
     }
     connect_when_free(&agent);
+}
+
+#[test]
+fn two_endless_kernels_and_a_hang_up_leave_their_places_free() {
+    let args = ["--max-sessions", "2", "--hang-up-grace", "1"];
+    let Some(agent) = agent(&args) else { return };
+    let endless = || {
+        let mut program = Program::start(&agent.address);
+        let queue = program.queue(0);
+        let buffer = program.buffer(64);
+        program.write(queue, buffer, &[0; 64], &[]).ended();
+        let source = "kernel void endless(global volatile int *a) { while (!a[0]) {} }";
+        let built = program.program(source);
+        assert_eq!(program.build(built, ""), SUCCESS);
+        let kernel = program.kernel(built, "endless");
+        let argument = KernelArgument::Handle(buffer);
+        assert_eq!(program.arg(kernel, 0, 8, argument), SUCCESS);
+        program.client.finish = false;
+        assert_eq!(program.run(queue, kernel, 1, &[]).result, SUCCESS);
+        program
+    };
+    drop((endless(), endless()));
+    let both = (connect_when_free(&agent), connect_when_free(&agent));
+    agent.says("is ended by force");
+    drop(both);
 }
 
 /// A program, as soon as the one session there may be is free.

@@ -59,6 +59,7 @@ struct Agent {
 impl Agent {
     fn start(key: Option<Key>) -> Self {
         let options = ServerOptions {
+            any_local_user: key.is_none(),
             key,
             ..ServerOptions::default()
         };

@@ -3,18 +3,14 @@
 
 mod common;
 
+use common::Client;
 use common::agent::{Agent, command};
-use common::driver::{crashing_agent, platforms, register_crash};
-use common::{Client, connect};
-use gil_wire::call::Handle;
-use gil_wire::generated::opencl as wire;
-use gil_wire::hello::{HELLO_LEN, Hello};
+use common::driver::{answers, crashing_agent, platforms, register_crash, send_crash, wait_until};
 use gil_wire::message::{DeviceInfo, Reply, Request};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::io::{Read, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn devices(client: &mut Client) -> Vec<DeviceInfo> {
     client.send(&Request::Devices, &[]);
@@ -27,43 +23,8 @@ fn devices(client: &mut Client) -> Vec<DeviceInfo> {
 
 /// The call that the driver does not survive; whether the connection ended.
 fn crash(client: &mut Client) -> bool {
-    let platform = platforms(client)[0];
-    let args = wire::ClGetDeviceIDsArgs {
-        platform,
-        device_type: u64::from(u32::MAX),
-        num_entries: 1,
-        devices: true,
-        num_devices: true,
-    };
-    let args = postcard::to_stdvec(&args).unwrap();
-    let done = client.call(wire::CL_GET_DEVICE_IDS, &args, &[], &[]);
-    let found: wire::ClGetDeviceIDsReply = postcard::from_bytes(&done.result).unwrap();
-    let args = wire::ClCreateContextArgs {
-        num_devices: 1,
-        devices: Some(found.devices),
-        new: Handle(1),
-        ..Default::default()
-    };
-    let args = postcard::to_stdvec(&args).unwrap();
-    client.start(wire::CL_CREATE_CONTEXT, true, &args, &[], &[]);
+    send_crash(client);
     client.receive(|_, _| ()).is_err()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while !is_so() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Whether a new connection gets a session.
-fn answers(agent: &Agent) -> bool {
-    let mut stream = connect(&agent.address);
-    let mut hello = [0; HELLO_LEN];
-    let shaken = stream.write_all(&Hello::ours().encode());
-    let shaken = shaken.and_then(|()| stream.read_exact(&mut hello));
-    shaken.is_ok() && Client::new(stream).ping(1).is_ok()
 }
 
 fn is_there(pid: i32) -> bool {

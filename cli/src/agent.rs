@@ -51,7 +51,7 @@ pub enum AgentError {
     #[error("{0}")]
     Ended(String),
     /// It does not get ready.
-    #[error("the board agent is not ready after {} s: try `gil board --listen tcp://127.0.0.1:0` by hand", .0.as_secs())]
+    #[error("the board agent is not ready after {} s: try `gil board --listen unix:gil.sock` by hand", .0.as_secs())]
     Slow(Duration),
     /// The agent at an address does not answer as it should.
     #[error(transparent)]
@@ -211,7 +211,10 @@ fn last_words(log: &Path) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     match line {
         Some(line) => line.trim_start_matches("gil: ").to_owned(),
-        None => "the board agent ended without a word: try `gil board --listen tcp://127.0.0.1:0` by hand".into(),
+        None => {
+            "the board agent ended without a word: try `gil board --listen unix:gil.sock` by hand"
+                .into()
+        }
     }
 }
 

@@ -143,6 +143,12 @@ fn keys_are_made_once_and_used_only_where_nobody_else_reads_them() {
     bench.refuses(&mut bench.gil(&board), 1, &["none.key", "gil key new"]);
     let board = ["board", "--listen", "tcp://0.0.0.0:0", "--replay", "none"];
     bench.refuses(&mut bench.gil(&board), 1, &["none"]);
+    let tcp = ["bench", "region-tcp", "--quick"];
+    bench.refuses(
+        &mut bench.gil(&tcp),
+        1,
+        &["--allow-any-local-user", "every user"],
+    );
     bench.arm64_program();
     let run = ["run", "--key", "board.key", "./arm64"];
     bench.refuses(&mut bench.gil(&run), 125, &["--board ADDR"]);

@@ -45,6 +45,11 @@ impl Scripted {
     pub fn listening(address: &str, options: &[&str]) -> Self {
         let mut agent = Command::new(binary("gil-board"))
             .args(["--listen", address, "--exit-with-stdin"])
+            .args(
+                address
+                    .starts_with("tcp://")
+                    .then_some("--allow-any-local-user"),
+            )
             .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -57,6 +57,7 @@ impl Agent {
             false => "tcp://127.0.0.1:0".parse().unwrap(),
         };
         let options = ServerOptions {
+            any_local_user: key.is_none(),
             key: key.map(of),
             ..ServerOptions::default()
         };

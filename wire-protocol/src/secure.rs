@@ -7,7 +7,7 @@
 //! | 2 | board | 64 | its hello, with `SECURE` too; nothing is said before a hello came |
 //! | 3 | host | [`MESSAGE_LEN`] | `psk, e`: nobody without the key can write it |
 //! | 4 | board | [`MESSAGE_LEN`] | `e, ee`: the same for the board |
-//! | 5 | host | a record | an empty one, so that a recorded step 3 opens no session |
+//! | 5 | host | a record of [`PROOF_LEN`] | an empty one, so that a recorded step 3 opens no session |
 //!
 //! Both hellos are part of what is authenticated, so that nobody in between
 //! edits versions or capabilities. From then on everything is in
@@ -16,11 +16,13 @@
 mod handshake;
 mod key;
 mod records;
+mod secrets;
 
 pub use handshake::{Handshake, MESSAGE_LEN, PATTERN};
 pub use key::{KEY_LEN, Key, KeyError, MAX_KEY_FILE};
 pub use records::{OVERHEAD, RECORD, Records};
-pub use zeroize::Zeroizing;
+pub use secrets::{PROOF_LEN, Secrets};
+pub use zeroize::{Zeroize, Zeroizing};
 
 /// Why a connection is not, or no longer, private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

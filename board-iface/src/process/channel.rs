@@ -2,6 +2,7 @@
 //! a socket pair that keeps messages apart.
 
 use crate::transport::attached;
+use gil_wire::secure::{Zeroize, Zeroizing};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 /// Largest message.
 const MAX_MESSAGE: usize = 128 << 10;
+/// Bytes of a message that may hold a connection's keys: room for it is made
+/// once, so that no copy of it stays behind.
+const MESSAGE: usize = 1 << 10;
 /// Most files with one message.
 const MAX_FILES: usize = 4;
 
@@ -44,12 +48,13 @@ impl Channel {
         self.0
     }
 
-    /// Sends a message, and these files with it.
+    /// Sends a message, and these files with it. Its bytes are overwritten then.
     ///
     /// # Errors
     /// The system's; `BrokenPipe` if the other end is closed.
     pub fn send(&self, message: &impl Serialize, files: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
+        let bytes = postcard::to_extend(message, Vec::with_capacity(MESSAGE));
+        let bytes = Zeroizing::new(bytes.map_err(io::Error::other)?);
         let files: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
         let rights = [ControlMessage::ScmRights(&files)];
         let rights = if files.is_empty() { &[][..] } else { &rights };
@@ -86,8 +91,14 @@ impl Channel {
             return Ok(None);
         }
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-        let message = postcard::from_bytes(&bytes[..len]).map_err(invalid)?;
-        Ok(Some((message, files)))
+        let message = postcard::from_bytes(&bytes[..len]).map_err(invalid);
+        bytes[..len].zeroize();
+        Ok(Some((message?, files)))
+    }
+
+    /// What to wait for.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// Whether a message, or the end, comes within this time.

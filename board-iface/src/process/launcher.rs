@@ -1,10 +1,11 @@
 //! The agent's side: starting processes, handing them connections, and
 //! learning how they ended.
 
-use super::{Channel, Setup, Task, Verdict, Word};
+use super::{Channel, Setup, Task, Word};
 use crate::confine::Folder;
 use gil_wire::message::DeviceInfo;
-use gil_wire::status::Status;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
@@ -19,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How long a process may take to leave once its session is over.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+/// How long one that was killed may take: it may be in the kernel, in a driver
+/// that does not come back.
+const DIE_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between looks at whether a process has left.
 const LOOK: Duration = Duration::from_millis(5);
 /// This program, even if its file was replaced since it was started.
@@ -70,12 +74,26 @@ impl From<ExitStatus> for End {
     }
 }
 
+/// What a process and its peer do next.
+#[derive(Debug)]
+pub enum Next {
+    /// The process says something.
+    Word(Word),
+    /// It has ended.
+    Gone,
+    /// The peer hung up.
+    HungUp,
+    /// Nothing of it until then.
+    Late,
+}
+
 /// A process. Killed when it is dropped before its end.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
     channel: Option<Channel>,
     over: bool,
+    killed: bool,
     taken_back: bool,
     /// Of a confined one; goes after it.
     _folder: Option<Folder>,
@@ -117,6 +135,7 @@ impl Worker {
             child,
             channel: Some(ours),
             over: false,
+            killed: false,
             taken_back: false,
             _folder: folder,
         };
@@ -137,22 +156,6 @@ impl Worker {
     /// The system's, if it is gone.
     pub fn begin(&self, task: &Task, files: &[BorrowedFd<'_>]) -> io::Result<()> {
         self.send(task, files)
-    }
-
-    /// Answers [`Word::Admit`].
-    ///
-    /// # Errors
-    /// The system's, if it is gone.
-    pub fn answer(&self, verdict: Verdict) -> io::Result<()> {
-        self.send(&verdict, &[])
-    }
-
-    /// Answers [`Word::Status`].
-    ///
-    /// # Errors
-    /// The system's, if it is gone.
-    pub fn tell(&self, status: &Option<Status>) -> io::Result<()> {
-        self.send(status, &[])
     }
 
     /// What it says next; none if it has ended.
@@ -178,19 +181,70 @@ impl Worker {
         channel.is_none_or(|channel| channel.is_ready_within(Duration::ZERO))
     }
 
+    /// Waits until it says something, or the peer at this socket hangs up, or
+    /// until then.
+    pub fn next(&mut self, peer: Option<BorrowedFd<'_>>, until: Option<Instant>) -> Next {
+        let Some(channel) = &self.channel else {
+            return Next::Gone;
+        };
+        let hung_up = PollFlags::from_bits_retain(libc::POLLRDHUP);
+        let mut fds = vec![PollFd::new(channel.as_fd(), PollFlags::POLLIN)];
+        fds.extend(peer.map(|peer| PollFd::new(peer, hung_up)));
+        loop {
+            match poll(&mut fds, left(until)) {
+                Ok(0) if until.is_some_and(|until| Instant::now() >= until) => return Next::Late,
+                Ok(0) | Err(Errno::EINTR) => {}
+                Ok(_) if fds[0].any() == Some(true) => break,
+                Ok(_) => return Next::HungUp,
+                Err(_) => return Next::Gone,
+            }
+        }
+        self.hear().map_or(Next::Gone, Next::Word)
+    }
+
+    /// Kills it and what it started, and waits a while for its end.
+    pub fn kill(&mut self) {
+        self.killed = true;
+        let _ = killpg(self.pid(), Signal::SIGKILL);
+        if !self.leaves_within(DIE_WITHIN) {
+            tracing::error!(
+                "process {} was killed and does not end: the GPU's driver holds it in the kernel; a restart of this machine may be needed",
+                self.id()
+            );
+        }
+    }
+
+    /// Whether it was.
+    pub fn was_killed(&self) -> bool {
+        self.killed
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended within this time.
+    fn leaves_within(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.has_left() {
+            if Instant::now() >= until {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> End {
         // It has nothing more to hear: a process without a task leaves.
         self.channel = None;
-        let until = Instant::now() + LEAVE_WITHIN;
-        while Instant::now() < until {
-            if self.has_left() {
-                return self.take_back().map_or(End::Stuck, End::from);
-            }
-            std::thread::sleep(LOOK);
+        match self.leaves_within(LEAVE_WITHIN) {
+            true => self.take_back().map_or(End::Stuck, End::from),
+            // Dropped, so killed.
+            false => End::Stuck,
         }
-        // Dropped, so killed.
-        End::Stuck
     }
 
     /// Whether it has ended; its number is its own until it is taken back.
@@ -223,6 +277,17 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.take_back();
     }
+}
+
+/// How long it is until then.
+fn left(until: Option<Instant>) -> PollTimeout {
+    let Some(until) = until else {
+        return PollTimeout::NONE;
+    };
+    let left = until.saturating_duration_since(Instant::now());
+    // Not a little less.
+    let left = left.saturating_add(Duration::from_millis(1));
+    PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
 }
 
 /// Keeps a process ready for the next session.

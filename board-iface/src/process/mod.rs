@@ -2,23 +2,24 @@
 //! that a driver that crashes takes only its session, and to ask drivers what
 //! they have.
 //!
-//! The agent sends what is to be done and the socket over a [`Channel`], which
-//! is the process's standard input. A process lives no longer than the thread
-//! that started it.
+//! The agent shakes hands, and sends what is to be done, the socket and the
+//! connection's own keys over a [`Channel`], which is the process's standard
+//! input. The key that peers have to have stays in the agent. A process lives no
+//! longer than the thread that started it.
 
 mod channel;
 mod launcher;
 mod worker;
 
 pub use channel::Channel;
-pub use launcher::{End, Launcher, Program, Worker};
+pub use launcher::{End, Launcher, Next, Program, Worker};
 pub use worker::run;
 
 use crate::confine::Confinement;
 use crate::opencl::DriverOptions;
 use crate::session::SessionOptions;
+use crate::transport::Shaken;
 use gil_wire::message::DeviceInfo;
-use gil_wire::secure::Key;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,8 +30,6 @@ pub struct Setup {
     pub driver: DriverOptions,
     /// How its session behaves.
     pub session: SessionOptions,
-    /// What its peer has to prove that it has.
-    pub key: Option<Key>,
     /// What drivers said they have.
     pub devices: Vec<DeviceInfo>,
     /// How it is confined before it hears of a task; not, if it serves nobody
@@ -48,7 +47,7 @@ pub struct Found {
 }
 
 /// What a process is for: the second message.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
     /// To load this library, if one is named, and the OpenCL that the
     /// environment leads to, and say what it has.
@@ -61,6 +60,8 @@ pub enum Task {
     Session {
         /// For logs.
         number: u64,
+        /// What the handshake came to.
+        shaken: Shaken,
     },
 }
 
@@ -69,23 +70,9 @@ pub enum Task {
 pub enum Word {
     /// The answer to a query; or a sentence.
     Found(Result<Found, String>),
-    /// The peer has shaken hands: may the session begin? Answered by
-    /// [`Verdict`].
-    Admit,
-    /// The peer is an operator: what is there to tell? Answered by a
-    /// [`Status`](gil_wire::status::Status), optional.
-    Status,
-    /// The peer has not; one sentence says why.
-    Refused(String),
+    /// The session ends: the connection is of no further use, and what the
+    /// session made is being released.
+    Ending,
     /// The session is over and everything it made is released.
     Over,
-}
-
-/// Whether a session may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// It may.
-    Admitted,
-    /// So many are open, which is the bound.
-    Full(usize),
 }

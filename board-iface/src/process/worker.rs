@@ -1,17 +1,16 @@
 //! The process's side.
 
-use super::{Channel, Found, Setup, Task, Verdict, Word};
+use super::{Channel, Found, Setup, Task, Word};
 use crate::board::{Board, BoardError, Guest, Session};
 use crate::confine::learn;
 use crate::meter::Meter;
 use crate::opencl::{OpenClBoard, OpenClError};
 use crate::printed;
 use crate::region::Budget;
-use crate::server::{Gate, SessionsFull, session};
+use crate::server::session;
 use crate::session::SessionOptions;
+use crate::transport::Shaken;
 use gil_wire::message::DeviceInfo;
-use gil_wire::secure::Key;
-use gil_wire::status::Status;
 use libloading::Library;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::dup2_stdin;
@@ -72,18 +71,18 @@ pub fn run(agent: u32) -> io::Result<()> {
             let found = board.query(library).map_err(|error| error.to_string());
             channel.send(&Word::Found(found), &[])
         }
-        Some((Task::Session { number }, files)) => {
+        Some((Task::Session { number, shaken }, files)) => {
             let files: Result<[_; 2], _> = files.try_into();
             let [socket, meter] = files.map_err(|_| io::ErrorKind::NotFound)?;
             let session = Connected {
                 number,
                 socket: Arc::new(Socket::from(socket)),
                 meter: Meter::of(File::from(meter))?,
-                key: setup.key,
+                shaken,
                 options: setup.session,
             };
             let _ = served.set(session.socket.clone());
-            session.serve(board, Remote(channel))
+            session.serve(board, channel)
         }
         None => Ok(()),
     }
@@ -101,26 +100,21 @@ struct Connected {
     number: u64,
     socket: Arc<Socket>,
     meter: Meter,
-    key: Option<Key>,
+    shaken: Shaken,
     options: SessionOptions,
 }
 
 impl Connected {
     /// Serves the connection, in a thread with a stack for drivers.
-    fn serve(self, board: LazyBoard, mut gate: Remote) -> io::Result<()> {
+    fn serve(self, board: LazyBoard, agent: Channel) -> io::Result<()> {
         let name = format!("session {}", self.number);
         let work = move || {
             let _span = tracing::info_span!("session", number = self.number).entered();
-            let key = self.key.as_ref();
-            session(
-                &mut gate,
-                self.socket,
-                key,
-                self.meter,
-                &board,
-                self.options,
-            );
-            gate.0.send(&Word::Over, &[])
+            // If the agent is gone, so is this process.
+            let ending = || drop(agent.send(&Word::Ending, &[]));
+            let (socket, shaken, meter) = (self.socket, &self.shaken, self.meter);
+            session(socket, shaken, meter, &board, self.options, &ending);
+            agent.send(&Word::Over, &[])
         };
         let thread = std::thread::Builder::new().name(name).stack_size(STACK);
         let joined = thread.spawn(work)?.join();
@@ -152,30 +146,6 @@ fn end_with_sigterm(signals: SigSet, served: Served) -> io::Result<()> {
     };
     let thread = std::thread::Builder::new().name("signals".into());
     thread.spawn(watch).map(drop)
-}
-
-/// The agent decides.
-struct Remote(Channel);
-
-impl Gate for Remote {
-    fn admit(&mut self) -> Result<(), SessionsFull> {
-        let asked = self.0.send(&Word::Admit, &[]);
-        match asked.and_then(|()| self.0.receive::<Verdict>()) {
-            Ok(Some((Verdict::Admitted, _))) => Ok(()),
-            Ok(Some((Verdict::Full(bound), _))) => Err(SessionsFull(bound)),
-            // The agent is gone, and this process with it.
-            Ok(None) | Err(_) => Err(SessionsFull(0)),
-        }
-    }
-
-    fn status(&mut self) -> Option<Status> {
-        self.0.send(&Word::Status, &[]).ok()?;
-        self.0.receive::<Option<Status>>().ok()??.0
-    }
-
-    fn refused(&mut self, reason: &str) {
-        let _ = self.0.send(&Word::Refused(reason.into()), &[]);
-    }
 }
 
 /// The machine's OpenCL, loaded when it is first needed.

@@ -1,15 +1,44 @@
 //! The connections that are open, who they are and what they did.
 
-use super::SessionsFull;
-use super::refusals::Peer;
+use super::peer::Peer;
 use crate::meter::Meter;
 use gil_wire::message::DeviceInfo;
 use gil_wire::status::{Counts, MAX_LISTED, SessionStatus, Status};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Socket;
 use std::collections::BTreeMap;
 use std::net::Shutdown;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Operators' connections at a time.
+const MAX_OPERATORS: usize = 32;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A guest's calls.
+    Session,
+    /// The same, once there is a place: a session's peer hung up, and what it
+    /// made is being released.
+    Waiting,
+    /// Questions about the agent.
+    Operator,
+}
+
+/// No connection more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// Of sessions.
+    #[error(
+        "the board has {0} sessions open, its bound: end one, or start the agent with a larger --max-sessions"
+    )]
+    Sessions(usize),
+    /// Of operators.
+    #[error("{MAX_OPERATORS} operators ask for the agent's status already: try again")]
+    Operators,
+}
 
 /// The open connections, and what there was since the agent's start.
 #[derive(Debug)]
@@ -24,7 +53,6 @@ pub struct Connections {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    sessions: usize,
     live: BTreeMap<u64, Live>,
     all_sessions: u64,
     refused: u64,
@@ -39,7 +67,40 @@ struct Live {
     peer: Peer,
     since: Instant,
     meter: Meter,
-    admitted: bool,
+    role: Role,
+}
+
+impl Open {
+    fn count(&self, role: Role) -> usize {
+        let live = self.live.values();
+        live.filter(|live| live.role == role).count()
+    }
+
+    /// Whether there is a place for one more, and which.
+    fn check(&self, is_operator: bool, max_sessions: usize) -> Result<Role, Full> {
+        let waiting = self.count(Role::Waiting);
+        match is_operator {
+            true if self.count(Role::Operator) >= MAX_OPERATORS => Err(Full::Operators),
+            true => Ok(Role::Operator),
+            false if self.count(Role::Session) + waiting < max_sessions => Ok(Role::Session),
+            false if waiting < self.leaving() => Ok(Role::Waiting),
+            false => Err(Full::Sessions(max_sessions)),
+        }
+    }
+
+    /// Sessions whose peer hung up.
+    fn leaving(&self) -> usize {
+        let sessions = self.live.values().filter(|live| live.role == Role::Session);
+        let hung_up = PollFlags::from_bits_retain(libc::POLLRDHUP);
+        let mut fds: Vec<_> = sessions
+            .map(|live| PollFd::new(live.socket.as_fd(), hung_up))
+            .collect();
+        match poll(&mut fds, PollTimeout::ZERO) {
+            // `None`: something that the crate has no name for, which this is.
+            Ok(_) => fds.iter().filter(|fd| fd.any() != Some(false)).count(),
+            Err(_) => 0,
+        }
+    }
 }
 
 impl Connections {
@@ -58,7 +119,15 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection became no session.
+    /// Whether there is a place for one more.
+    ///
+    /// # Errors
+    /// [`Full`] if not.
+    pub fn check(&self, is_operator: bool) -> Result<Role, Full> {
+        self.lock().check(is_operator, self.max_sessions)
+    }
+
+    /// A connection came to nothing.
     pub fn refused(&self) {
         self.lock().refused += 1;
     }
@@ -84,7 +153,10 @@ impl Connections {
     /// What an operator wants to know.
     pub fn status(&self) -> Status {
         let open = self.lock();
-        let sessions = open.live.iter().filter(|(_, live)| live.admitted);
+        let sessions = open
+            .live
+            .iter()
+            .filter(|(_, live)| live.role == Role::Session);
         let mut totals = open.past;
         sessions
             .clone()
@@ -94,7 +166,7 @@ impl Connections {
             uptime_s: self.started.elapsed().as_secs(),
             devices: self.devices.clone(),
             max_sessions: self.max_sessions as u64,
-            open_sessions: open.sessions as u64,
+            open_sessions: open.count(Role::Session) as u64,
             sessions: sessions.take(MAX_LISTED).map(one).collect(),
             all_sessions: open.all_sessions,
             refused: open.refused,
@@ -121,53 +193,66 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A place, if fewer than `bound` others have no session yet.
+    /// A place, if there is one.
+    ///
+    /// # Errors
+    /// [`Full`].
     pub fn new(
         connections: &Arc<Connections>,
         socket: &Arc<Socket>,
         peer: Peer,
         meter: Meter,
-        bound: usize,
-    ) -> Option<Self> {
+        is_operator: bool,
+    ) -> Result<Self, Full> {
         let mut open = connections.lock();
-        if open.live.len() - open.sessions >= bound {
-            return None;
-        }
+        let role = open.check(is_operator, connections.max_sessions)?;
         open.next += 1;
+        open.all_sessions += u64::from(role == Role::Session);
         let number = open.next;
         let live = Live {
             socket: socket.clone(),
             peer,
             since: Instant::now(),
             meter,
-            admitted: false,
+            role,
         };
         open.live.insert(number, live);
-        Some(Self {
+        Ok(Self {
             number,
             connections: connections.clone(),
         })
     }
 
+    /// Waits for the place of a session that is about to end.
+    ///
+    /// # Errors
+    /// [`Full`] if it has not ended by then.
+    pub fn wait_for_place(&mut self, patience: Duration) -> Result<(), Full> {
+        let bound = self.connections.max_sessions;
+        let open = self.connections.lock();
+        let is_waiting = |open: &Open| {
+            let live = open.live.get(&self.number);
+            live.is_some_and(|live| live.role == Role::Waiting)
+        };
+        if !is_waiting(&open) {
+            return Ok(());
+        }
+        let ended = &self.connections.ended;
+        let is_full = |open: &mut Open| open.count(Role::Session) >= bound;
+        let waited = ended.wait_timeout_while(open, patience, is_full);
+        let (mut open, time) = waited.unwrap_or_else(PoisonError::into_inner);
+        if time.timed_out() {
+            return Err(Full::Sessions(bound));
+        }
+        open.all_sessions += 1;
+        let live = open.live.get_mut(&self.number);
+        live.into_iter().for_each(|live| live.role = Role::Session);
+        Ok(())
+    }
+
     /// Where it is.
     pub fn connections(&self) -> &Arc<Connections> {
         &self.connections
-    }
-
-    /// Its session may begin, if there is room for one more.
-    pub fn admit(&mut self) -> Result<(), SessionsFull> {
-        let bound = self.connections.max_sessions;
-        let mut open = self.connections.lock();
-        if open.sessions >= bound {
-            return Err(SessionsFull(bound));
-        }
-        let Some(live) = open.live.get_mut(&self.number) else {
-            return Ok(());
-        };
-        live.admitted = true;
-        open.sessions += 1;
-        open.all_sessions += 1;
-        Ok(())
     }
 }
 
@@ -175,9 +260,8 @@ impl Drop for Entry {
     fn drop(&mut self) {
         let mut open = self.connections.lock();
         if let Some(live) = open.live.remove(&self.number)
-            && live.admitted
+            && live.role == Role::Session
         {
-            open.sessions -= 1;
             let (counts, age) = (live.meter.counts(), live.since.elapsed());
             open.past += counts;
             tracing::info!(

@@ -1,53 +1,16 @@
 //! Connections that are refused: said once a peer, so that nobody fills the
 //! log.
 
-use socket2::Socket;
+use super::peer::{Origin, Peer};
 use std::collections::HashSet;
-use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 /// Peers that are remembered.
 const MAX_PEERS: usize = 256;
 
-/// Who is at the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Peer {
-    /// A machine and its port.
-    At(IpAddr, u16),
-    /// A process on this machine, over a Unix socket.
-    Local,
-}
-
-impl Peer {
-    /// Of a socket.
-    pub fn of(socket: &Socket) -> Self {
-        let address = socket.peer_addr().ok();
-        match address.and_then(|address| address.as_socket()) {
-            Some(address) => Self::At(address.ip(), address.port()),
-            None => Self::Local,
-        }
-    }
-
-    fn machine(self) -> Option<IpAddr> {
-        match self {
-            Self::At(ip, _) => Some(ip),
-            Self::Local => None,
-        }
-    }
-}
-
-impl std::fmt::Display for Peer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::At(ip, port) => std::net::SocketAddr::new(*ip, *port).fmt(f),
-            Self::Local => f.write_str("a process of this machine"),
-        }
-    }
-}
-
 /// Peers that were refused.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<HashSet<Option<IpAddr>>>);
+pub struct Refusals(Mutex<HashSet<Origin>>);
 
 impl Refusals {
     /// Logs why a peer is refused, if it is the first time.
@@ -65,7 +28,7 @@ impl Refusals {
 
     fn note(&self, peer: Peer) -> Note {
         let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if peers.len() >= MAX_PEERS || !peers.insert(peer.machine()) {
+        if peers.len() >= MAX_PEERS || !peers.insert(peer.origin()) {
             return Note::Again;
         }
         match peers.len() {
@@ -87,6 +50,7 @@ enum Note {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
 
     #[test]
     fn each_machine_is_named_once_and_the_table_is_bounded() {
@@ -94,7 +58,7 @@ mod tests {
         let peer = |last: u32, port| Peer::At(IpAddr::V4(last.into()), port);
         assert_eq!(refusals.note(peer(1, 1)), Note::First);
         assert_eq!(refusals.note(peer(1, 2)), Note::Again);
-        assert_eq!(refusals.note(Peer::Local), Note::First);
+        assert_eq!(refusals.note(Peer::Local(Some(7))), Note::First);
         let notes: Vec<Note> = (2..1000).map(|last| refusals.note(peer(last, 1))).collect();
         let firsts = notes.iter().filter(|note| **note == Note::First).count();
         assert_eq!(firsts, MAX_PEERS - 3);

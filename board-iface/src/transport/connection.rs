@@ -1,25 +1,26 @@
-//! One connection: the handshake, then frames.
+//! One connection after its handshake: frames.
 
-use super::link::{self, Link};
+use super::greeting::Shaken;
+use super::link::Link;
 use super::window::{Offer, Window};
 use crate::meter::Meter;
 use crate::region::OutOfMemory;
 use gil_wire::crew::Crew;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
-use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
+use gil_wire::hello::HelloError;
 use gil_wire::message::Reply;
-use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, SecureError};
+use gil_wire::secure::{Records, Secrets, SecureError};
 use gil_wire::spin::Spin;
-use gil_wire::window::{CAPABILITY, MAPPED, NOT_MAPPED};
-use socket2::{Domain, Socket};
+use gil_wire::window::{MAPPED, NOT_MAPPED};
+use socket2::Socket;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a peer may take for the handshake.
-const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+/// How long a peer may take for the handshake, and for what it offers behind.
+pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes read ahead: most messages come whole in one system call, and no more
 /// than this of a region is ever copied.
 const AHEAD: usize = 16 << 10;
@@ -42,6 +43,9 @@ pub enum ConnectionError {
     /// The peer has a key, and this agent does not.
     #[error("the peer wants a key, which this agent was not given: start it with --key FILE")]
     KeyWanted,
+    /// The peer is nobody that this agent serves.
+    #[error("{0}")]
+    NotServed(String),
     /// The peer did not finish the handshake.
     #[error("the peer did not shake hands within {} s", .0.as_secs())]
     Slow(Duration),
@@ -64,112 +68,42 @@ pub struct Connection {
     ahead: Vec<u8>,
     used: usize,
     window: Option<Arc<Window>>,
-    is_operator: bool,
     meter: Meter,
     spin: Spin,
 }
 
 impl Connection {
-    /// Exchanges hellos. A peer that speaks gil's protocol and differs is told
-    /// so with [`Reply::Refused`], unless there is a `key`: then it has to
-    /// prove that it has it too, and learns nothing if it does not. What
-    /// crosses is counted by `meter`.
+    /// Goes on where the handshake ended. What crosses is counted by `meter`.
     ///
     /// # Errors
     /// [`ConnectionError`]; the connection is closed when it is dropped.
-    pub fn handshake(
+    pub fn new(
         socket: Arc<Socket>,
-        key: Option<&Key>,
+        shaken: &Shaken,
         meter: Meter,
     ) -> Result<Self, ConnectionError> {
-        let until = Instant::now() + HANDSHAKE_WITHIN;
+        let link = match &shaken.secrets {
+            Some(secrets) => Link::Sealed(Box::new(records(secrets, shaken.is_operator)?)),
+            None => Link::Plain,
+        };
+        let (came, went) = shaken.bytes();
+        meter.received(came);
+        meter.sent(went);
         let mut connection = Self {
             socket,
-            link: Link::Plain,
+            link,
             ahead: Vec::with_capacity(AHEAD),
             used: 0,
             window: None,
-            is_operator: false,
             meter,
             spin: Spin::new(std::thread::available_parallelism().map_or(1, usize::from)),
         };
-        match key {
-            None => connection.plain_handshake(until)?,
-            Some(key) => connection.secure_handshake(key, until)?,
+        if shaken.offers_window {
+            connection.bound_silence(Some(HANDSHAKE_WITHIN))?;
+            connection.receive_offer().map_err(slow)?;
+            connection.bound_silence(None)?;
         }
-        connection.socket.set_read_timeout(None)?;
         Ok(connection)
-    }
-
-    fn plain_handshake(&mut self, until: Instant) -> Result<(), ConnectionError> {
-        let local = self.socket.domain()? == Domain::UNIX;
-        let ours = Hello::ours().with_capabilities(if local { CAPABILITY } else { 0 });
-        self.send(&ours.encode(), &[])?;
-        let theirs = Hello::decode(&self.receive_exactly::<HELLO_LEN>(until)?)?;
-        if let Err(error) = ours.accept(&theirs) {
-            self.refuse(&error.to_string());
-            return Err(error.into());
-        }
-        if theirs.capabilities & SECURE != 0 {
-            return Err(ConnectionError::KeyWanted);
-        }
-        self.is_operator = theirs.capabilities & OPERATOR != 0;
-        if ours.both_offer(&theirs, CAPABILITY) {
-            self.receive_offer()?;
-        }
-        Ok(())
-    }
-
-    /// Says nothing before the peer's hello came, and no more than a hello
-    /// before the peer has proved itself.
-    fn secure_handshake(&mut self, key: &Key, until: Instant) -> Result<(), ConnectionError> {
-        let sent = self.receive_exactly::<HELLO_LEN>(until)?;
-        let theirs = Hello::decode(&sent)?;
-        let ours = Hello::ours().with_capabilities(SECURE);
-        self.send(&ours.encode(), &[])?;
-        ours.accept(&theirs)?;
-        if theirs.capabilities & SECURE == 0 {
-            return Err(ConnectionError::NoKey);
-        }
-        let mut handshake = Handshake::board(key, sent, ours.encode())?;
-        handshake.read(&self.receive_exactly::<MESSAGE_LEN>(until)?)?;
-        self.send(&handshake.write()?, &[])?;
-        let mut records = handshake.finish()?.with_crew(Crew::of_this_machine());
-        while !records.open_nothing()? {
-            self.wait_until(until)?;
-            link::receive_sealed(&self.socket, &mut records).map_err(slow)?;
-        }
-        self.link = Link::Sealed(Box::new(records));
-        self.is_operator = theirs.capabilities & OPERATOR != 0;
-        Ok(())
-    }
-
-    /// Reads so many of the peer's bytes, and not a byte of what follows: a
-    /// file may be attached to it.
-    fn receive_exactly<const LEN: usize>(
-        &mut self,
-        until: Instant,
-    ) -> Result<[u8; LEN], ConnectionError> {
-        let mut bytes = [MaybeUninit::new(0); LEN];
-        let mut have = 0;
-        while have < LEN {
-            self.wait_until(until)?;
-            match link::receive_plain(&self.socket, &mut bytes[have..]).map_err(slow)? {
-                0 => return Err(ConnectionError::CutShort),
-                count => have += count,
-            }
-        }
-        // SAFETY: every byte was initialised when the array was made.
-        Ok(bytes.map(|byte| unsafe { byte.assume_init() }))
-    }
-
-    /// The next receive waits no longer than until then.
-    fn wait_until(&self, until: Instant) -> Result<(), ConnectionError> {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ConnectionError::Slow(HANDSHAKE_WITHIN));
-        }
-        Ok(self.socket.set_read_timeout(Some(left))?)
     }
 
     /// Takes the window that the peer offers, if it is safe to.
@@ -184,11 +118,6 @@ impl Connection {
         };
         let mapped = self.window.is_some();
         self.send(&[if mapped { MAPPED } else { NOT_MAPPED }], &[])
-    }
-
-    /// Whether the peer opens no session.
-    pub fn is_operator(&self) -> bool {
-        self.is_operator
     }
 
     /// What counts the connection's bytes and calls.
@@ -389,10 +318,19 @@ fn came(outcome: io::Result<usize>) -> Option<io::Result<usize>> {
     }
 }
 
+/// What a connection is sealed with; the little that an operator asks for needs
+/// no crew.
+fn records(secrets: &Secrets, is_operator: bool) -> Result<Records, SecureError> {
+    let crew = (!is_operator).then(Crew::of_this_machine).flatten();
+    Ok(Records::new(secrets)?.with_crew(crew))
+}
+
 /// The error of a receive whose time is over.
-fn slow(error: io::Error) -> ConnectionError {
-    match error.kind() {
-        io::ErrorKind::WouldBlock => ConnectionError::Slow(HANDSHAKE_WITHIN),
-        _ => ConnectionError::Io(error),
+fn slow(error: ConnectionError) -> ConnectionError {
+    match error {
+        ConnectionError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            ConnectionError::Slow(HANDSHAKE_WITHIN)
+        }
+        other => other,
     }
 }

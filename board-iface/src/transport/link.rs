@@ -107,14 +107,6 @@ impl Link {
     }
 }
 
-/// Receives bytes as they are.
-///
-/// # Errors
-/// The system's.
-pub fn receive_plain(socket: &Socket, room: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-    receive_flagged(socket, room, 0)
-}
-
 fn receive_flagged(
     socket: &Socket,
     room: &mut [MaybeUninit<u8>],
@@ -129,13 +121,6 @@ fn receive_flagged(
 }
 
 /// Receives sealed bytes, which may be a part of a record.
-///
-/// # Errors
-/// The system's; `UnexpectedEof` at the connection's end.
-pub fn receive_sealed(socket: &Socket, records: &mut Records) -> io::Result<()> {
-    receive_records(socket, records, 0)
-}
-
 fn receive_records(socket: &Socket, records: &mut Records, flags: libc::c_int) -> io::Result<()> {
     let count = read(socket, records.space(), flags)?;
     records.came(count);

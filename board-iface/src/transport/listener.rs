@@ -12,12 +12,24 @@ use std::time::Duration;
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 128;
 
+/// Whom an agent serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Who proves that it has the key.
+    Key,
+    /// The agent's own user and the superuser, on a Unix socket, where the
+    /// kernel says who a peer is.
+    OwnUser,
+    /// Every user of this machine too, through a loopback address.
+    AnyLocalUser,
+}
+
 /// Why the agent cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The host's name leads nowhere.
     #[error(
-        "cannot find the host of {address}: {source}; write a loopback address, such as tcp://127.0.0.1:0"
+        "cannot find the host of {address}: {source}; write an address of this machine, such as tcp://0.0.0.0:7070, or unix:PATH"
     )]
     Resolve {
         /// As given.
@@ -25,9 +37,17 @@ pub enum ListenError {
         /// The resolver's answer.
         source: io::Error,
     },
+    /// A TCP address, which every user of this machine reaches.
+    #[error(
+        "refusing to listen on {address} without a key: every user of this machine could use this agent, and what it may do; use unix:PATH, or give --key FILE, which `gil key new FILE` makes, or --allow-any-local-user if that is what you want"
+    )]
+    NoKey {
+        /// As given.
+        address: Address,
+    },
     /// A TCP address that other machines reach.
     #[error(
-        "refusing to listen on {address} without a key ({ip} is no loopback address, so other machines reach it): give --key FILE, which `gil key new FILE` makes, or use tcp://127.0.0.1:PORT or unix:PATH"
+        "refusing to listen on {address} without a key ({ip} is no loopback address, so other machines reach it): give --key FILE, which `gil key new FILE` makes, or use unix:PATH"
     )]
     NotLoopback {
         /// As given.
@@ -66,15 +86,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens, where other machines reach it only if it is `private`: if peers
-    /// have to prove that they have a key. Port 0 becomes the port the system
-    /// chose.
+    /// Listens, where nobody else is let in than `access` says: on a TCP address
+    /// the kernel does not say which user a peer is. Port 0 becomes the port the
+    /// system chose.
     ///
     /// # Errors
     /// [`ListenError`], one sentence that says what to do.
-    pub fn bind(address: &Address, private: bool) -> Result<Self, ListenError> {
+    pub fn bind(address: &Address, access: Access) -> Result<Self, ListenError> {
         match address {
-            Address::Tcp { host, port } => bind_tcp(address, host, *port, private),
+            Address::Tcp { host, port } => bind_tcp(address, host, *port, access),
             Address::Unix(path) => bind_unix(address, path),
         }
     }
@@ -134,9 +154,13 @@ fn bind_tcp(
     address: &Address,
     host: &str,
     port: u16,
-    private: bool,
+    access: Access,
 ) -> Result<Listener, ListenError> {
-    let ip = resolve(address, host, port, private)?;
+    if access == Access::OwnUser {
+        let address = address.clone();
+        return Err(ListenError::NoKey { address });
+    }
+    let ip = resolve(address, host, port, access)?;
     let listen = || -> io::Result<(Socket, u16)> {
         let domain = Domain::for_address(ip);
         let socket = Socket::new(domain, Type::STREAM, None)?;
@@ -163,7 +187,7 @@ fn resolve(
     address: &Address,
     host: &str,
     port: u16,
-    private: bool,
+    access: Access,
 ) -> Result<SocketAddr, ListenError> {
     let resolve = |source| ListenError::Resolve {
         address: address.clone(),
@@ -171,7 +195,7 @@ fn resolve(
     };
     let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(resolve)?.collect();
     if let Some(open) = found.iter().find(|a| !a.ip().is_loopback())
-        && !private
+        && access != Access::Key
     {
         return Err(ListenError::NotLoopback {
             address: address.clone(),
@@ -226,7 +250,7 @@ mod tests {
     use super::*;
 
     fn bind(text: &str) -> Result<Listener, ListenError> {
-        Listener::bind(&text.parse().unwrap(), false)
+        Listener::bind(&text.parse().unwrap(), Access::AnyLocalUser)
     }
 
     #[test]
@@ -244,7 +268,35 @@ mod tests {
             assert!(message.contains("no loopback address"), "{message}");
             assert!(message.contains("--key"), "{message}");
         }
-        Listener::bind(&"tcp://0.0.0.0:0".parse().unwrap(), true).unwrap();
+        Listener::bind(&"tcp://0.0.0.0:0".parse().unwrap(), Access::Key).unwrap();
+    }
+
+    #[test]
+    fn other_users_are_kept_out_unless_they_are_wanted() {
+        for text in ["tcp://127.0.0.1:0", "tcp://[::1]:0", "tcp://localhost:0"] {
+            let refused = Listener::bind(&text.parse().unwrap(), Access::OwnUser);
+            let message = refused.unwrap_err().to_string();
+            for words in [
+                text,
+                "every user",
+                "unix:PATH",
+                "--key",
+                "--allow-any-local-user",
+            ] {
+                assert!(message.contains(words), "{words}: {message}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_are_no_sockets_without_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        // Abstract ones, which have no mode, begin with a NUL, as some write @.
+        assert!("unix:\0name".parse::<Address>().is_err());
+        let path = folder.path().join("@name");
+        let address = Address::Unix(path.clone());
+        let _listener = Listener::bind(&address, Access::OwnUser).unwrap();
+        assert!(path.exists());
     }
 
     #[test]

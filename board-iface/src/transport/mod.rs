@@ -6,10 +6,12 @@
 
 pub(crate) mod attached;
 mod connection;
+mod greeting;
 mod link;
 mod listener;
 mod window;
 
-pub use connection::{Connection, ConnectionError};
-pub use listener::{ListenError, Listener};
+pub use connection::{Connection, ConnectionError, HANDSHAKE_WITHIN};
+pub use greeting::{Greeting, Shaken, Terms};
+pub use listener::{Access, ListenError, Listener};
 pub use window::{Offer, Part, Window, WindowError};

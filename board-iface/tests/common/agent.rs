@@ -7,6 +7,9 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// A free port of this machine, without a key.
+pub const ANY_PORT: [&str; 3] = ["--listen", "tcp://127.0.0.1:0", "--allow-any-local-user"];
+
 pub struct Agent {
     pub address: Address,
     process: Child,
@@ -19,7 +22,7 @@ impl Agent {
     /// Starts an agent on a free port; the sentence it ends with if it does
     /// not come up.
     pub fn start(args: &[&str]) -> Result<Self, String> {
-        Self::listening("tcp://127.0.0.1:0", args)
+        Self::started(command(&[&ANY_PORT, args].concat()))
     }
 
     /// The same, at an address.
@@ -29,13 +32,14 @@ impl Agent {
 
     /// The same, with the drivers that are registered in a folder.
     pub fn with_vendors(vendors: &Path, args: &[&str]) -> Result<Self, String> {
-        let mut command = command(&[&["--listen", "tcp://127.0.0.1:0"], args].concat());
+        let mut command = command(&[&ANY_PORT, args].concat());
         // Debian's loader takes a folder only with the slash at its end.
         command.env("OCL_ICD_VENDORS", format!("{}/", vendors.display()));
         Self::started(command)
     }
 
-    fn started(mut command: Command) -> Result<Self, String> {
+    /// The same, with a command.
+    pub fn started(mut command: Command) -> Result<Self, String> {
         let mut process = command.spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
@@ -128,13 +132,17 @@ pub fn on_a_device(started: Result<Agent, String>) -> Option<Agent> {
 /// A `gil-board` with these arguments.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gil-board"));
+    command.arg("--exit-with-stdin").args(args);
+    piped(&mut command);
     command
-        .arg("--exit-with-stdin")
-        .args(args)
+}
+
+/// What a test has of an agent.
+pub fn piped(command: &mut Command) {
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    command
 }
 
 fn keep(stderr: impl BufRead, said: &Mutex<String>) {

@@ -1,12 +1,15 @@
 //! Drivers that crash, made of `icd/crash.c`.
 
-use super::Client;
 use super::agent::Agent;
+use super::{Client, connect};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl as wire;
+use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::CallStatus;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Registers a driver that crashes; false if none can be built here.
 pub fn register_crash(vendors: &Path, name: &str, crash: u32) -> bool {
@@ -30,7 +33,12 @@ pub fn register_crash(vendors: &Path, name: &str, crash: u32) -> bool {
 
 /// An agent whose one driver crashes when a context is made.
 pub fn crashing_agent(vendors: &Path, args: &[&str]) -> Option<Agent> {
-    if !register_crash(vendors, "crash", 2) {
+    agent_that(vendors, 2, args)
+}
+
+/// An agent whose one driver does what `crash.c` has under this number.
+pub fn agent_that(vendors: &Path, crash: u32, args: &[&str]) -> Option<Agent> {
+    if !register_crash(vendors, "crash", crash) {
         return None;
     }
     match Agent::with_vendors(vendors, args) {
@@ -40,6 +48,47 @@ pub fn crashing_agent(vendors: &Path, args: &[&str]) -> Option<Agent> {
             None
         }
         Err(reason) => panic!("{reason}"),
+    }
+}
+
+/// Sends the call that the driver answers in its own way, with an answer if it
+/// has any.
+pub fn send_crash(client: &mut Client) {
+    let platform = platforms(client)[0];
+    let args = wire::ClGetDeviceIDsArgs {
+        platform,
+        device_type: u64::from(u32::MAX),
+        num_entries: 1,
+        devices: true,
+        num_devices: true,
+    };
+    let args = postcard::to_stdvec(&args).unwrap();
+    let done = client.call(wire::CL_GET_DEVICE_IDS, &args, &[], &[]);
+    let found: wire::ClGetDeviceIDsReply = postcard::from_bytes(&done.result).unwrap();
+    let args = wire::ClCreateContextArgs {
+        num_devices: 1,
+        devices: Some(found.devices),
+        new: Handle(1),
+        ..Default::default()
+    };
+    let args = postcard::to_stdvec(&args).unwrap();
+    client.start(wire::CL_CREATE_CONTEXT, true, &args, &[], &[]);
+}
+
+/// Whether a new connection gets a session.
+pub fn answers(agent: &Agent) -> bool {
+    let mut stream = connect(&agent.address);
+    let mut hello = [0; HELLO_LEN];
+    let shaken = stream.write_all(&Hello::ours().encode());
+    let shaken = shaken.and_then(|()| stream.read_exact(&mut hello));
+    shaken.is_ok() && Client::new(stream).ping(1).is_ok()
+}
+
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < until, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -2,6 +2,9 @@
  * An OpenCL driver with one device, which crashes where CRASH says:
  *   1  when it is asked for its platforms
  *   2  when a context is made
+ * or does not answer when a context is made
+ *   3  ever
+ *   4  for two seconds
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -9,6 +12,7 @@
 #include <CL/cl_icd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct object {
     cl_icd_dispatch *dispatch;
@@ -67,6 +71,14 @@ device_info(cl_device_id of, cl_device_info name, size_t room, void *value,
     return answer(text, strlen(text) + 1, room, value, size);
 }
 
+/* A device that is no part of another has no count. */
+static cl_int CL_API_CALL
+hold_device(cl_device_id of)
+{
+    (void)of;
+    return CL_SUCCESS;
+}
+
 static cl_context CL_API_CALL
 create_context(const cl_context_properties *properties, cl_uint count,
                const cl_device_id *devices,
@@ -75,7 +87,13 @@ create_context(const cl_context_properties *properties, cl_uint count,
                void *user, cl_int *error)
 {
     (void)properties, (void)count, (void)devices, (void)notify, (void)user;
-    (void)error;
+    while (CRASH == 3)
+        pause();
+    if (CRASH == 4) {
+        sleep(2);
+        *error = CL_OUT_OF_RESOURCES;
+        return NULL;
+    }
     *(volatile int *)8 = 0;
     return NULL;
 }
@@ -88,6 +106,8 @@ clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *list, cl_uint *count)
     table.clGetPlatformInfo = platform_info;
     table.clGetDeviceIDs = device_ids;
     table.clGetDeviceInfo = device_info;
+    table.clRetainDevice = hold_device;
+    table.clReleaseDevice = hold_device;
     table.clCreateContext = create_context;
     if (count)
         *count = 1;

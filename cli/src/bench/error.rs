@@ -21,6 +21,11 @@ pub enum BenchError {
     /// The named board is reached in another way.
     #[error("the board at {0} is not reached in the way that this measures: leave out --board")]
     OtherWay(Address),
+    /// Every local user would be served meanwhile.
+    #[error(
+        "TCP without a key is not measured unasked: every user of this machine could use the agent meanwhile, and what it may do; add --allow-any-local-user if that is no harm, or name an agent of your own with --board"
+    )]
+    AnyLocalUser,
     /// No key for a board of this run's own.
     #[error(transparent)]
     Key(#[from] MakeError),

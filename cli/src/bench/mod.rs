@@ -51,6 +51,10 @@ pub struct BenchArgs {
     /// Its key.
     #[arg(long, value_name = "FILE", requires = "board")]
     pub key: Option<PathBuf>,
+    /// Measure TCP without a key, too: while that lasts, every user of this
+    /// machine may use the agent, and what it may do.
+    #[arg(long, conflicts_with = "board")]
+    pub allow_any_local_user: bool,
     /// Write JSON lines to this file, `-` for standard output. Without it they
     /// go there unless it is a terminal, which gets a table.
     #[arg(long, value_name = "FILE")]
@@ -85,7 +89,7 @@ pub enum Name {
     Batch,
     /// Region bytes to and from a board on this machine.
     Region,
-    /// Region bytes to and from a board over TCP.
+    /// Region bytes to and from a board over TCP; takes --allow-any-local-user.
     RegionTcp,
     /// The same, encrypted, against the cipher alone.
     RegionEncrypted,
@@ -189,12 +193,24 @@ impl Bench<'_> {
         };
         let key = (way == Way::Encrypted).then(|| path("key"));
         let mut more = Vec::new();
+        if way == Way::Tcp {
+            self.check_tcp()?;
+            more = vec!["--allow-any-local-user".into()];
+        }
         if let Some(key) = &key {
             key::make(key)?;
             more = vec!["--key".into(), key.into()];
         }
         let agent = agent::start(self.folder, &address, &more)?;
         Ok(Board { agent, key })
+    }
+
+    /// Whether an agent of this run's own may be reached by TCP without a key.
+    fn check_tcp(&self) -> Result<(), BenchError> {
+        match self.args.allow_any_local_user {
+            true => Ok(()),
+            false => Err(BenchError::AnyLocalUser),
+        }
     }
 
     /// How the board is reached that the user named.
@@ -222,7 +238,8 @@ impl Bench<'_> {
     /// The kinds of sockets by which there is a board.
     pub fn kinds(&self) -> Vec<Kind> {
         match &self.args.board {
-            None => vec![Kind::Unix, Kind::Tcp],
+            None if self.args.allow_any_local_user => vec![Kind::Unix, Kind::Tcp],
+            None => vec![Kind::Unix],
             Some(Address::Unix(_)) => vec![Kind::Unix],
             Some(Address::Tcp { .. }) => vec![Kind::Tcp],
         }
@@ -233,7 +250,9 @@ impl Bench<'_> {
         let is = |way| self.named_way().is_none_or(|named| named == way);
         match name {
             Name::Region => is(Way::Local),
-            Name::RegionTcp => is(Way::Tcp),
+            Name::RegionTcp => {
+                is(Way::Tcp) && (self.args.board.is_some() || self.check_tcp().is_ok())
+            }
             Name::RegionEncrypted => is(Way::Encrypted),
             Name::Matmul | Name::Emulated => self.args.board.is_none() && matmul::is_here(),
             Name::All | Name::Call | Name::Batch | Name::Diff => true,

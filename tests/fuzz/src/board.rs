@@ -11,7 +11,7 @@ use gil_board::opencl::{DriverOptions, OpenClBoard};
 use gil_board::region::{Budget, Region};
 use gil_board::replay::ReplayBoard;
 use gil_board::session::{SessionOptions, serve};
-use gil_board::transport::Connection;
+use gil_board::transport::{Connection, Greeting, Shaken, Terms};
 use gil_wire::Op;
 use gil_wire::generated::opencl;
 use gil_wire::hello::Hello;
@@ -44,10 +44,30 @@ pub fn server(data: &[u8]) {
         ..SessionOptions::default()
     };
     let meter = Meter::new().expect("memory for counters");
-    if let Ok(connection) = Connection::handshake(Arc::new(ours), None, meter) {
-        let _ = serve(connection, &Bytes, options).map_err(|error| error.to_string());
+    let ours = Arc::new(ours);
+    if let Some(shaken) = shake(&ours)
+        && let Ok(connection) = Connection::new(ours, &shaken, meter)
+    {
+        let _ = serve(connection, &Bytes, options, &|| {}).map_err(|error| error.to_string());
     }
     let _ = host.join();
+}
+
+/// The agent's side of the handshake.
+fn shake(socket: &Socket) -> Option<Shaken> {
+    let mut greeting = Greeting::default();
+    let terms = Terms {
+        key: None,
+        refusal: None,
+        full: &|| None,
+    };
+    loop {
+        match greeting.step(socket, terms) {
+            Ok(None) => std::thread::yield_now(),
+            Ok(shaken) => return shaken,
+            Err(_) => return None,
+        }
+    }
 }
 
 /// A recording that holds anything, and the first call of its own.

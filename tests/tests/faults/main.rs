@@ -44,7 +44,10 @@ struct InProcess {
 impl InProcess {
     fn start(board: impl Board + 'static) -> Self {
         let any = ANY_PORT.parse().unwrap();
-        let options = ServerOptions::default();
+        let options = ServerOptions {
+            any_local_user: true,
+            ..ServerOptions::default()
+        };
         let (server, stopper) = Server::bind(&any, Arc::new(board), options).unwrap();
         let address = server.address().clone();
         std::thread::spawn(move || server.run());

@@ -1,6 +1,6 @@
 //! How both sides prove that they have the key.
 
-use super::{Key, Records, SecureError};
+use super::{Key, Records, Secrets, SecureError};
 use crate::hello::HELLO_LEN;
 use snow::{Builder, HandshakeState};
 
@@ -16,7 +16,7 @@ const PSK0: u8 = 0;
 
 /// A handshake under way.
 #[derive(Debug)]
-pub struct Handshake(HandshakeState);
+pub struct Handshake(Box<HandshakeState>);
 
 impl Handshake {
     /// The host's side: writes first, then reads.
@@ -30,7 +30,9 @@ impl Handshake {
     ) -> Result<Self, SecureError> {
         let prologue = prologue(host, board);
         let state = builder(key, &prologue)?.build_initiator();
-        state.map(Self).map_err(|_| SecureError::Exhausted)
+        state
+            .map(|state| Self(Box::new(state)))
+            .map_err(|_| SecureError::Exhausted)
     }
 
     /// The board's side: reads first, then writes.
@@ -44,7 +46,9 @@ impl Handshake {
     ) -> Result<Self, SecureError> {
         let prologue = prologue(host, board);
         let state = builder(key, &prologue)?.build_responder();
-        state.map(Self).map_err(|_| SecureError::Exhausted)
+        state
+            .map(|state| Self(Box::new(state)))
+            .map_err(|_| SecureError::Exhausted)
     }
 
     /// This side's message.
@@ -75,8 +79,22 @@ impl Handshake {
     /// # Errors
     /// [`SecureError::Unproven`] if one is missing.
     pub fn finish(self) -> Result<Records, SecureError> {
-        let state = self.0.into_stateless_transport_mode();
-        state.map(Records::new).map_err(|_| SecureError::Unproven)
+        Records::new(&self.secrets()?)
+    }
+
+    /// The same, for another process to go on with.
+    ///
+    /// # Errors
+    /// [`SecureError::Unproven`] if a message is missing.
+    pub fn secrets(mut self) -> Result<Secrets, SecureError> {
+        if !self.0.is_handshake_finished() {
+            return Err(SecureError::Unproven);
+        }
+        let (to_board, to_host) = self.0.dangerously_get_raw_split();
+        Ok(match self.0.is_initiator() {
+            true => Secrets::new(to_board, to_host),
+            false => Secrets::new(to_host, to_board),
+        })
     }
 }
 
@@ -108,11 +126,17 @@ pub mod tests {
 
     /// Both ends of a connection.
     pub fn pair() -> (Records, Records) {
+        let (host, board) = shaken();
+        (Records::new(&host).unwrap(), Records::new(&board).unwrap())
+    }
+
+    /// What a handshake leaves on both ends.
+    pub fn shaken() -> (Secrets, Secrets) {
         let mut host = Handshake::host(&key(7), HOST, BOARD).unwrap();
         let mut board = Handshake::board(&key(7), HOST, BOARD).unwrap();
         board.read(&host.write().unwrap()).unwrap();
         host.read(&board.write().unwrap()).unwrap();
-        (host.finish().unwrap(), board.finish().unwrap())
+        (host.secrets().unwrap(), board.secrets().unwrap())
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! decrypted to where it goes.
 
 use super::SecureError;
+use super::secrets::{Ciphers, Secrets, TAG};
 use crate::crew::Crew;
-use snow::StatelessTransportState;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -19,7 +19,6 @@ pub const RECORD: usize = 32 << 10;
 /// Bytes that a record adds to them: length and tag.
 pub const OVERHEAD: usize = LEN + TAG;
 const LEN: usize = 2;
-const TAG: usize = 16;
 /// Encrypted bytes that go out at a time: few enough for the peer to open some
 /// while the next are sealed, and for a second-level cache.
 const BATCH: usize = 4 * (RECORD + OVERHEAD);
@@ -35,7 +34,7 @@ const INBOX: usize = 8 * LARGEST;
 /// A connection's records, both ways. Does no I/O.
 #[derive(Debug)]
 pub struct Records {
-    noise: StatelessTransportState,
+    ciphers: Ciphers,
     /// How many records were sealed, and how many opened: the next one's nonce.
     next_out: u64,
     next_in: u64,
@@ -56,11 +55,15 @@ pub struct Records {
 }
 
 impl Records {
-    pub(super) fn new(noise: StatelessTransportState) -> Self {
-        Self {
-            noise,
+    /// Goes on where a handshake ended.
+    ///
+    /// # Errors
+    /// [`SecureError::Exhausted`].
+    pub fn new(secrets: &Secrets) -> Result<Self, SecureError> {
+        Ok(Self {
+            ciphers: secrets.ciphers()?,
             next_out: 0,
-            next_in: 0,
+            next_in: secrets.received(),
             crew: None,
             pending: Zeroizing::default(),
             sealed: Vec::new(),
@@ -70,7 +73,7 @@ impl Records {
             to: 0,
             opened: Zeroizing::default(),
             left: 0..0,
-        }
+        })
     }
 
     /// From now on a crew helps where there are several records at once.
@@ -151,16 +154,14 @@ impl Records {
         if self.sealed.len() < end {
             self.sealed.resize(end, 0);
         }
-        let (noise, first) = (&self.noise, self.next_out);
+        let (ciphers, first) = (&self.ciphers, self.next_out);
         self.next_out = first
             .checked_add(count as u64)
             .ok_or(SecureError::Exhausted)?;
         let seal = |(nonce, bytes, record): &mut (u64, &[u8], &mut [u8])| {
             let len = u16::try_from(bytes.len() + TAG).expect("RECORD is below Noise's bound");
             record[..LEN].copy_from_slice(&len.to_le_bytes());
-            noise
-                .write_message(*nonce, bytes, &mut record[LEN..])
-                .is_ok()
+            ciphers.seal(*nonce, bytes, &mut record[LEN..])
         };
         let records = self.sealed[at..end].chunks_mut(piece + OVERHEAD);
         let sealed = match self.crew.filter(|_| count > 1) {
@@ -247,21 +248,6 @@ impl Records {
         self.from < self.to
     }
 
-    /// Opens the next record if all of it came, and forgets what it holds,
-    /// which should be nothing; whether it did come.
-    ///
-    /// # Errors
-    /// [`SecureError`]; the connection is of no further use.
-    pub fn open_nothing(&mut self) -> Result<bool, SecureError> {
-        let Some(len) = self.next()? else {
-            return Ok(false);
-        };
-        match len {
-            TAG => self.open_to(len, &mut []).map(|_| true),
-            _ => Err(SecureError::Forged),
-        }
-    }
-
     /// Opens what came, into `out`; returns how many bytes, 0 if more has to
     /// come first or there is no room.
     ///
@@ -329,9 +315,9 @@ impl Records {
         if jobs.len() < 2 {
             return Ok(0);
         }
-        let noise = &self.noise;
+        let ciphers = &self.ciphers;
         let opened = crew.all(&mut jobs, |(nonce, record, to)| {
-            noise.read_message(*nonce, record, to).is_ok()
+            ciphers.open(*nonce, record, to)
         });
         let count = jobs.iter().map(|job| job.2.len()).sum();
         if !opened {
@@ -381,12 +367,13 @@ impl Records {
     fn open_to(&mut self, len: usize, out: &mut [u8]) -> Result<usize, SecureError> {
         let at = self.from + LEN;
         let record = &self.inbox[at..at + len];
-        let opened = self.noise.read_message(self.next_in, record, out);
-        let count = opened.map_err(|_| SecureError::Forged)?;
+        if !self.ciphers.open(self.next_in, record, out) {
+            return Err(SecureError::Forged);
+        }
         // What is forged stays, so that nothing behind it is ever opened.
         self.next_in += 1;
         self.from = at + len;
-        Ok(count)
+        Ok(len - TAG)
     }
 }
 
@@ -505,20 +492,6 @@ mod tests {
         line.rotate_left(sealed);
         let out = opened(&mut board, &line, &[1 << 20], 1 << 20);
         assert_eq!(out, Err(SecureError::Forged));
-    }
-
-    #[test]
-    fn nothing_is_a_record_too() {
-        let (mut host, mut board) = pair();
-        assert_eq!(board.open_nothing(), Ok(false));
-        host.seal_nothing().unwrap();
-        host.seal(b"x").unwrap();
-        host.flush().unwrap();
-        let bytes = host.sealed().to_vec();
-        board.space()[..bytes.len()].copy_from_slice(&bytes);
-        board.came(bytes.len());
-        assert_eq!(board.open_nothing(), Ok(true));
-        assert_eq!(board.open_nothing(), Err(SecureError::Forged));
     }
 
     #[test]
