@@ -3,7 +3,8 @@
 use crate::call::Call;
 use crate::encode::{self, Arguments};
 use crate::uapi;
-use gil_wire::envelope::Class;
+use gil_wire::Op;
+use gil_wire::envelope::{self, Class};
 
 /// Most posts that wait.
 pub(crate) const POSTS_MAX: usize = 64;
@@ -14,7 +15,11 @@ pub(crate) const POSTS_MAX: usize = 64;
 pub(crate) struct Batch {
     bytes: Box<[u8; uapi::REQUEST_MAX]>,
     len: usize,
+    /// How many they are, from `first` on.
     posts: usize,
+    /// What an empty batch counts from: as the process exits, one less than the
+    /// bound, so that a post waits for no other.
+    first: usize,
     ends_with_enqueue: bool,
 }
 
@@ -25,6 +30,7 @@ impl Batch {
             bytes: Box::new([0; uapi::REQUEST_MAX]),
             len: 0,
             posts: 0,
+            first: 0,
             ends_with_enqueue: false,
         }
     }
@@ -82,14 +88,26 @@ impl Batch {
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.posts == 0
+        self.len == 0
+    }
+
+    /// Makes this the last batch that waits: handlers that run later still may
+    /// post, and nobody comes after them. The entry point of the latest post.
+    #[cold]
+    pub(crate) fn end(&mut self) -> Option<Op> {
+        self.first = POSTS_MAX - 1;
+        if self.is_empty() {
+            self.posts = self.first;
+        }
+        let waiting = envelope::parse(&self.bytes[..self.len]).ok()?;
+        waiting.last().map(|envelope| envelope.op)
     }
 
     /// Forgets every post.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.len = 0;
-        self.posts = 0;
+        self.posts = self.first;
         self.ends_with_enqueue = false;
     }
 }

@@ -271,8 +271,9 @@ impl Client {
         self.flush_locked(op, &mut batch)
     }
 
-    /// Hands over what waits in the batch, as the process exits. Gives up if
-    /// another thread, or the code that a signal interrupted, keeps the batch.
+    /// Hands over what waits in the batch, as the process exits, and from here
+    /// on every post at once. Gives up if another thread, or the code that a
+    /// signal interrupted, keeps the batch.
     pub(crate) fn flush_at_exit(&self) {
         const ATTEMPTS: usize = 1000;
         for _ in 0..ATTEMPTS {
@@ -281,8 +282,10 @@ impl Client {
             }
             match self.batch.try_lock() {
                 Ok(mut batch) => {
+                    let last = batch.end();
+                    drop(batch);
                     // Nobody is left to be told of an error.
-                    let _ = self.flush_locked(Op(0), &mut batch);
+                    let _ = last.map(|op| self.flush(op));
                     return;
                 }
                 Err(TryLockError::WouldBlock) => std::thread::yield_now(),
@@ -429,14 +432,7 @@ impl Client {
         if batch.is_empty() {
             return Ok(());
         }
-        // At exit only: what it would be told, nobody hears any more.
-        let end = match batch.ends_with_enqueue() {
-            true => batch
-                .write(&Call::new(op, Class::Poll, 0), &())
-                .unwrap_or(0),
-            false => 0,
-        };
-        let outcome = self.submit(op, batch, end, &[], &mut [0; POST_REPLY])?;
+        let outcome = self.submit(op, batch, 0, &[], &mut [0; POST_REPLY])?;
         match outcome.status {
             uapi::STATUS_OK => Ok(()),
             status => self.judge(op, status),
