@@ -91,14 +91,12 @@ impl Held {
 
     /// Whether anything becomes due by `at_ns`.
     pub fn is_due_by(&self, at_ns: u64) -> bool {
-        let mut ends = self.outputs.values().filter_map(|output| output.end_ns);
-        ends.any(|end_ns| end_ns <= at_ns)
+        self.ends().any(|end_ns| end_ns <= at_ns)
     }
 
-    /// The first end after `at_ns`.
-    pub fn next_end_after(&self, at_ns: u64) -> Option<u64> {
-        let ends = self.outputs.values().filter_map(|output| output.end_ns);
-        ends.filter(|&end_ns| end_ns > at_ns).min()
+    /// The ends that are known.
+    pub fn ends(&self) -> impl Iterator<Item = u64> + '_ {
+        self.outputs.values().filter_map(|output| output.end_ns)
     }
 
     /// Operations without an end whose output shares bytes with `region`.
@@ -251,9 +249,7 @@ mod tests {
         assert_eq!(held.overlaps(&region(8, 8)), Ok(false));
         assert_eq!(held.overlaps(&region(99, 2)), Err(Unresolved));
         assert_eq!(held.open_over(&region(0, 101)), [103]);
-        assert_eq!(held.next_end_after(39), Some(40));
-        assert_eq!(held.next_end_after(40), Some(50));
-        assert_eq!(held.next_end_after(50), None);
+        assert_eq!(held.ends().collect::<Vec<_>>(), [50, 40]);
     }
 
     #[test]

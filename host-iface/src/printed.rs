@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 /// Most bytes kept in all: a program that never takes its text must not take
 /// all memory. What exceeds them is dropped.
 pub const KEPT_MAX: usize = 64 << 20;
+/// Most operations whose text is kept, however short it is.
+const TEXTS_MAX: usize = 1 << 18;
 
 /// A session's text.
 #[derive(Debug, Default)]
@@ -24,7 +26,8 @@ impl Printed {
         if text.is_empty() {
             return true;
         }
-        if self.len + text.len() > KEPT_MAX {
+        let texts = self.open.len() + self.placed.len();
+        if self.len + text.len() > KEPT_MAX || texts >= TEXTS_MAX {
             return false;
         }
         self.len += text.len();
@@ -96,6 +99,14 @@ mod tests {
         assert_eq!(printed.take(30, 0), (vec![], true));
         assert_eq!(printed.take(30, 3), (b"one".to_vec(), false));
         assert_eq!(printed.len, 0);
+    }
+
+    #[test]
+    fn what_nobody_takes_is_bounded_in_number() {
+        let mut printed = Printed::default();
+        let mut add = |event| printed.add(event, vec![b'x']);
+        let kept = (0..2 * TEXTS_MAX as u64).filter(|&event| add(event));
+        assert_eq!(kept.count(), TEXTS_MAX);
     }
 
     #[test]

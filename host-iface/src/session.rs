@@ -26,6 +26,7 @@ use crate::mailbox::{Answer, Header, Submission};
 use crate::memory::{GuestMemory, write_region};
 use crate::printed::Printed;
 use crate::recorder::Recorder;
+use crate::report::LATE_NS;
 use crate::stats::Stats;
 use calls::{Call, Calls};
 use failures::Failures;
@@ -37,6 +38,9 @@ use gil_wire::trace::Record;
 use log::{Kept, Log};
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
+
+/// How long output waits for a thread that will collect it.
+const PATIENCE_NS: u64 = LATE_NS * 2 / 5;
 
 /// What a session works with while one of its doorbells is served.
 pub struct Context<'a> {
@@ -158,6 +162,28 @@ enum Refusal {
     UnresolvedLast,
     /// The session has no board.
     Lost,
+}
+
+/// When to ring for output that ends at `end_ns`, where a thread will collect
+/// what ended by `deadline_ns`.
+fn ring_ns(end_ns: u64, deadline_ns: u64) -> u64 {
+    let collected_ns = deadline_ns.saturating_sub(end_ns);
+    match end_ns <= deadline_ns && collected_ns < PATIENCE_NS {
+        true => deadline_ns.saturating_add(PATIENCE_NS),
+        false => end_ns,
+    }
+}
+
+/// Whether the program called what it names: not where the library asks how
+/// far things are on behalf of a call that is counted by itself.
+fn is_a_call(call: &Call<'_>) -> bool {
+    let envelope = call.envelope;
+    let info = gil_wire::generated::info(envelope.op);
+    let is_counted = matches!(
+        info.and_then(|info| info.class),
+        Some(Class::Enqueue | Class::Post)
+    );
+    !(envelope.class == Class::Poll && is_counted)
 }
 
 impl Session {
@@ -301,7 +327,7 @@ impl Session {
             }
             Class::Query | Class::Sync | Class::Enqueue => self.call(context, &mut calls),
         };
-        for call in calls.all() {
+        for call in calls.all().iter().filter(|call| is_a_call(call)) {
             context.stats.entry(call.envelope.op).count += 1;
         }
         answer
@@ -350,13 +376,14 @@ impl Session {
         if !calls.has_enqueues_in_front() && self.is_blocked(calls.last().envelope) {
             return Err(Refusal::Unresolved);
         }
-        self.may_enqueue(calls)?;
+        self.has_room(calls)?;
         self.publish_for(context, |timeline| {
             open.iter().all(|&event| timeline.interval(event).is_some())
         })
     }
 
-    fn may_enqueue(&self, calls: &Calls<'_>) -> Result<(), Refusal> {
+    /// Whether the timeline takes all that the calls enqueue and set.
+    fn has_room(&self, calls: &Calls<'_>) -> Result<(), Refusal> {
         let mut events = Vec::new();
         let all = calls.all().iter().map(|call| call.envelope);
         for envelope in all.filter(|envelope| envelope.class == Class::Enqueue) {
@@ -368,12 +395,12 @@ impl Session {
             }
             events.push(event);
         }
-        let unresolved = self.timeline.unresolved();
-        if unresolved + events.len() > gil_timing::MAX_UNRESOLVED {
-            let text = format!("{unresolved} operations wait or are under way");
-            return Err(Refusal::Bad(text));
-        }
-        Ok(())
+        let all = || calls.all().iter().map(|call| call.envelope);
+        let enqueues = all().filter(|envelope| envelope.class == Class::Enqueue);
+        let waits = enqueues.map(|envelope| envelope.waits.len()).sum();
+        let set = all().filter(|e| e.class != Class::Enqueue && e.signals.is_some());
+        let room = self.timeline.room_for(events.len(), waits, set.count());
+        room.map_err(|error| Refusal::Bad(error.to_string()))
     }
 
     /// What a post means for the timeline.
@@ -392,6 +419,7 @@ impl Session {
     fn signal(&mut self, event: Event, at_ns: u64, status: i32) {
         if self.timeline.signal(event, at_ns, status).is_ok() {
             self.progress = true;
+            self.learn_ends();
         }
     }
 
@@ -460,13 +488,14 @@ impl Session {
     }
 
     /// When the driver has to ring by itself; 0: not at all. Output that the
-    /// answer's own thread will collect needs no ring.
+    /// answer's own thread will collect in time needs a ring only if the thread
+    /// does not get to it.
     fn attention_ns(&self, time: Time, answer: &Answer) -> u64 {
-        let collected_ns = match answer.flags & flag::COLLECT {
-            0 => 0,
-            _ => answer.deadline_ns,
+        let ends = self.held.ends();
+        let output = match answer.flags & flag::COLLECT {
+            0 => ends.min(),
+            _ => ends.map(|end_ns| ring_ns(end_ns, answer.deadline_ns)).min(),
         };
-        let output = self.held.next_end_after(collected_ns);
         let is_async = time == Time::Async && matches!(self.link, Link::Open(_));
         let start = self.timeline.attention_ns().filter(|_| is_async);
         // 0 is no time: a moment later does as well.

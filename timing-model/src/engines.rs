@@ -1,8 +1,10 @@
 //! Engines that several timelines use: those of the devices that the processes
 //! of one run have in common.
 
+use crate::known::Known;
 use crate::lanes::Lane;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most engines that are shared; a guest that names more devices than there are
@@ -11,7 +13,11 @@ const SHARED_MAX: usize = 1024;
 
 /// When engines are free. Clones are of the same engines.
 #[derive(Clone, Debug, Default)]
-pub struct Engines(Arc<Mutex<Shared>>);
+pub struct Engines {
+    shared: Arc<Mutex<Shared>>,
+    /// Events known to all timelines.
+    known: Arc<AtomicUsize>,
+}
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -24,7 +30,12 @@ struct Shared {
 
 impl Engines {
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new timeline's part of the events known to all.
+    pub(crate) fn known(&self) -> Known {
+        Known::of(self.known.clone())
     }
 
     /// Whether a lane is, or may be, one of these.

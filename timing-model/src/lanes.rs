@@ -5,6 +5,9 @@ use crate::engines::Engines;
 use crate::{Engine, Event, QueueRef};
 use std::collections::{BTreeSet, HashMap};
 
+/// Most lanes remembered in which nothing waits: a guest may make up devices.
+const IDLE_MAX: usize = 1024;
+
 /// Where an operation runs: an engine of a device, or nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Lane {
@@ -119,9 +122,24 @@ impl Lanes {
 
     /// An operation became a candidate.
     pub(crate) fn insert(&mut self, lane: Lane, rank: Rank, event: Event) {
+        self.forget_idle();
         let state = self.lanes.entry(lane).or_default();
         state.waiting.insert((rank, event));
         self.refresh(lane);
+    }
+
+    /// Of far too many lanes in which nothing waits, forgets those that have
+    /// been free for longest.
+    fn forget_idle(&mut self) {
+        if self.lanes.len() < 2 * IDLE_MAX + self.heads.len() {
+            return;
+        }
+        let idle = self.lanes.values().filter(|s| s.waiting.is_empty());
+        let mut free: Vec<u64> = idle.map(|state| state.free_ns).collect();
+        free.sort_unstable();
+        let until_ns = free.get(free.len() / 2).copied().unwrap_or(0);
+        let lanes = &mut self.lanes;
+        lanes.retain(|_, state| !state.waiting.is_empty() || state.free_ns > until_ns);
     }
 
     /// A lane's first candidate runs until `end_ns`.
@@ -135,6 +153,11 @@ impl Lanes {
             state.free_ns = end_ns;
         }
         self.refresh(head.lane);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.lanes.len()
     }
 
     /// The candidate that is served next.

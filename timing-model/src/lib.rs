@@ -36,13 +36,15 @@
 #![forbid(unsafe_code)]
 
 mod engines;
+mod known;
 mod lanes;
 mod queues;
 mod timeline;
 
 pub use engines::Engines;
+pub use known::MAX_KNOWN;
 pub use lanes::Turn;
-pub use timeline::{MAX_UNRESOLVED, Timeline};
+pub use timeline::{MAX_UNRESOLVED, MAX_WAITS, Timeline};
 
 /// Number of an event; every operation has one.
 pub type Event = u64;
@@ -180,6 +182,12 @@ pub enum TimelineError {
     /// Too much is unresolved.
     #[error("{0} operations are under way or wait, the bound is {MAX_UNRESOLVED}")]
     TooMany(usize),
+    /// Too much is waited for.
+    #[error("operations under way wait for {0} events, the bound is {MAX_WAITS}")]
+    TooManyWaits(usize),
+    /// Too many events are known.
+    #[error("{MAX_KNOWN} events are known, the bound: release those that are no longer used")]
+    Full,
     /// There is nothing to publish whose duration is known.
     #[error("no operation is ready to be published: the next one has not been reported")]
     NotReported,

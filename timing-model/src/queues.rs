@@ -3,6 +3,10 @@
 use crate::{Event, Order, QueueEnd, QueueRef};
 use std::collections::{HashMap, HashSet};
 
+/// Most queues remembered on which nothing is under way: nobody says here that
+/// one is released.
+const IDLE_MAX: usize = 4096;
+
 /// What an operation waits for on account of its queue.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Behind {
@@ -62,12 +66,17 @@ impl Behind {
 
 /// All queues.
 #[derive(Debug, Default)]
-pub(crate) struct Queues(HashMap<u64, Queue>);
+pub(crate) struct Queues {
+    all: HashMap<u64, Queue>,
+    /// How many have operations without an end.
+    busy: usize,
+}
 
 impl Queues {
     /// Puts an operation on its queue; `waits`: whether it has a wait list.
     pub(crate) fn join(&mut self, at: QueueRef, event: Event, order: Order, waits: bool) -> Behind {
-        let queue = self.0.entry(at.id).or_default();
+        self.forget_idle();
+        let queue = self.all.entry(at.id).or_default();
         let mut behind = Behind::default();
         if at.in_order {
             behind.add(queue.last);
@@ -75,25 +84,47 @@ impl Queues {
         } else {
             queue.join_out_of_order(event, order, waits, &mut behind);
         }
+        self.busy += usize::from(queue.open.is_empty());
         queue.open.insert(event);
         behind
     }
 
+    /// Of far too many queues on which nothing is under way, forgets those that
+    /// were drained first.
+    fn forget_idle(&mut self) {
+        if self.all.len() < 2 * IDLE_MAX + self.busy {
+            return;
+        }
+        let idle = self.all.values().filter(|queue| queue.open.is_empty());
+        let mut ends: Vec<u64> = idle.map(|queue| queue.end_ns).collect();
+        ends.sort_unstable();
+        let until_ns = ends.get(ends.len() / 2).copied().unwrap_or(0);
+        let all = &mut self.all;
+        all.retain(|_, queue| !queue.open.is_empty() || queue.end_ns > until_ns);
+    }
+
     /// An operation of this queue waits for what the program has yet to cause.
     pub(crate) fn block(&mut self, id: u64) {
-        self.0.entry(id).or_default().blocked += 1;
+        self.all.entry(id).or_default().blocked += 1;
     }
 
     /// It does no longer.
     pub(crate) fn unblock(&mut self, id: u64) {
-        self.0.entry(id).or_default().blocked -= 1;
+        self.all.entry(id).or_default().blocked -= 1;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
     }
 
     /// An operation of this queue has an end.
     pub(crate) fn leave(&mut self, id: u64, event: Event, end_ns: u64) {
-        let queue = self.0.entry(id).or_default();
+        let queue = self.all.entry(id).or_default();
         queue.end_ns = queue.end_ns.max(end_ns);
-        queue.open.remove(&event);
+        if queue.open.remove(&event) && queue.open.is_empty() {
+            self.busy -= 1;
+        }
         for link in [&mut queue.last, &mut queue.barrier, &mut queue.all] {
             link.end(event, end_ns);
         }
@@ -101,7 +132,7 @@ impl Queues {
 
     /// See [`Timeline::queue_end`](crate::Timeline::queue_end).
     pub(crate) fn end(&self, id: u64) -> QueueEnd {
-        match self.0.get(&id) {
+        match self.all.get(&id) {
             None => QueueEnd::Resolved(0),
             Some(queue) if queue.open.is_empty() => QueueEnd::Resolved(queue.end_ns),
             Some(queue) if queue.blocked > 0 => QueueEnd::Blocked,

@@ -1,22 +1,32 @@
 use crate::engines::Engines;
+use crate::known::Known;
 use crate::lanes::{Head, Lane, Lanes};
 use crate::queues::Queues;
 use crate::{Candidate, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Most operations that may be unresolved at a time: a program that enqueues
 /// without end behind an event it never sets must not take all memory.
 pub const MAX_UNRESOLVED: usize = 1 << 18;
+/// Most events that all of these wait for together.
+pub const MAX_WAITS: usize = 1 << 20;
 
 /// One device set's timeline. See the crate's documentation.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    events: HashMap<Event, Record>,
+    /// Operations without an interval.
+    open: HashMap<Event, Record>,
+    /// Events that have one, and may be asked for.
+    ended: HashMap<Event, Ended>,
+    /// Counts both.
+    known: Known,
     queues: Queues,
     lanes: Lanes,
     /// Who waits for an event without an end.
     waiters: HashMap<Event, Vec<Event>>,
-    unresolved: usize,
+    /// The lengths of the open operations' wait lists.
+    waits: usize,
     last_end_ns: u64,
     newly_resolved: Vec<Event>,
 }
@@ -35,11 +45,19 @@ struct Record {
     blocked_waits: usize,
     /// Latest end of the others, at least the submission.
     ready_ns: u64,
+    /// The length of its wait list.
+    waits: usize,
     /// What the board reported.
     report: Option<(u64, i32)>,
-    interval: Option<Interval>,
     observable: bool,
     attended: bool,
+}
+
+/// An event that has an interval.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    ready_ns: u64,
+    interval: Interval,
 }
 
 impl Timeline {
@@ -51,6 +69,7 @@ impl Timeline {
     /// An empty timeline whose shared devices' engines are others' too.
     pub fn sharing(engines: Engines) -> Self {
         Self {
+            known: engines.known(),
             lanes: Lanes::sharing(engines),
             ..Self::default()
         }
@@ -59,14 +78,12 @@ impl Timeline {
     /// Puts an operation on the timeline.
     ///
     /// # Errors
-    /// [`TimelineError::Duplicate`], [`TimelineError::TooMany`].
+    /// [`TimelineError::Duplicate`], and those of [`room_for`](Self::room_for).
     pub fn enqueue(&mut self, op: Operation) -> Result<(), TimelineError> {
-        if self.events.contains_key(&op.event) {
+        if self.knows(op.event) {
             return Err(TimelineError::Duplicate(op.event));
         }
-        if self.unresolved >= MAX_UNRESOLVED {
-            return Err(TimelineError::TooMany(self.unresolved));
-        }
+        self.room_for(1, op.waits.len(), 0)?;
         let mut record = Record {
             queued_ns: op.entry_ns,
             submitted_ns: op.submit_ns,
@@ -76,8 +93,8 @@ impl Timeline {
             open_waits: 0,
             blocked_waits: 0,
             ready_ns: op.submit_ns,
+            waits: op.waits.len(),
             report: None,
-            interval: None,
             observable: op.observable,
             attended: op.attended,
         };
@@ -95,12 +112,13 @@ impl Timeline {
                 self.queues.block(queue.id);
             }
         }
-        self.unresolved += 1;
+        self.known.add();
+        self.waits += record.waits;
         if record.open_waits == 0 {
             self.lanes.insert(record.lane, record.rank(), op.event);
         }
         let is_blocked = record.blocked_waits > 0;
-        self.events.insert(op.event, record);
+        self.open.insert(op.event, record);
         if !is_blocked && self.waiters.contains_key(&op.event) {
             // It was waited for before it was known.
             self.unblock_waiters(op.event);
@@ -108,8 +126,34 @@ impl Timeline {
         Ok(())
     }
 
+    fn knows(&self, event: Event) -> bool {
+        self.ended.contains_key(&event) || self.open.contains_key(&event)
+    }
+
+    /// Whether so many more operations, with wait lists of so many events, and
+    /// so many events that are set, find room.
+    ///
+    /// # Errors
+    /// [`TimelineError::TooMany`], [`TimelineError::TooManyWaits`],
+    /// [`TimelineError::Full`].
+    pub fn room_for(
+        &self,
+        operations: usize,
+        waits: usize,
+        set: usize,
+    ) -> Result<(), TimelineError> {
+        match () {
+            () if self.open.len() + operations > MAX_UNRESOLVED => {
+                Err(TimelineError::TooMany(self.open.len()))
+            }
+            () if self.waits + waits > MAX_WAITS => Err(TimelineError::TooManyWaits(self.waits)),
+            () if !self.known.has_room(operations + set) => Err(TimelineError::Full),
+            () => Ok(()),
+        }
+    }
+
     fn depend(&mut self, record: &mut Record, event: Event, on: Event) {
-        if let Some(interval) = self.events.get(&on).and_then(|r| r.interval) {
+        if let Some(interval) = self.interval(on) {
             record.ready_ns = record.ready_ns.max(interval.end_ns);
             return;
         }
@@ -128,9 +172,12 @@ impl Timeline {
         duration_ns: u64,
         status: i32,
     ) -> Result<(), TimelineError> {
-        let record = self.events.get_mut(&event);
+        if self.ended.contains_key(&event) {
+            return Err(TimelineError::Revised(event));
+        }
+        let record = self.open.get_mut(&event);
         let record = record.ok_or(TimelineError::Unknown(event))?;
-        if record.report.is_some() || record.interval.is_some() {
+        if record.report.is_some() {
             return Err(TimelineError::Revised(event));
         }
         record.report = Some((duration_ns, status));
@@ -141,7 +188,7 @@ impl Timeline {
     pub fn next_candidate(&mut self) -> Option<Candidate> {
         self.lanes.catch_up();
         let head = self.lanes.first()?;
-        let record = self.events.get(&head.event)?;
+        let record = self.open.get(&head.event)?;
         Some(Candidate {
             event: head.event,
             start_ns: head.turn.start_ns(),
@@ -157,19 +204,23 @@ impl Timeline {
     pub fn publish(&mut self) -> Result<Event, TimelineError> {
         self.lanes.catch_up();
         let head = self.lanes.first().ok_or(TimelineError::NotReported)?;
-        let record = self.events.get_mut(&head.event);
-        let record = record.ok_or(TimelineError::Unknown(head.event))?;
-        let interval = record.run(head).ok_or(TimelineError::NotReported)?;
-        let (queue, observable) = (record.queue, record.observable);
+        let Entry::Occupied(found) = self.open.entry(head.event) else {
+            return Err(TimelineError::Unknown(head.event));
+        };
+        let interval = found.get().run(head).ok_or(TimelineError::NotReported)?;
+        let record = found.remove();
         self.lanes.serve(head, interval.end_ns);
         self.last_end_ns = self.last_end_ns.max(interval.end_ns);
-        if let Some(queue) = queue {
+        if let Some(queue) = record.queue {
             self.queues.leave(queue.id, head.event, interval.end_ns);
         }
-        self.unresolved -= 1;
+        self.waits -= record.waits;
         self.newly_resolved.push(head.event);
-        if !observable {
-            self.events.remove(&head.event);
+        if record.observable {
+            let ready_ns = record.ready_ns;
+            self.ended.insert(head.event, Ended { ready_ns, interval });
+        } else {
+            self.known.remove();
         }
         self.release_waiters(head.event, interval.end_ns);
         Ok(head.event)
@@ -179,13 +230,15 @@ impl Timeline {
     /// call's.
     ///
     /// # Errors
-    /// [`TimelineError::Revised`] if the event has an interval or an operation.
+    /// [`TimelineError::Revised`] if the event has an interval or an operation,
+    /// [`TimelineError::Full`].
     pub fn signal(&mut self, event: Event, at_ns: u64, status: i32) -> Result<(), TimelineError> {
-        if self.events.contains_key(&event) {
+        if self.knows(event) {
             return Err(TimelineError::Revised(event));
         }
-        let record = Record::set(at_ns, status);
-        self.events.insert(event, record);
+        self.room_for(0, 0, 1)?;
+        self.known.add();
+        self.ended.insert(event, Ended::set(at_ns, status));
         self.newly_resolved.push(event);
         self.unblock_waiters(event);
         self.release_waiters(event, at_ns);
@@ -200,8 +253,8 @@ impl Timeline {
     /// The events that have an interval and may be asked for, in the order of
     /// their numbers.
     pub fn ended(&self) -> Vec<(Event, Interval)> {
-        let events = self.events.iter();
-        let ended = events.filter_map(|(event, record)| Some((*event, record.interval?)));
+        let ended = self.ended.iter();
+        let ended = ended.map(|(event, ended)| (*event, ended.interval));
         let mut ended: Vec<_> = ended.collect();
         ended.sort_unstable_by_key(|(event, _)| *event);
         ended
@@ -210,50 +263,58 @@ impl Timeline {
     /// What ended before this timeline began: another's event and interval.
     ///
     /// # Errors
-    /// [`TimelineError::Duplicate`].
+    /// [`TimelineError::Duplicate`], [`TimelineError::Full`].
     pub fn restore(&mut self, event: Event, interval: Interval) -> Result<(), TimelineError> {
-        if self.events.contains_key(&event) {
+        if self.knows(event) {
             return Err(TimelineError::Duplicate(event));
         }
-        let mut record = Record::set(interval.end_ns, interval.status);
-        record.queued_ns = interval.queued_ns;
-        record.submitted_ns = interval.submitted_ns;
-        record.interval = Some(interval);
-        self.events.insert(event, record);
+        self.room_for(0, 0, 1)?;
+        self.known.add();
+        let ready_ns = interval.end_ns;
+        self.ended.insert(event, Ended { ready_ns, interval });
         Ok(())
     }
 
     /// Nobody will ask for this event any more.
     pub fn retire(&mut self, event: Event) {
-        if let Some(record) = self.events.get_mut(&event) {
+        if self.ended.remove(&event).is_some() {
+            self.known.remove();
+        } else if let Some(record) = self.open.get_mut(&event) {
             record.observable = false;
-            if record.interval.is_some() {
-                self.events.remove(&event);
-            }
         }
     }
 
     /// When an event's operation runs; `None` while that is not known, and for
     /// events that are not.
     pub fn interval(&self, event: Event) -> Option<Interval> {
-        self.events.get(&event)?.interval
+        self.ended.get(&event).map(|ended| ended.interval)
     }
 
     /// Whether an event waits, directly or not, for one that is not set; also
     /// for those that are not known, which are taken for such.
     pub fn is_blocked(&self, event: Event) -> bool {
-        let record = self.events.get(&event);
-        record.is_none_or(|record| record.blocked_waits > 0)
+        let record = self.open.get(&event);
+        record.map_or(!self.ended.contains_key(&event), |record| {
+            record.blocked_waits > 0
+        })
     }
 
     /// What is known of an event's operation.
     pub fn times(&self, event: Event) -> Option<Times> {
-        let record = self.events.get(&event)?;
+        if let Some(Ended { ready_ns, interval }) = self.ended.get(&event) {
+            return Some(Times {
+                queued_ns: interval.queued_ns,
+                submitted_ns: interval.submitted_ns,
+                ready_ns: Some(*ready_ns),
+                interval: Some(*interval),
+            });
+        }
+        let record = self.open.get(&event)?;
         Some(Times {
             queued_ns: record.queued_ns,
             submitted_ns: record.submitted_ns,
             ready_ns: (record.open_waits == 0).then_some(record.ready_ns),
-            interval: record.interval,
+            interval: None,
         })
     }
 
@@ -278,7 +339,7 @@ impl Timeline {
     }
 
     fn looked_at(&self, head: Head, is_crowded: bool) -> Option<u64> {
-        let record = self.events.get(&head.event)?;
+        let record = self.open.get(&head.event)?;
         let Some((duration_ns, _)) = record.report else {
             return Some(head.turn.start_ns());
         };
@@ -310,13 +371,13 @@ impl Timeline {
 
     /// Operations without a published interval.
     pub fn unresolved(&self) -> usize {
-        self.unresolved
+        self.open.len()
     }
 
     /// Tells those who wait for `event` when it ended.
     fn release_waiters(&mut self, event: Event, end_ns: u64) {
         for waiter in self.waiters.remove(&event).unwrap_or_default() {
-            let Some(record) = self.events.get_mut(&waiter) else {
+            let Some(record) = self.open.get_mut(&waiter) else {
                 continue;
             };
             record.ready_ns = record.ready_ns.max(end_ns);
@@ -334,7 +395,7 @@ impl Timeline {
         let mut unblocked = vec![event];
         while let Some(event) = unblocked.pop() {
             for waiter in self.waiters.get(&event).into_iter().flatten() {
-                let Some(record) = self.events.get_mut(waiter) else {
+                let Some(record) = self.open.get_mut(waiter) else {
                     continue;
                 };
                 record.blocked_waits -= 1;
@@ -349,7 +410,7 @@ impl Timeline {
     }
 }
 
-impl Record {
+impl Ended {
     /// Of an event that was set.
     fn set(at_ns: u64, status: i32) -> Self {
         let interval = Interval {
@@ -360,37 +421,27 @@ impl Record {
             status,
         };
         Self {
-            queued_ns: at_ns,
-            submitted_ns: at_ns,
-            queue: None,
-            lane: Lane::new(None, crate::Engine::None),
-            number: 0,
-            open_waits: 0,
-            blocked_waits: 0,
             ready_ns: at_ns,
-            report: None,
-            interval: Some(interval),
-            observable: true,
-            attended: false,
+            interval,
         }
     }
+}
 
+impl Record {
     fn rank(&self) -> (u64, u64) {
         (self.ready_ns, self.number)
     }
 
-    /// Its interval, now fixed; `None` if its duration is not known.
-    fn run(&mut self, head: Head) -> Option<Interval> {
+    /// Its interval; `None` if its duration is not known.
+    fn run(&self, head: Head) -> Option<Interval> {
         let (duration_ns, status) = self.report?;
-        let interval = Interval {
+        Some(Interval {
             queued_ns: self.queued_ns,
             submitted_ns: self.submitted_ns,
             start_ns: head.turn.start_ns(),
             end_ns: head.turn.start_ns().saturating_add(duration_ns),
             status,
-        };
-        self.interval = Some(interval);
-        Some(interval)
+        })
     }
 }
 

@@ -128,12 +128,12 @@ fn what_nobody_asks_for_is_forgotten_and_still_holds_its_place() {
     };
     timeline.enqueue(unseen).unwrap();
     resolve(&mut timeline, 1, 90, 0);
-    assert!(timeline.events.is_empty());
+    assert!(timeline.open.is_empty() && timeline.ended.is_empty());
     timeline.enqueue(op(2, 20, IN_ORDER, &[])).unwrap();
     resolve(&mut timeline, 2, 1, 0);
     assert_eq!(span(&timeline, 2), (100, 101));
     timeline.retire(2);
-    assert!(timeline.events.is_empty());
+    assert!(timeline.open.is_empty() && timeline.ended.is_empty());
 }
 
 #[test]
@@ -446,4 +446,75 @@ proptest! {
         prop_assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
         prop_assert_eq!(timeline.unresolved(), 0);
     }
+}
+
+#[test]
+fn what_is_waited_for_is_bounded() {
+    let mut timeline = Timeline::new();
+    let waits: Vec<Event> = (1..=1 << 16).collect();
+    let enqueue = |timeline: &mut Timeline, n: u64| {
+        timeline.enqueue(Operation {
+            queue: None,
+            ..op((1 << 32) + n, 0, IN_ORDER, &waits)
+        })
+    };
+    let most = crate::MAX_WAITS / waits.len();
+    (0..most as u64).for_each(|n| enqueue(&mut timeline, n).unwrap());
+    let refused = enqueue(&mut timeline, most as u64);
+    assert_eq!(refused, Err(TimelineError::TooManyWaits(crate::MAX_WAITS)));
+    waits
+        .iter()
+        .for_each(|&event| signal(&mut timeline, event, 1));
+    timeline.report(1 << 32, 1, 0).unwrap();
+    timeline.publish().unwrap();
+    enqueue(&mut timeline, most as u64).unwrap();
+}
+
+#[test]
+fn the_events_of_all_timelines_are_bounded() {
+    let engines = Engines::default();
+    let (mut one, mut other) = (
+        Timeline::sharing(engines.clone()),
+        Timeline::sharing(engines.clone()),
+    );
+    let half = crate::MAX_KNOWN as u64 / 2;
+    for event in 0..half {
+        signal(&mut one, event, 1);
+        signal(&mut other, event, 1);
+    }
+    assert_eq!(one.signal(half, 1, 0), Err(TimelineError::Full));
+    assert_eq!(
+        other.enqueue(op(half, 0, IN_ORDER, &[])),
+        Err(TimelineError::Full)
+    );
+    one.retire(7);
+    other.enqueue(op(half, 0, IN_ORDER, &[])).unwrap();
+    assert_eq!(one.signal(half, 1, 0), Err(TimelineError::Full));
+    drop(other);
+    signal(&mut one, half, 1);
+}
+
+#[test]
+fn queues_and_devices_that_a_guest_makes_up_are_forgotten() {
+    let mut timeline = Timeline::new();
+    for n in 1..100_000 {
+        let queue = QueueRef {
+            id: n,
+            in_order: n % 2 == 0,
+            device: n,
+            is_shared: false,
+        };
+        timeline
+            .enqueue(Operation {
+                observable: false,
+                ..op(n, n, queue, &[])
+            })
+            .unwrap();
+        timeline.report(n, 1, 0).unwrap();
+        timeline.publish().unwrap();
+    }
+    let (queues, lanes) = (timeline.queues.len(), timeline.lanes.len());
+    assert!(queues <= 8192 && lanes <= 2048, "{queues} {lanes}");
+    assert_eq!(timeline.queue_end(99_999), QueueEnd::Resolved(100_000));
+    assert_eq!(timeline.queue_end(1), QueueEnd::Resolved(0));
 }
