@@ -221,7 +221,7 @@ pub struct Ended {
     /// What its kernels printed, at most
     /// [`PRINTED_MAX`](gil_wire::message::PRINTED_MAX) bytes.
     pub printed: Vec<u8>,
-    /// Whether it was refused where no answer says so.
+    /// Whether nothing was enqueued: its call was refused with this status.
     pub rejected: bool,
 }
 

@@ -341,7 +341,6 @@ impl Server<'_> {
         self.delay();
         let reply = Reply::Ended {
             report: report(&ended),
-            rejected: ended.rejected,
             busy_ns,
         };
         Ok(self.connection.reply(&reply, &payload_of(&ended), false)?)
@@ -530,6 +529,7 @@ fn report(ended: &Ended) -> Report {
         status: ended.status,
         out: lens(&ended.out),
         printed: ended.printed.len() as u64,
+        rejected: ended.rejected,
     }
 }
 

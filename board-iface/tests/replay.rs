@@ -80,6 +80,7 @@ fn recording() -> Vec<u8> {
         status: -5,
         out: vec![2],
         printed: 0,
+        rejected: false,
     };
     third.done = done(vec![], vec![report]);
     append(&mut file, &Record::Call(third), &[b"r!"]);
@@ -89,11 +90,11 @@ fn recording() -> Vec<u8> {
         status: 0,
         out: vec![2],
         printed: 2,
+        rejected: true,
     };
     let ended = Record::Ended {
         session: 1,
         report,
-        rejected: true,
         busy_ns: 1,
     };
     append(&mut file, &ended, &[b"o!", b"hi"]);

@@ -90,6 +90,7 @@ same! {
     cl_pipes
     cl_printf
     cl_programs
+    cl_refused
 }
 
 #[test]

@@ -184,11 +184,11 @@ mod tests {
             queues.join(at, event, Order::Command, false);
         };
         (0..100).for_each(|event| join(&mut queues, event));
-        assert_eq!(queues.0[&1].since.len(), 100, "all of them are open");
+        assert_eq!(queues.all[&1].since.len(), 100, "all of them are open");
         (0..100).for_each(|event| queues.leave(1, event, event));
         for event in 100..200 {
             join(&mut queues, event);
-            assert!(queues.0[&1].since.len() <= 2 + 16);
+            assert!(queues.all[&1].since.len() <= 2 + 16);
             queues.leave(1, event, event);
         }
     }

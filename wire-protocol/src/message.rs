@@ -157,6 +157,9 @@ pub struct Report {
     /// Bytes of text that its kernels printed, at most [`PRINTED_MAX`]; they
     /// follow its output in the payload.
     pub printed: u64,
+    /// Whether its call was refused with this status: nothing was enqueued. In
+    /// the call's own answer, the result says so too; else a notice says more.
+    pub rejected: bool,
 }
 
 /// How a call ended on the board.
@@ -205,9 +208,6 @@ pub enum Reply<'a> {
     Ended {
         /// How.
         report: Report,
-        /// Whether the driver refused it where no answer said so; a notice
-        /// says more.
-        rejected: bool,
         /// Nanoseconds from the decoded request to the encoded reply, on the
         /// board's clock.
         busy_ns: u64,

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of a recording.
 pub const MAGIC: [u8; 9] = *b"gil-trace";
 /// Version of the layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Bytes before the first record.
 pub const HEADER_LEN: usize = 48;
 /// Bytes before a record's head.
@@ -61,8 +61,6 @@ pub enum Record<'a> {
         session: u64,
         /// How it ended.
         report: Report,
-        /// Whether the driver refused it where no answer said so.
-        rejected: bool,
         /// Nanoseconds from decoded request to encoded reply.
         busy_ns: u64,
     },

@@ -181,9 +181,16 @@ impl Call {
     /// What the call itself signals has come, with this status.
     pub fn report_own(&mut self, status: i32) {
         if let Some(event) = self.event {
+            self.ended.push(Ended::failed(event, status));
+        }
+    }
+
+    /// The enqueue was refused with this error: there is no operation.
+    pub fn reject(&mut self, error: i32) {
+        if let Some(event) = self.event {
             self.ended.push(Ended {
-                rejected: !self.answered,
-                ..Ended::failed(event, status)
+                rejected: true,
+                ..Ended::failed(event, error)
             });
         }
     }

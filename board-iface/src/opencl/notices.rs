@@ -317,7 +317,7 @@ impl Session {
     /// An operation was refused. Where the guest does not wait for the answer,
     /// it hears of it by its context.
     pub(super) fn refused(&self, call: &mut Call, queue: Handle, error: cl_int) {
-        call.report_own(error);
+        call.reject(error);
         let queue = self.table.get(queue, Kind::CommandQueue).ok();
         let made = queue.and_then(|queue| self.queues.get(&queue));
         if let (Some(made), false) = (made, call.is_answered()) {

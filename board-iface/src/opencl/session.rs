@@ -290,8 +290,8 @@ impl Session {
         call.set_enqueued();
         let result = self.result_of(call, &op);
         if result != CL_SUCCESS {
-            // Nothing was enqueued. The host put the call on its timeline and
-            // learns here that nothing will come of it.
+            // Nothing was enqueued. The host learns it here; it has put a call
+            // that it gets no answer to on its timeline.
             self.refused(call, op.queue, result);
             return Ok(());
         }
@@ -406,7 +406,7 @@ impl Session {
         self.print(printer, call);
         if is_enqueue(call.op()) && !call.was_enqueued() {
             // The driver lacks the function: nothing will come of this either.
-            call.report_own(CL_INVALID_OPERATION);
+            call.reject(CL_INVALID_OPERATION);
         }
         Ok(result)
     }
@@ -428,7 +428,7 @@ fn not_asked(call: &mut Call, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
     tracing::info!("{} fails with {code}: {refusal}", call.op());
     if is_enqueue(call.op()) {
         call.set_enqueued();
-        call.report_own(code);
+        call.reject(code);
     }
     answer
 }

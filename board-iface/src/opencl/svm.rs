@@ -294,7 +294,7 @@ fn copy(
 /// An enqueue that the driver does not hear of: nothing will come of it.
 fn invalid(call: &mut Call, code: cl_int) -> Result<cl_int, Refusal> {
     call.set_enqueued();
-    call.report_own(code);
+    call.reject(code);
     Ok(code)
 }
 

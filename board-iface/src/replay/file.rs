@@ -39,8 +39,6 @@ pub struct RecordedSession {
 pub struct RecordedEnd {
     /// The report.
     pub report: Report,
-    /// Whether it was refused where no answer said so.
-    pub rejected: bool,
     /// Offset of its output; its text follows.
     pub payload: u64,
 }
@@ -200,11 +198,8 @@ impl Sessions {
             }) => return self.open(session, pointer_bits),
             Ok(Record::Call(call)) => call.session,
             Ok(Record::Ended {
-                session,
-                report,
-                rejected,
-                ..
-            }) => return self.end(session, report, rejected, recorded.payload),
+                session, report, ..
+            }) => return self.end(session, report, recorded.payload),
             _ => return,
         };
         match self.places.get(&session) {
@@ -213,13 +208,9 @@ impl Sessions {
         }
     }
 
-    fn end(&mut self, session: u64, report: Report, rejected: bool, payload: u64) {
+    fn end(&mut self, session: u64, report: Report, payload: u64) {
         if let Some(place) = self.places.get(&session) {
-            let end = RecordedEnd {
-                report,
-                rejected,
-                payload,
-            };
+            let end = RecordedEnd { report, payload };
             self.all[*place].ended.insert(end.report.event, end);
         }
     }

@@ -314,7 +314,7 @@ impl ReplaySession {
                 status: report.status,
                 out: self.outputs(&report.out, &mut at, call.budget)?,
                 printed: self.text(report.printed, &mut at)?,
-                rejected: false,
+                rejected: report.rejected,
             });
         }
         Ok(outcome)
@@ -330,7 +330,7 @@ impl ReplaySession {
             status: end.report.status,
             out: self.outputs(&end.report.out, &mut at, budget)?,
             printed: self.text(end.report.printed, &mut at)?,
-            rejected: end.rejected,
+            rejected: end.report.rejected,
         }))
     }
 

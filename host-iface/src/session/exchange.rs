@@ -261,6 +261,14 @@ impl Session {
 }
 
 impl Done {
+    /// Whether it says that the enqueue `main` was refused: there is no
+    /// operation, and the result says why.
+    pub(super) fn refuses(&self, main: &Call<'_>) -> bool {
+        let own = |report: &&Report| main.envelope.signals == Some(report.event);
+        let own = self.reports.iter().find(own);
+        main.envelope.class == Class::Enqueue && own.is_some_and(|report| report.rejected)
+    }
+
     /// Why the call was not run.
     fn sentence(&self) -> String {
         String::from_utf8_lossy(&self.result).into_owned()

@@ -63,14 +63,6 @@ impl Session {
         let told = queue.and_then(|queue| self.failures.take(queue.id));
         told.into_iter().collect()
     }
-
-    /// The driver refused an operation behind the program's back.
-    pub(super) fn rejected(&mut self, event: Event) {
-        self.notices = true;
-        if let Some(pending) = self.pending.get_mut(&event) {
-            pending.is_rejected = true;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -20,12 +20,8 @@ impl Session {
         client.send_message(&Request::Await { event })?;
         let received = client.reply()?;
         let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
-        let (report, rejected, busy_ns) = match reply {
-            Reply::Ended {
-                report,
-                rejected,
-                busy_ns,
-            } if report.event == event => (report, rejected, busy_ns),
+        let (report, busy_ns) = match reply {
+            Reply::Ended { report, busy_ns } if report.event == event => (report, busy_ns),
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
@@ -43,14 +39,10 @@ impl Session {
         let ended = Record::Ended {
             session: self.recorded_as,
             report: report.clone(),
-            rejected,
             busy_ns,
         };
         context.record(&ended, &pieces);
         self.note_report(context, &report)?;
-        if rejected {
-            self.rejected(event);
-        }
         self.keep_bytes(context, &report, bytes);
         Ok(())
     }
@@ -68,6 +60,7 @@ impl Session {
             return Err(wrong(format!("a report of operation {event}")));
         };
         pending.is_reported = true;
+        pending.is_rejected = report.rejected;
         let duration_ns = if pending.is_fence {
             0
         } else {
@@ -77,6 +70,8 @@ impl Session {
         entry.gpu_ns = entry.gpu_ns.saturating_add(duration_ns);
         let bytes = report.out.iter().sum::<u64>();
         entry.bytes_from_board += bytes;
+        // The driver refused it behind the program's back, and says more.
+        self.notices |= report.rejected;
         let noted = self.timeline.report(event, duration_ns, report.status);
         noted.map_err(|error| wrong(error.to_string()))
     }
@@ -107,6 +102,10 @@ impl Session {
 pub(super) fn check(report: &Report, room: &[u64]) -> Result<u64, ClientError> {
     if report.printed > PRINTED_MAX {
         return Err(wrong(format!("{} bytes of text", report.printed)));
+    }
+    let event = report.event;
+    if report.rejected && report.payload_len() != Some(0) {
+        return Err(wrong(format!("output of operation {event}, refused")));
     }
     Ok(fits(&report.out, room)?.saturating_add(report.printed))
 }

@@ -22,8 +22,9 @@ impl Session {
         done: &Done,
     ) -> Result<(), ClientError> {
         let is_enqueue = main.envelope.class == Class::Enqueue;
+        let is_refused = done.refuses(main);
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
-        if done.status == CallStatus::Ran && is_enqueue {
+        if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
             let put = self.enqueue(main, returns_ns, true);
             put.map_err(|_| wrong("an operation that cannot be enqueued".into()))?;
@@ -35,6 +36,8 @@ impl Session {
                 Some(event) if event == report.event && !is_enqueue => {
                     self.signal(event, returns_ns, report.status);
                 }
+                // Nothing was enqueued, whatever it would have waited for.
+                Some(event) if event == report.event && is_refused => {}
                 _ => self.note_report(context, report)?,
             }
         }
@@ -79,12 +82,14 @@ impl Session {
     ) -> Result<Answer, Refusal> {
         let Brought { done, slots, bytes } = brought;
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
-        let is_held = self.hold(main, slots);
+        let is_refused = done.refuses(main);
+        let is_enqueued = main.envelope.class == Class::Enqueue && !is_refused;
+        let is_held = !is_refused && self.hold(main, slots);
         for (report, bytes) in done.reports.iter().zip(bytes) {
             self.keep_bytes(context, report, bytes);
         }
         let mut answer = match main.envelope.signals {
-            Some(event) if main.envelope.class == Class::Enqueue => {
+            Some(event) if is_enqueued => {
                 self.settle_enqueue(context, main, event, (waits, is_held, returns_ns))?
             }
             _ => {

@@ -45,6 +45,8 @@ pub struct Act {
     pub status: CallStatus,
     pub cpu_ns: u64,
     pub out: Vec<Vec<u8>>,
+    /// Refuses the enqueue with this error.
+    pub refuses: Option<i32>,
     /// Event, duration, output.
     pub reports: Vec<(u64, u64, Vec<Vec<u8>>)>,
     /// Told when they are awaited; also by a call without an answer.
@@ -68,6 +70,7 @@ impl Default for Act {
             status: CallStatus::Ran,
             cpu_ns: 0,
             out: vec![],
+            refuses: None,
             reports: vec![],
             notices: false,
             later: vec![],
@@ -295,6 +298,15 @@ fn act(
             status: 0,
             out: lens(out),
             printed: 0,
+            rejected: false,
+        });
+    }
+    if let (Some(event), Some(status)) = (call.event, act.refuses) {
+        reports.push(Report {
+            event,
+            status,
+            rejected: true,
+            ..Report::default()
         });
     }
     let mut out: Vec<u64> = lens(&act.out);
@@ -327,13 +339,10 @@ fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
         status: later.status,
         out: later.out.iter().map(|bytes| bytes.len() as u64).collect(),
         printed: later.text.len() as u64,
+        rejected: later.rejected,
     };
     let payload = [later.out.concat(), later.text.clone()].concat();
-    let reply = Reply::Ended {
-        report,
-        rejected: later.rejected,
-        busy_ns: 1,
-    };
+    let reply = Reply::Ended { report, busy_ns: 1 };
     send(stream, &reply, &payload, false)
 }
 

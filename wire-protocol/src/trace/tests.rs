@@ -26,6 +26,7 @@ fn call() -> Record<'static> {
                 status: 0,
                 out: vec![2],
                 printed: 0,
+                rejected: false,
             }],
             notices: false,
         }),

@@ -307,12 +307,9 @@ impl Corpus {
             status: 0,
             out: vec![64],
             printed: 2,
-        };
-        let ended = Reply::Ended {
-            report,
             rejected: false,
-            busy_ns: 1,
         };
+        let ended = Reply::Ended { report, busy_ns: 1 };
         let said = [
             frame_of(&Reply::Opened, &[]),
             done(1, vec![], None),
