@@ -157,7 +157,7 @@ mod tests {
         };
         let message = ours.accept(&newer).unwrap_err().to_string();
         assert!(
-            message.contains("99") && message.contains("speaks 5"),
+            message.contains("99") && message.contains("speaks 6"),
             "{message}"
         );
         let mut other = ours;

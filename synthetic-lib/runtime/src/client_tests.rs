@@ -382,3 +382,24 @@ fn text_of_kernels_is_written_in_order_to_its_end() {
     assert_eq!(double.submissions(), 4);
     assert_eq!(*crate::stdout::WRITTEN.lock().unwrap(), b"one two three\n");
 }
+
+#[test]
+fn what_is_enqueued_last_leaves_as_with_any_flush_and_later_handlers_posts_at_once() {
+    let double = scripted([]);
+    let client = client(&double);
+    let enqueue = Call::new(OP, Class::Enqueue, 3);
+    client.post(&enqueue, &1u32).unwrap();
+    client.flush_at_exit();
+    client.post(&enqueue, &2u32).unwrap();
+    client.post(&post(), &3u32).unwrap();
+    let seen = double.seen();
+    let shapes: Vec<Vec<_>> = seen
+        .iter()
+        .map(|s| s.envelopes().iter().map(|e| (e.op, e.class)).collect())
+        .collect();
+    let flushed = vec![(OP, Class::Enqueue), (OP, Class::Poll)];
+    assert_eq!(
+        shapes,
+        [flushed.clone(), flushed, vec![(post().op, Class::Post)]]
+    );
+}
