@@ -95,8 +95,10 @@ int gil_chain_region(struct gil_chain *chain,
 	for (i = 0; i < region->page_count; i++) {
 		u64 len = min_t(u64, PAGE_SIZE - offset, left);
 
-		err = gil_chain_add(chain, page_to_phys(region->pages[i]) +
-				    offset, len);
+		err = gil_chain_add(chain,
+				    page_to_phys(gil_page(region->pages[i])) +
+					    offset,
+				    len);
 		if (err)
 			return err;
 		left -= len;

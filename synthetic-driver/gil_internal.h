@@ -4,6 +4,7 @@
  *
  *   main.c     /dev/gil: file operations and the module
  *   session.c  one open file = one session = one address space
+ *   account.c  what a user's sessions take together
  *   submit.c   GIL_IOC_SUBMIT
  *   wait.c     GIL_IOC_WAIT
  *   mailbox.c  blocks of guest memory that the host reads and writes; doorbells
@@ -16,6 +17,7 @@
 #ifndef GIL_INTERNAL_H
 #define GIL_INTERNAL_H
 
+#include <linux/atomic.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -33,8 +35,15 @@
 /* Idle blocks a session keeps beside the spare one; more exist only while more threads submit. */
 #define GIL_IDLE_BLOCKS_MAX 8
 
-/* Submissions of a session whose output may be outstanding at once. */
+/* Submissions of a user whose output may be outstanding at once. */
 #define GIL_HELD_MAX 4096
+
+/*
+ * Pages of ours that a user may have for memory that cannot be pinned. No
+ * program's memory is charged with them, so the kernel would end others for
+ * want of them.
+ */
+#define GIL_STAGED_MAX 4096
 
 /*
  * A block is one physically contiguous piece of memory with everything that one
@@ -57,21 +66,33 @@ struct gil_block {
 	struct gil_block_memory *memory;
 };
 
-/* A region of user memory, pinned where it is or staged in pages of ours. */
+/*
+ * A region of user memory, each page pinned where it is or staged in a page of
+ * ours.
+ */
 struct gil_user_region {
 	u64 addr; /* user virtual address, without a tag */
 	u64 len;
 	u32 dir; /* GIL_DIR_* */
-	bool staged;
 	unsigned int page_count; /* 0: not held */
-	struct page **pages;
+	unsigned int staged_count; /* of the pages */
+	unsigned long *pages; /* struct page *, GIL_STAGED set if it is ours */
 };
+
+#define GIL_STAGED 1ul
+
+static inline struct page *gil_page(unsigned long entry)
+{
+	return (struct page *)(entry & ~GIL_STAGED);
+}
 
 /* The regions of one submission. */
 struct gil_transfer {
 	struct list_head node; /* in gil_session.held */
+	struct gil_account *account;
 	u64 seq;
-	u64 charged; /* bytes counted in gil_session.pinned */
+	u64 bytes; /* what the regions occupy */
+	bool charged; /* with the account */
 	unsigned int count;
 	struct gil_user_region region[];
 };
@@ -86,6 +107,7 @@ struct gil_attention {
 
 struct gil_session {
 	u64 id;
+	struct gil_account *account;
 	/* Its one address space, for comparison only (mmgrab). */
 	struct mm_struct *mm;
 	/* The descriptor table it was opened in, for comparison only. */
@@ -107,7 +129,6 @@ struct gil_session {
 	spinlock_t ring_lock;
 	struct gil_attention attention;
 	u64 progress; /* written under ring_lock, read anywhere */
-	u64 pinned;
 	struct list_head held;
 	unsigned int held_count;
 	struct gil_block *control; /* for OPEN, COLLECT and CLOSE */
@@ -115,6 +136,16 @@ struct gil_session {
 	struct list_head idle;
 	unsigned int idle_count;
 };
+
+/* account.c */
+struct gil_account *gil_account_get(void);
+void gil_account_put(struct gil_account *account);
+bool gil_account_pin(struct gil_account *account, u64 bytes);
+void gil_account_unpin(struct gil_account *account, u64 bytes);
+bool gil_account_stage(struct gil_account *account);
+void gil_account_unstage(struct gil_account *account);
+void gil_account_hold(struct gil_account *account);
+void gil_account_unhold(struct gil_account *account);
 
 /* doorbell.S: tells the simulator where a mailbox is. */
 asmlinkage void gil_doorbell(u64 mailbox_gpa);
@@ -161,8 +192,10 @@ void gil_attention_end(struct gil_session *session);
 void gil_attention_free(struct gil_session *session);
 
 /* regions.c */
-struct gil_transfer *gil_transfer_create(const struct gil_region *regions,
+struct gil_transfer *gil_transfer_create(struct gil_account *account,
+					 const struct gil_region *regions,
 					 unsigned int count);
+bool gil_transfer_charge(struct gil_transfer *transfer);
 int gil_transfer_hold(struct gil_transfer *transfer);
 void gil_transfer_drop_inputs(struct gil_transfer *transfer);
 bool gil_transfer_has_output(const struct gil_transfer *transfer);

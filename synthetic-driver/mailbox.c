@@ -191,7 +191,7 @@ static void gil_release_held(struct gil_session *session,
 			continue;
 		list_del(&transfer->node);
 		session->held_count--;
-		session->pinned -= transfer->charged;
+		gil_account_unhold(session->account);
 		/* At the owner's exit there is nobody left to deliver to. */
 		if (gil_session_is_owners(session))
 			gil_transfer_deliver(transfer);

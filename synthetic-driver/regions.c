@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User memory that the host reads and writes: pinned where it is, or, where
- * that cannot be (mappings without struct pages, such as [vvar] or a device's),
- * staged in pages of ours.
+ * User memory that the host reads and writes: pinned where it is, or, page by
+ * page where that cannot be (mappings without struct pages, such as [vvar] or a
+ * device's), staged in pages of ours.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -47,7 +47,8 @@ static u64 gil_region_pages(const struct gil_user_region *region)
 }
 
 /* Checks the regions and adds up what they will occupy. */
-struct gil_transfer *gil_transfer_create(const struct gil_region *regions,
+struct gil_transfer *gil_transfer_create(struct gil_account *account,
+					 const struct gil_region *regions,
 					 unsigned int count)
 {
 	struct gil_transfer *transfer;
@@ -58,6 +59,7 @@ struct gil_transfer *gil_transfer_create(const struct gil_region *regions,
 			    GFP_KERNEL_ACCOUNT);
 	if (!transfer)
 		return ERR_PTR(-ENOMEM);
+	transfer->account = account;
 	transfer->count = count;
 	for (i = 0; i < count; i++) {
 		err = gil_region_init(&transfer->region[i], &regions[i]);
@@ -66,131 +68,145 @@ struct gil_transfer *gil_transfer_create(const struct gil_region *regions,
 			return ERR_PTR(err);
 		}
 		/* 64 regions of 2^48 bytes do not overflow. */
-		transfer->charged +=
+		transfer->bytes +=
 			gil_region_pages(&transfer->region[i]) * PAGE_SIZE;
 	}
 	return transfer;
 }
 
+/* Counts the regions' bytes until the transfer is destroyed. */
+bool gil_transfer_charge(struct gil_transfer *transfer)
+{
+	transfer->charged = gil_account_pin(transfer->account, transfer->bytes);
+	return transfer->charged;
+}
+
 /*
- * Not FOLL_LONGTERM: an operation's output is outstanding for as long as the
- * operation runs, and what that flag refuses (a writable file mapping) is what
- * programs do read results into.
+ * Pins the next pages, as many as can be. Not FOLL_LONGTERM: an operation's
+ * output is outstanding for as long as the operation runs, and what that flag
+ * refuses (a writable file mapping) is what programs do read results into.
  */
 static int gil_pin(struct gil_user_region *region, unsigned int total)
 {
 	unsigned int flags = gil_is_output(region) ? FOLL_WRITE : 0;
 	unsigned long start = region->addr & PAGE_MASK;
-	unsigned int done = 0;
+	unsigned int done = region->page_count;
 	int got;
 
-	while (done < total) {
-		if (fatal_signal_pending(current))
-			got = -EINTR;
-		else
-			got = pin_user_pages_fast(start + done * PAGE_SIZE,
-						  min(total - done,
-						      GIL_PIN_BATCH),
-						  flags, region->pages + done);
-		if (got <= 0) {
-			unpin_user_pages(region->pages, done);
-			return got ?: -EFAULT;
-		}
-		done += got;
-		cond_resched();
-	}
-	region->page_count = total;
-	return 0;
+	/* A page's address is its entry: the bit for ours is not set. */
+	got = pin_user_pages_fast(start + done * PAGE_SIZE,
+				  min(total - done, GIL_PIN_BATCH), flags,
+				  (struct page **)(region->pages + done));
+	if (got > 0)
+		region->page_count += got;
+	return got ?: -EFAULT;
 }
 
-/* Whether the program may write there, going by its mappings. */
-static bool gil_is_writable(const struct gil_user_region *region)
+/* Whether the program may write to a page, going by its mappings. */
+static bool gil_is_writable(unsigned long addr)
 {
-	unsigned long addr = region->addr;
-	unsigned long end = addr + region->len;
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
+	bool writable;
 
 	if (mmap_read_lock_killable(mm))
 		return false;
-	while (addr < end) {
-		vma = find_vma(mm, addr);
-		if (!vma || vma->vm_start > addr || !(vma->vm_flags & VM_WRITE))
-			break;
-		addr = vma->vm_end;
-	}
+	vma = find_vma(mm, addr);
+	writable = vma && vma->vm_start <= addr && vma->vm_flags & VM_WRITE;
 	mmap_read_unlock(mm);
-	return addr >= end;
+	return writable;
 }
 
-/* Calls `copy` for the part of the region that lies in each of its pages. */
-static int gil_copy_staged(const struct gil_user_region *region,
-			   int (*copy)(void *kernel, u64 user, size_t len))
+/* The part of a region that lies in one of its pages. */
+static u64 gil_part(const struct gil_user_region *region, unsigned int i,
+		    size_t *len)
 {
-	u64 addr = region->addr;
-	u64 end = addr + region->len;
-	unsigned int i;
-	size_t offset, len;
+	u64 page = (region->addr & PAGE_MASK) + (u64)i * PAGE_SIZE;
+	u64 start = max(page, region->addr);
 
-	for (i = 0; i < region->page_count; i++) {
-		offset = offset_in_page(addr);
-		len = min_t(u64, PAGE_SIZE - offset, end - addr);
-		if (copy(page_address(region->pages[i]) + offset, addr, len))
-			return -EFAULT;
-		addr += len;
+	*len = min(page + PAGE_SIZE, region->addr + region->len) - start;
+	return start;
+}
+
+/*
+ * Stages the next page, which cannot be pinned: nothing is taken for memory
+ * that is not there. What is there now is copied for outputs too: the host may
+ * write less than all of the region, and all of it is copied back.
+ */
+static int gil_stage(struct gil_account *account,
+		     struct gil_user_region *region)
+{
+	unsigned int i = region->page_count;
+	struct page *page;
+	size_t len;
+	u64 user = gil_part(region, i, &len);
+
+	if (gil_is_output(region) && !gil_is_writable(user))
+		return -EFAULT;
+	if (!gil_account_stage(account))
+		return -ENOMEM;
+	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!page) {
+		gil_account_unstage(account);
+		return -ENOMEM;
+	}
+	region->pages[i] = (unsigned long)page | GIL_STAGED;
+	region->page_count++;
+	region->staged_count++;
+	if (copy_from_user(page_address(page) + offset_in_page(user),
+			   u64_to_user_ptr(user), len))
+		return -EFAULT;
+	return 0;
+}
+
+static int gil_hold_pages(struct gil_account *account,
+			  struct gil_user_region *region, unsigned int total)
+{
+	int err;
+
+	while (region->page_count < total) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = gil_pin(region, total);
+		if (err == -EFAULT)
+			err = gil_stage(account, region);
+		if (err < 0)
+			return err;
 		cond_resched();
 	}
 	return 0;
 }
 
-static int gil_copy_in(void *kernel, u64 user, size_t len)
+static void gil_drop_region(struct gil_account *account,
+			    struct gil_user_region *region)
 {
-	return copy_from_user(kernel, u64_to_user_ptr(user), len) ? -EFAULT : 0;
-}
+	unsigned int i, staged = region->staged_count;
 
-static int gil_copy_out(void *kernel, u64 user, size_t len)
-{
-	return copy_to_user(u64_to_user_ptr(user), kernel, len) ? -EFAULT : 0;
-}
-
-static void gil_drop_region(struct gil_user_region *region)
-{
-	unsigned int i;
-
-	if (!region->staged)
-		unpin_user_pages_dirty_lock(region->pages, region->page_count,
+	if (!staged)
+		unpin_user_pages_dirty_lock((struct page **)region->pages,
+					    region->page_count,
 					    gil_is_output(region));
-	else
-		for (i = 0; i < region->page_count; i++)
-			__free_page(region->pages[i]);
+	for (i = 0; staged && i < region->page_count; i++) {
+		struct page *page = gil_page(region->pages[i]);
+
+		if (region->pages[i] & GIL_STAGED) {
+			__free_page(page);
+			gil_account_unstage(account);
+		} else {
+			unpin_user_pages_dirty_lock(&page, 1,
+						    gil_is_output(region));
+		}
+	}
 	region->page_count = 0;
+	region->staged_count = 0;
 	kvfree(region->pages);
 	region->pages = NULL;
 }
 
-/*
- * What is there now is copied for outputs too: the host may write less than all
- * of the region, and all of it is copied back.
- */
-static int gil_stage(struct gil_user_region *region, unsigned int total)
-{
-	if (gil_is_output(region) && !gil_is_writable(region))
-		return -EFAULT;
-	region->staged = true;
-	while (region->page_count < total) {
-		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-
-		if (!page)
-			return -ENOMEM;
-		region->pages[region->page_count++] = page;
-	}
-	return gil_copy_staged(region, gil_copy_in);
-}
-
-static int gil_hold_region(struct gil_user_region *region)
+static int gil_hold_region(struct gil_account *account,
+			   struct gil_user_region *region)
 {
 	u64 total = gil_region_pages(region);
-	int err;
 
 	if (total > INT_MAX / sizeof(*region->pages))
 		return -ENOMEM;
@@ -198,15 +214,12 @@ static int gil_hold_region(struct gil_user_region *region)
 				       GFP_KERNEL_ACCOUNT);
 	if (!region->pages)
 		return -ENOMEM;
-	err = gil_pin(region, total);
-	if (err == -EFAULT)
-		err = gil_stage(region, total);
-	return err;
+	return gil_hold_pages(account, region, total);
 }
 
 /*
  * Pins or stages every region. After an error, the caller destroys the
- * transfer as usual. The caller has bounded transfer->charged.
+ * transfer as usual. The caller has charged it.
  */
 int gil_transfer_hold(struct gil_transfer *transfer)
 {
@@ -214,7 +227,8 @@ int gil_transfer_hold(struct gil_transfer *transfer)
 	int err;
 
 	for (i = 0; i < transfer->count; i++) {
-		err = gil_hold_region(&transfer->region[i]);
+		err = gil_hold_region(transfer->account,
+				      &transfer->region[i]);
 		if (err)
 			return err;
 	}
@@ -228,7 +242,8 @@ void gil_transfer_drop_inputs(struct gil_transfer *transfer)
 
 	for (i = 0; i < transfer->count; i++)
 		if (!gil_is_output(&transfer->region[i]))
-			gil_drop_region(&transfer->region[i]);
+			gil_drop_region(transfer->account,
+					&transfer->region[i]);
 }
 
 /* Whether the host may write anything. */
@@ -242,6 +257,25 @@ bool gil_transfer_has_output(const struct gil_transfer *transfer)
 	return false;
 }
 
+static void gil_deliver_region(const struct gil_user_region *region)
+{
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < region->page_count; i++) {
+		u64 user = gil_part(region, i, &len);
+
+		if (!(region->pages[i] & GIL_STAGED))
+			continue;
+		if (copy_to_user(u64_to_user_ptr(user),
+				 page_address(gil_page(region->pages[i])) +
+					 offset_in_page(user),
+				 len))
+			return;
+		cond_resched();
+	}
+}
+
 /*
  * Copies staged output to where the program wants it. A program that unmapped
  * that memory meanwhile gets what it gets without staging: nothing.
@@ -253,8 +287,8 @@ void gil_transfer_deliver(struct gil_transfer *transfer)
 	for (i = 0; i < transfer->count; i++) {
 		struct gil_user_region *region = &transfer->region[i];
 
-		if (region->staged && gil_is_output(region))
-			gil_copy_staged(region, gil_copy_out);
+		if (region->staged_count && gil_is_output(region))
+			gil_deliver_region(region);
 	}
 }
 
@@ -264,6 +298,8 @@ void gil_transfer_destroy(struct gil_transfer *transfer)
 	unsigned int i;
 
 	for (i = 0; i < transfer->count; i++)
-		gil_drop_region(&transfer->region[i]);
+		gil_drop_region(transfer->account, &transfer->region[i]);
+	if (transfer->charged)
+		gil_account_unpin(transfer->account, transfer->bytes);
 	kvfree(transfer);
 }

@@ -79,14 +79,21 @@ static int gil_session_announce(struct gil_session *session)
 /* Begins a session of the current address space, or says why there is none. */
 struct gil_session *gil_session_open(void)
 {
+	struct gil_account *account;
 	struct gil_session *session;
 	int err;
 
 	if (!current->mm)
 		return ERR_PTR(-EPERM);
+	account = gil_account_get();
+	if (IS_ERR(account))
+		return ERR_CAST(account);
 	session = gil_session_create();
-	if (!session)
+	if (!session) {
+		gil_account_put(account);
 		return ERR_PTR(-ENOMEM);
+	}
+	session->account = account;
 	err = gil_session_announce(session);
 	if (err) {
 		gil_session_free(session);
@@ -109,8 +116,10 @@ void gil_session_close(struct gil_session *session)
 	session->closed = true;
 	gil_attention_end(session);
 	gil_ring(session, session->control, GIL_MBOX_CLOSE);
-	list_for_each_entry_safe(transfer, next, &session->held, node)
+	list_for_each_entry_safe(transfer, next, &session->held, node) {
+		gil_account_unhold(session->account);
 		gil_transfer_destroy(transfer);
+	}
 	INIT_LIST_HEAD(&session->held);
 	session->held_count = 0;
 	wake_up_all(&session->progress_wait);
@@ -129,6 +138,7 @@ void gil_session_free(struct gil_session *session)
 		gil_block_free(session->spare);
 	gil_attention_free(session);
 	gil_block_free(session->control);
+	gil_account_put(session->account);
 	mmdrop(session->mm);
 	kfree(session);
 }

@@ -7,16 +7,10 @@
 #include <linux/err.h>
 #include <linux/io.h>
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
 #include <linux/pagemap.h>
 #include <linux/uaccess.h>
 
 #include "gil_internal.h"
-
-static unsigned long max_pinned = 1UL << 30;
-module_param(max_pinned, ulong, 0644);
-MODULE_PARM_DESC(max_pinned,
-		 "most bytes of user memory that a session may have pinned or staged at once");
 
 /* What one submission needs while it lasts. */
 struct gil_call {
@@ -25,7 +19,6 @@ struct gil_call {
 	struct gil_block *block;
 	struct gil_transfer *transfer; /* NULL without regions */
 	struct gil_chain chain;
-	bool charged;
 };
 
 static int gil_check_bounds(const struct gil_submit *arg)
@@ -88,7 +81,8 @@ static int gil_read_regions(struct gil_call *call)
 	regions = memdup_user(u64_to_user_ptr(call->arg.regions), size);
 	if (IS_ERR(regions))
 		return PTR_ERR(regions);
-	transfer = gil_transfer_create(regions, call->arg.region_count);
+	transfer = gil_transfer_create(call->session->account, regions,
+				       call->arg.region_count);
 	kfree(regions);
 	if (IS_ERR(transfer))
 		return PTR_ERR(transfer);
@@ -96,32 +90,20 @@ static int gil_read_regions(struct gil_call *call)
 	return 0;
 }
 
-static bool gil_fits(const struct gil_session *session, u64 bytes)
-{
-	u64 limit = READ_ONCE(max_pinned);
-
-	return session->held_count < GIL_HELD_MAX && bytes <= limit &&
-	       session->pinned <= limit - bytes;
-}
-
-/* Counts the regions' bytes against the session, if need be after collecting. */
+/* Counts the regions' bytes against the user, if need be after collecting. */
 static int gil_charge(struct gil_call *call)
 {
 	struct gil_session *session = call->session;
-	u64 bytes = call->transfer->charged;
 	int err = 0;
 
+	if (gil_transfer_charge(call->transfer))
+		return 0;
 	mutex_lock(&session->lock);
-	if (!gil_fits(session, bytes) && session->held_count &&
-	    !session->closed)
+	if (session->held_count && !session->closed)
 		err = gil_collect(session);
-	if (!err && !gil_fits(session, bytes))
-		err = -ENOMEM;
-	if (!err) {
-		session->pinned += bytes;
-		call->charged = true;
-	}
 	mutex_unlock(&session->lock);
+	if (!err && !gil_transfer_charge(call->transfer))
+		err = -ENOMEM;
 	return err;
 }
 
@@ -146,7 +128,6 @@ static int gil_prepare_regions(struct gil_call *call)
 	int err;
 
 	call->transfer = NULL;
-	call->charged = false;
 	memory->mailbox.region_count = call->arg.region_count;
 	if (!call->arg.region_count) {
 		memory->mailbox.regions = 0;
@@ -189,8 +170,8 @@ static void gil_keep_output(struct gil_call *call, u64 seq)
 	transfer->seq = seq;
 	list_add_tail(&transfer->node, &session->held);
 	session->held_count++;
+	gil_account_hold(session->account);
 	call->transfer = NULL;
-	call->charged = false;
 }
 
 static int gil_execute(struct gil_call *call)
@@ -261,14 +242,7 @@ static int gil_return_answer(struct gil_call *call,
 
 static void gil_cleanup_regions(struct gil_call *call)
 {
-	struct gil_session *session = call->session;
-
 	gil_chain_free(&call->chain);
-	if (call->charged) {
-		mutex_lock(&session->lock);
-		session->pinned -= call->transfer->charged;
-		mutex_unlock(&session->lock);
-	}
 	if (call->transfer)
 		gil_transfer_destroy(call->transfer);
 }

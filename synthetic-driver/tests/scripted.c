@@ -405,6 +405,126 @@ static void faults_come_before_the_doorbell(void)
 	munmap(locked, PAGE);
 }
 
+/* `count` pages of RAM that cannot be pinned, at `at` or anywhere. */
+static uint8_t *map_left_alone(void *at, size_t count)
+{
+	int mem = open("/dev/mem", O_RDWR | O_SYNC);
+	void *ram = mmap(at, count * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | (at ? MAP_FIXED : 0), mem, LEFT_ALONE);
+
+	close(mem);
+	return ram == MAP_FAILED ? NULL : ram;
+}
+
+/* Only the page that cannot be pinned is copied, the others stay in place. */
+static void pages_are_pinned_or_staged_each(void)
+{
+	uint8_t *in = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *out = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct script keep = { .flags = GIL_FLAG_HOLD };
+	size_t len = 3 * PAGE - 200;
+
+	CHECK(map_left_alone(out + PAGE, 1));
+	fill(in, 3 * PAGE, 5);
+	memset(out, 0, 3 * PAGE);
+	CHECK(run(&keep, in + 100, out + 100, len, NULL) == 0);
+	CHECK(collect() == 0);
+	CHECK(inverted(in + 100, out + 100, len));
+	CHECK(out[99] == 0 && out[100 + len] == 0);
+	munmap(in, 3 * PAGE);
+	munmap(out, 3 * PAGE);
+}
+
+/* What cannot be pinned is bounded: no program's memory is charged with it. */
+static void staged_pages_are_bounded(void)
+{
+	struct script script = { 0 };
+	uint8_t *most = map_left_alone(NULL, 4096);
+	uint8_t *more = map_left_alone(NULL, 4097);
+
+	CHECK(run(&script, most, NULL, 4096 * PAGE, NULL) == 0);
+	FAILS(run(&script, more, NULL, 4097 * PAGE, NULL), ENOMEM);
+	CHECK(run(&script, most, NULL, 4096 * PAGE, NULL) == 0);
+	munmap(most, 4096 * PAGE);
+	munmap(more, 4097 * PAGE);
+}
+
+/* More than the guest has: nothing is taken for it, and nobody is killed. */
+static void memory_that_is_not_there_takes_none(void)
+{
+	size_t len = 1ul << 30;
+	uint8_t *none = mmap(NULL, len, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct script script = { 0 };
+
+	FAILS(run(&script, none, NULL, len, NULL), EFAULT);
+	munmap(none, len);
+	FAILS(run(&script, none, NULL, len, NULL), EFAULT);
+}
+
+static void set(const char *parameter, const char *value)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/module/gil/parameters/%s",
+		 parameter);
+	file = open(path, O_WRONLY);
+	CHECK(write(file, value, strlen(value)) == (ssize_t)strlen(value));
+	close(file);
+}
+
+/* Holds output of 10 pages in a session of its own. */
+static int hold_ten_pages(void)
+{
+	static uint8_t in[10 * PAGE], out[10 * PAGE]
+		__attribute__((aligned(4096)));
+	struct script script = { .flags = GIL_FLAG_HOLD };
+
+	fd = open_session();
+	return run(&script, in, out, sizeof(in), NULL);
+}
+
+/* Fails in a second session, and in another process's; 0 if so. */
+static int is_a_users(void)
+{
+	int status = 1;
+	pid_t child;
+
+	if (setuid(1000) || hold_ten_pages())
+		return 1;
+	if (hold_ten_pages() != -1 || errno != ENOMEM)
+		return 2;
+	child = fork();
+	if (child == 0)
+		_exit(hold_ten_pages() == -1 && errno == ENOMEM ? 0 : 3);
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* As many pages as two sessions pin while they submit, but not hold. */
+static void limits_are_a_users(void)
+{
+	int status = 1;
+	pid_t child;
+
+	set("max_pinned", "122880");
+	child = fork();
+	if (child == 0)
+		_exit(is_a_users());
+	waitpid(child, &status, 0);
+	CHECK(status == 0);
+	/* All of it is free again. */
+	child = fork();
+	if (child == 0)
+		_exit(is_a_users());
+	waitpid(child, &status, 0);
+	CHECK(status == 0);
+	set("max_pinned", "1073741824");
+}
+
 static void staged_output_is_copied(void)
 {
 	struct script script = { 0 }, keep = { .flags = GIL_FLAG_HOLD };
@@ -456,6 +576,12 @@ int main(void)
 	run_test("contiguous_pages_are_merged", contiguous_pages_are_merged);
 	run_test("unpinnable_input_is_copied", unpinnable_input_is_copied);
 	run_test("staged_output_is_copied", staged_output_is_copied);
+	run_test("pages_are_pinned_or_staged_each",
+		 pages_are_pinned_or_staged_each);
+	run_test("staged_pages_are_bounded", staged_pages_are_bounded);
+	run_test("memory_that_is_not_there_takes_none",
+		 memory_that_is_not_there_takes_none);
+	run_test("limits_are_a_users", limits_are_a_users);
 	run_test("kept_output_arrives_when_released",
 		 kept_output_arrives_when_released);
 	run_test("kept_output_may_lose_its_memory",

@@ -31,6 +31,10 @@ both_widths! {
         passes(width, "arguments");
     }
 
+    fn what_a_user_takes_is_bounded(width: Width) {
+        passes(width, "limits");
+    }
+
     fn threads_may_submit_while_the_session_ends(width: Width) {
         passes(width, "threads");
     }
