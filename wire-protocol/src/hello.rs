@@ -156,8 +156,9 @@ mod tests {
             ..ours
         };
         let message = ours.accept(&newer).unwrap_err().to_string();
+        let speaks = format!("speaks {PROTOCOL_VERSION}");
         assert!(
-            message.contains("99") && message.contains("speaks 6"),
+            message.contains("99") && message.contains(&speaks),
             "{message}"
         );
         let mut other = ours;
