@@ -5,6 +5,7 @@
 //! first.
 
 pub mod board_machine;
+pub mod conformance;
 pub mod cost;
 pub mod scripted;
 
