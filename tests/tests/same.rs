@@ -86,6 +86,7 @@ same! {
     cl_images
     cl_includes
     cl_legacy
+    cl_lists
     cl_objects
     cl_pipes
     cl_printf

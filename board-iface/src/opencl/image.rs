@@ -153,13 +153,14 @@ pub fn create_image_with_properties(
     args: &wire::ClCreateImageWithPropertiesArgs<'_>,
 ) -> Result<cl_int, Refusal> {
     let function = session.functions().clCreateImageWithProperties;
-    let list: Vec<u64> = args.properties.iter().copied().chain([0]).collect();
+    // With its end; more of them, whatever the guest sent.
+    let list: Vec<u64> = args.properties.iter().copied().chain([0, 0]).collect();
     let list = match args.properties.is_empty() {
         true => null(),
         false => list.as_ptr(),
     };
     let make: Make<'_> = &|context, flags, format, desc, host_ptr, result| match function {
-        // SAFETY: as above; the list ends with a 0.
+        // SAFETY: as above; the list ends with a 0 where a key belongs.
         Some(create) => unsafe { create(context, list, flags, format, desc, host_ptr, result) },
         None => missing(result),
     };

@@ -2416,8 +2416,9 @@ fn cl_set_default_device_command_queue(
         });
     };
     let context: cl_context = session.get(Kind::Context, args.context)?;
-    let device: cl_device_id = session.get(Kind::Device, args.device)?;
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
+    let device: cl_device_id = session.get_optional(Kind::Device, args.device)?;
+    let command_queue: cl_command_queue =
+        session.get_optional(Kind::CommandQueue, args.command_queue)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function(context, device, command_queue) });

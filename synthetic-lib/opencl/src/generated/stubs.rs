@@ -882,7 +882,7 @@ pub unsafe extern "C" fn clCreateProgramWithSource(
                     Kind::Program,
                     new,
                     &[&context],
-                    Details::default(),
+                    details::source(count, strings, lengths),
                 ))
             })
         })
@@ -3769,8 +3769,8 @@ pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
     let entry = gil_guest::entry();
     support::returned(|| {
         let context = support::find(Kind::Context, context)?;
-        let device = support::find(Kind::Device, device)?;
-        let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+        let device = support::find_optional(Kind::Device, device)?;
+        let command_queue = support::find_optional(Kind::CommandQueue, command_queue)?;
         let request = Request::new(
             wire::CL_SET_DEFAULT_DEVICE_COMMAND_QUEUE,
             Class::Sync,
@@ -3778,8 +3778,8 @@ pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
         );
         let args = wire::ClSetDefaultDeviceCommandQueueArgs {
             context: context.number(),
-            device: device.number(),
-            command_queue: command_queue.number(),
+            device: support::number(&device),
+            command_queue: support::number(&command_queue),
         };
         request.forward(&args, |reply| {
             let reply: wire::ClSetDefaultDeviceCommandQueueReply = support::decode(reply)?;

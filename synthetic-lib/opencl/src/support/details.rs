@@ -9,7 +9,7 @@ use crate::generated::types::*;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Observation, Queue};
 use gil_wire::generated::opencl::Kind;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -25,6 +25,8 @@ pub enum Details {
     Queue(QueueDetails),
     /// A memory object; apart, as other objects are smaller.
     Memory(Box<Memory>),
+    /// A program that was made of a text.
+    Program(Source),
     /// A kernel: the arguments that the board accepted.
     Kernel(Arguments),
     /// An event: how it ended, once that is known. It never changes again.
@@ -45,6 +47,44 @@ impl Details {
             (details, _) => details,
         }
     }
+}
+
+/// What the guest keeps of a program's text.
+#[derive(Debug)]
+pub struct Source {
+    /// Whether it includes a file by its absolute path, which no option of a
+    /// build names.
+    pub(super) includes_absolute: bool,
+}
+
+/// A program's text.
+///
+/// # Safety
+/// As `clCreateProgramWithSource` in the OpenCL specification.
+pub unsafe fn source(
+    count: cl_uint,
+    strings: *mut *const c_char,
+    lengths: *const usize,
+) -> Details {
+    let is_one = |n: cl_uint| {
+        // SAFETY: the caller's: as many strings, and lengths unless null; a
+        // string without a length ends with a NUL.
+        let text = unsafe {
+            let text = *strings.add(n as usize);
+            let len = match lengths.is_null() {
+                true => 0,
+                false => *lengths.add(n as usize),
+            };
+            match len {
+                0 => CStr::from_ptr(text).to_bytes(),
+                _ => std::slice::from_raw_parts(text.cast::<u8>(), len),
+            }
+        };
+        super::includes::includes_absolute(text)
+    };
+    Details::Program(Source {
+        includes_absolute: (0..count).any(is_one),
+    })
 }
 
 /// What the guest keeps of a context.

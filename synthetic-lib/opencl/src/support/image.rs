@@ -257,7 +257,7 @@ impl Maker {
     }
 }
 
-/// A list of properties without its end; empty if null.
+/// A list of properties with its end; empty if null.
 ///
 /// # Safety
 /// `list` is null or names a list that ends with a 0.
@@ -271,6 +271,7 @@ unsafe fn properties(list: *const cl_mem_properties) -> CallResult<Vec<u64>> {
         unsafe {
             let key = *list.add(2 * pair);
             if key == 0 {
+                all.push(0);
                 return Ok(all);
             }
             all.extend([key, *list.add(2 * pair + 1)]);

@@ -1,11 +1,12 @@
-//! Files of the guest that programs include (`-I` folders): the board's
-//! compiler gets them with the build.
+//! Files of the guest that programs include, in `-I` folders or by their
+//! absolute paths: the board's compiler gets them with the build.
 //!
 //! Which `#include` lines a compiler follows, only its preprocessor knows; here
 //! every line that may be followed is looked up, and what is not followed is
 //! sent for nothing.
 
 use super::border::{CallResult, check, decode};
+use super::details::Details;
 use super::info::{Room, answer_info};
 use super::objects::Object;
 use super::request::Request;
@@ -38,12 +39,14 @@ pub unsafe fn build_options(
     program: &Object,
     options: *const c_char,
 ) -> CallResult<()> {
-    if options.is_null() {
-        return Ok(());
-    }
-    // SAFETY: the caller's.
-    let options = unsafe { CStr::from_ptr(options) }.to_string_lossy();
-    let Some(mut search) = Search::of(&options) else {
+    let options = match options.is_null() {
+        true => c"",
+        // SAFETY: the caller's.
+        false => unsafe { CStr::from_ptr(options) },
+    };
+    let is_absolute =
+        matches!(program.details(), Details::Program(source) if source.includes_absolute);
+    let Some(mut search) = Search::of(&options.to_string_lossy(), is_absolute) else {
         return Ok(());
     };
     search.follow(&source(entry, program)?);
@@ -120,11 +123,12 @@ struct Search {
 }
 
 impl Search {
-    /// `None` if the options name no place to search.
-    fn of(options: &str) -> Option<Self> {
+    /// `None` if the options name no place to search, and no absolute path is
+    /// included.
+    fn of(options: &str, is_absolute: bool) -> Option<Self> {
         let (folders, macros): (Vec<_>, Vec<_>) =
             paths(options).into_iter().partition(|path| path.is_folder);
-        if folders.is_empty() && macros.is_empty() {
+        if folders.is_empty() && macros.is_empty() && !is_absolute {
             return None;
         }
         let start = std::env::current_dir().ok()?;
@@ -165,6 +169,9 @@ impl Search {
 
     /// Reads the first file of this name.
     fn find(&mut self, name: &str, beside: Option<&Path>) -> Option<PathBuf> {
+        if name.starts_with('/') {
+            return self.first(&[plain(Path::new(name))]);
+        }
         let folders = self.folders.iter().map(PathBuf::as_path);
         let places: Vec<PathBuf> = beside
             .into_iter()
@@ -208,6 +215,17 @@ impl Search {
         self.files.insert(path.clone(), std::fs::read(path).ok()?);
         Some(path.clone())
     }
+}
+
+/// Whether a text names a file by its absolute path to include it. Programs'
+/// texts are looked through once for this: a line's front is not.
+pub(super) fn includes_absolute(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'#').skip(1);
+    lines.any(|rest| {
+        let rest = rest.trim_ascii_start().strip_prefix(b"include");
+        let name = rest.map(<[u8]>::trim_ascii_start);
+        name.is_some_and(|name| name.starts_with(b"\"/") || name.starts_with(b"</"))
+    })
 }
 
 /// What an `#include` line names.
@@ -269,7 +287,8 @@ mod tests {
     }
 
     fn found(options: &str, text: &str) -> Vec<String> {
-        let mut search = Search::of(options).expect("places to search");
+        let is_absolute = includes_absolute(text.as_bytes());
+        let mut search = Search::of(options, is_absolute).expect("places to search");
         search.follow(text.as_bytes());
         let names = search.files.keys().map(|path| path.file_name().unwrap());
         names
@@ -300,6 +319,26 @@ mod tests {
         assert_eq!(found(&options, "#include S(DIR/three.h)"), ["three.h"]);
         let options = format!("-DFILE=\\\"{}/four.h\\\"", b.display());
         assert_eq!(found(&options, "#include FILE"), ["four.h"]);
-        assert!(Search::of("-DX=1 -cl-std=CL2.0").is_none());
+        assert!(Search::of("-DX=1 -cl-std=CL2.0", false).is_none());
+        // Without an option, an absolute path is one, and what lies beside it.
+        let one = a.join("one.h");
+        for options in ["", "-DX=1"] {
+            let all = ["one.h", "two.h", "four.h"];
+            let text = format!("int x;\n # include \"{}\"", one.display());
+            assert_eq!(found(options, &text), all);
+            let text = format!("#include <{}>", b.join("three.h").display());
+            assert_eq!(found(options, &text), ["three.h"]);
+        }
+        assert_eq!(found(&options, "#include \"/absent/one.h\""), [""; 0]);
+    }
+
+    #[test]
+    fn absolute_paths_are_seen() {
+        for text in ["#include \"/a.h\"", "x\n  #  include</a/b>\n"] {
+            assert!(includes_absolute(text.as_bytes()), "{text}");
+        }
+        for text in ["", "#", "#include \"a.h\"", "include \"/a\"", "#include A"] {
+            assert!(!includes_absolute(text.as_bytes()), "{text}");
+        }
     }
 }

@@ -616,10 +616,11 @@ impl Manual for Guest {
     ) -> cl_int {
         returned(|| {
             let device = find(Kind::Device, device)?;
+            // That the device has none goes before what is wrong.
+            let now = clock::now(entry, &device)?;
             if device_timestamp.is_null() || host_timestamp.is_null() {
                 return Err(CL_INVALID_VALUE);
             }
-            let now = clock::now(entry, &device)?;
             // SAFETY: the caller's.
             unsafe {
                 super::write(device_timestamp, now);
@@ -636,11 +637,12 @@ impl Manual for Guest {
     ) -> cl_int {
         returned(|| {
             let device = find(Kind::Device, device)?;
+            let now = clock::now(entry, &device)?;
             if host_timestamp.is_null() {
                 return Err(CL_INVALID_VALUE);
             }
             // SAFETY: the caller's.
-            unsafe { super::write(host_timestamp, clock::now(entry, &device)?) };
+            unsafe { super::write(host_timestamp, now) };
             Ok(())
         })
     }

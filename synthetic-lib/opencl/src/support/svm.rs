@@ -170,6 +170,9 @@ unsafe fn words(count: cl_uint, list: *const usize) -> CallResult<Vec<u64>> {
 
 /// A list as it goes to the board; it must live until the request is forwarded.
 fn list_data<'a>(request: &mut Request, list: &'a [u64]) -> InData<'a> {
+    if list.is_empty() {
+        return InData::Null;
+    }
     // SAFETY: the list's own bytes.
     unsafe { request.input(list.as_ptr().cast(), size_of_val(list)) }
 }
@@ -210,21 +213,25 @@ pub(super) unsafe fn set_exec_info(
 ) -> cl_int {
     returned(|| {
         let kernel = find(Kind::Kernel, kernel)?;
-        if value.is_null() {
+        let is_empty = name == CL_KERNEL_EXEC_INFO_SVM_PTRS && size == 0;
+        if value.is_null() && !is_empty {
             return Err(CL_INVALID_VALUE);
         }
         if name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM {
             // SAFETY: the caller's: room for a `cl_bool`, if it says so.
             return unsafe { system_memory(size, value) };
         }
-        let is_list = size != 0 && size.is_multiple_of(size_of::<usize>());
+        let is_list = size.is_multiple_of(size_of::<usize>());
         if name != CL_KERNEL_EXEC_INFO_SVM_PTRS || !is_list {
             return Err(CL_INVALID_VALUE);
         }
         let count = cl_uint::try_from(size / size_of::<usize>());
         let count = count.map_err(|_| CL_OUT_OF_HOST_MEMORY)?;
-        // SAFETY: the caller's.
-        let pointers = unsafe { words(count, value.cast()) }?;
+        let pointers = match is_empty {
+            true => Vec::new(),
+            // SAFETY: the caller's.
+            false => unsafe { words(count, value.cast()) }?,
+        };
         let mut request = Request::new(wire::CL_SET_KERNEL_EXEC_INFO, Class::Sync, entry);
         let args = wire::ClSetKernelExecInfoArgs {
             kernel: kernel.number(),
