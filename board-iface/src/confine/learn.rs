@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Libraries of packages, and what the system says of itself. Nothing of a
 /// user's is there.
-const READ: [&str; 29] = [
+const READ: [&str; 30] = [
     "/lib",
     "/lib32",
     "/lib64",
@@ -39,6 +39,8 @@ const READ: [&str; 29] = [
     "/proc/sys/vm/overcommit_memory",
     "/sys/devices/system/cpu",
     "/sys/devices/system/node",
+    // PoCL takes a CPU's vendor from the first PCI device: the host bridge.
+    "/sys/bus/pci/devices/0000:00:00.0/vendor",
 ];
 /// What drivers of GPUs ask of the system besides.
 const READ_FOR_GPUS: [&str; 10] = [
