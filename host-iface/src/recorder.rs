@@ -18,7 +18,7 @@ pub struct Recorder {
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
     /// The file.
-    #[error("cannot write the recording {}: {error}: it ends here", path.display())]
+    #[error("cannot write the recording {}: {error}: it is short, and holds what came before; make room and run again, or leave out --record", path.display())]
     File {
         /// Its name.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum RecorderError {
         error: io::Error,
     },
     /// A record that a reader would refuse.
-    #[error("a call cannot be recorded: {0}")]
+    #[error("a call cannot be recorded, so the recording is short: {0}")]
     Record(#[from] TraceError),
 }
 

@@ -34,6 +34,7 @@ use gil_timing::{Engines, Event, Timeline};
 use gil_wire::Op;
 use gil_wire::envelope::{self, Class};
 use gil_wire::message::Request;
+use gil_wire::monitor::Event as Monitor;
 use gil_wire::trace::Record;
 use log::{Kept, Log};
 use std::collections::{HashMap, VecDeque};
@@ -72,12 +73,14 @@ pub struct Served {
 }
 
 impl Context<'_> {
-    /// Records, or ends the recording with a warning.
+    /// Records, or ends the recording and the run: a short recording would pass
+    /// for a whole one.
     fn record(&mut self, record: &Record<'_>, payload: &[&[u8]]) {
         if let Some(recorder) = self.trace
             && let Err(error) = recorder.write(record, payload)
         {
-            self.events.warn(error.to_string());
+            let text = error.to_string();
+            self.events.tell(Monitor::Fatal { text });
             *self.trace = None;
         }
     }

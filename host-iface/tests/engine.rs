@@ -8,6 +8,7 @@ use gil_wire::envelope::{Class, Envelope, State};
 use gil_wire::hello::Hello;
 use gil_wire::message::CallStatus;
 use gil_wire::monitor::Event;
+use std::io::Read;
 use std::time::{Duration, Instant};
 use support::board::{Act, FakeBoard, Got};
 use support::guest::{DATA, Guest, IN, OUT, call, config, enqueue};
@@ -281,6 +282,38 @@ fn an_event_that_was_not_set_stays_unresolved() {
     assert_eq!(guest.submit(&[set], &[]).status, OK);
     let seen = guest.submit(&[wait(&[100])], &[]);
     assert_eq!(seen.status, Status::Unresolved as u32);
+}
+
+#[test]
+fn a_recording_that_cannot_go_on_ends_the_run() {
+    let board = FakeBoard::acts([Act::default(), Act::default()]);
+    let folder = tempfile::tempdir().unwrap();
+    // As a full disk: it takes the beginning and nothing more.
+    let path = folder.path().join("recording");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let reader = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            let mut header = [0; gil_wire::trace::HEADER_LEN];
+            std::fs::File::open(path)?.read_exact(&mut header)
+        }
+    });
+    let config = gil_host::Config {
+        trace: Some(path.clone()),
+        ..config(Some(&board))
+    };
+    let mut guest = Guest::with(config, false);
+    reader.join().unwrap().unwrap();
+    for _ in 0..2 {
+        assert_eq!(guest.submit(&[call(Class::Sync, 0)], &[]).status, OK);
+    }
+    let fatal = guest.log.fatal();
+    assert_eq!(fatal.len(), 1, "{fatal:?}");
+    let name = path.display().to_string();
+    assert!(
+        fatal[0].contains(&name) && fatal[0].contains("short"),
+        "{fatal:?}"
+    );
 }
 
 #[test]

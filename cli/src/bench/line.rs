@@ -1,7 +1,7 @@
 //! What a benchmark says: one line, as JSON or in a table.
 
 use super::machine::Machine;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -17,12 +17,13 @@ pub enum Must {
 }
 
 impl Must {
-    /// Whether `value` does.
+    /// Whether `value` does; what cannot be had does not.
     pub fn is_held_by(self, value: f64) -> bool {
-        match self {
-            Self::AtMost(most) => value <= most,
-            Self::AtLeast(least) => value >= least,
-        }
+        value.is_finite()
+            && match self {
+                Self::AtMost(most) => value <= most,
+                Self::AtLeast(least) => value >= least,
+            }
     }
 }
 
@@ -87,14 +88,18 @@ pub struct Line {
     pub threads: Option<u64>,
     /// Unit of `figure` and `baseline`.
     pub unit: String,
-    /// What was measured.
+    /// What was measured; not a number, in JSON null, if it cannot be had, such
+    /// as where more has to be subtracted than was measured.
+    #[serde(deserialize_with = "or_not_a_number")]
     pub figure: f64,
     /// What the baseline is, in words.
     pub against: String,
-    /// The baseline, measured in turn with the figure.
+    /// The baseline, measured in turn with the figure; likewise.
+    #[serde(deserialize_with = "or_not_a_number")]
     pub baseline: f64,
     /// What is required is of this: the figure divided by the baseline, or less
-    /// the baseline (`judged` says which).
+    /// the baseline (`judged` says which); likewise.
+    #[serde(deserialize_with = "or_not_a_number")]
     pub value: f64,
     /// What `value` is.
     pub judged: Judged,
@@ -221,6 +226,11 @@ impl Measured {
     }
 }
 
+/// What JSON has for what is no number.
+fn or_not_a_number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
 /// To four digits: more is noise.
 fn rounded(value: f64) -> f64 {
     match value == 0.0 || !value.is_finite() {
@@ -252,6 +262,20 @@ mod tests {
             .must(Must::AtMost(8.0))
             .at(&Machine::default(), "2026-01-01");
         assert_eq!((line.value, line.held), (8.5, Some(false)));
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_not_held_and_read_back() {
+        for value in [f64::NAN, f64::INFINITY] {
+            let line = Measured::new("region", "1 MiB", "GB/s", value).over("memcpy", 10.0);
+            let line = line.must(Must::AtLeast(0.8));
+            let line = line.at(&Machine::default(), "2026-01-01");
+            assert_eq!(line.held, Some(false));
+            let json = serde_json::to_string(&line).unwrap();
+            assert!(json.contains(r#""figure":null"#), "{json}");
+            assert!(serde_json::from_str::<Line>(&json).unwrap().figure.is_nan());
+        }
+        assert!(!Must::AtMost(1.0).is_held_by(f64::NEG_INFINITY));
     }
 
     #[test]

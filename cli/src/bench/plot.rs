@@ -131,7 +131,10 @@ fn differences(lines: &[Line]) -> Plot<'_> {
                 line.figure
             }
         };
-        let point = |line: &&Line| Some((line.bytes? as f64, value(line)));
+        let point = |line: &&Line| {
+            let value = Some(value(line)).filter(|value| value.is_finite());
+            Some((line.bytes? as f64, value?))
+        };
         series.push(Series {
             name,
             points: own.iter().filter(is_own).filter_map(point).collect(),

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const SIZES: [u64; 5] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20];
 /// Below this a call's own time hides what its bytes take.
 const JUDGED_FROM: u64 = 1 << 20;
+/// A part of what is subtracted by which it varies.
+const LOST: u32 = 20;
 /// Of memcpy.
 const LOCAL: Must = Must::AtLeast(0.8);
 /// Of a bare socket.
@@ -56,6 +58,16 @@ pub fn measure(bench: &Bench<'_>, way: Way) -> Result<Vec<Measured>, BenchError>
         }
     }
     Ok(lines)
+}
+
+/// What the bytes took: nothing, if that is lost beside what is subtracted.
+fn own(bridge: Duration, least: Duration) -> Duration {
+    let own = bridge.saturating_sub(least);
+    if own < least / LOST {
+        Duration::ZERO
+    } else {
+        own
+    }
 }
 
 fn name(dir: Direction, size: u64, extents: usize) -> String {
@@ -169,7 +181,7 @@ impl Baseline {
             let line = Measured::new(self.bench(), name, "us", us(bridge));
             return line.above(self.name(), us(bare));
         }
-        let figure = gb_per_s(size, bridge.saturating_sub(least));
+        let figure = gb_per_s(size, own(bridge, least));
         Measured::new(self.bench(), name, "GB/s", figure)
             .over(self.name(), gb_per_s(size, bare))
             .must(self.must())
@@ -196,5 +208,26 @@ impl Baseline {
             (Self::Socket(bare), Direction::In) => Ok(bare.send(len)?),
             (Self::Socket(bare), _) => Ok(bare.receive(len)?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_beside_what_is_subtracted_is_no_figure() {
+        let us = Duration::from_micros;
+        let line = |bridge| {
+            let memory = Baseline::new(Way::Local, 1).unwrap();
+            let line = memory.line("1 MiB".into(), 1 << 20, bridge, us(100), us(90));
+            line.at(&Default::default(), "2026-01-01")
+        };
+        for bridge in [us(1), us(100), us(104)] {
+            let line = line(bridge);
+            assert!(line.figure.is_nan(), "{line:?}");
+            assert_eq!(line.held, Some(false));
+        }
+        assert_eq!(line(us(190)).held, Some(true));
     }
 }

@@ -52,9 +52,12 @@ pub fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Gigabytes a second; no time at all counts as a nanosecond.
+/// Gigabytes a second; no number if they took no time that was measured.
 pub fn gb_per_s(bytes: u64, time: Duration) -> f64 {
-    bytes as f64 / time.as_nanos().max(1) as f64
+    match time.as_nanos() {
+        0 => f64::NAN,
+        time => bytes as f64 / time as f64,
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +71,12 @@ mod tests {
         assert_eq!(times.percentile(0.99), Duration::from_micros(99));
         assert_eq!(times.percentile(1.0), Duration::from_micros(100));
         assert_eq!(Times::new(Vec::new()).median(), Duration::ZERO);
+    }
+
+    #[test]
+    fn no_time_is_no_speed() {
+        assert_eq!(gb_per_s(4000, Duration::from_micros(2)), 2.0);
+        assert!(gb_per_s(4000, Duration::ZERO).is_nan());
     }
 
     #[test]

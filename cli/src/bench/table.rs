@@ -6,6 +6,8 @@ use comfy_table::{CellAlignment, Table, presets};
 const HEAD: [&str; 7] = [
     "bench", "case", "figure", "against", "baseline", "judged", "must",
 ];
+/// A figure of which less was measured than has to be subtracted.
+const NONE: &str = "cannot be had";
 /// Columns of numbers.
 const NUMBERS: [usize; 3] = [2, 4, 5];
 
@@ -37,7 +39,10 @@ pub fn markdown(lines: &[&Line]) -> String {
 }
 
 fn cells(line: &Line) -> Vec<String> {
-    let number = |value: f64| format!("{value} {}", line.unit);
+    let number = |value: f64| match value.is_finite() {
+        true => format!("{value} {}", line.unit),
+        false => NONE.into(),
+    };
     let case = match line.threads {
         Some(1) => format!("{}, 1 thread", line.case),
         Some(threads) => format!("{}, {threads} threads", line.case),
@@ -50,6 +55,7 @@ fn cells(line: &Line) -> Vec<String> {
         String::new()
     };
     let judged = match line.judged {
+        _ if !line.value.is_finite() => NONE.into(),
         Judged::Ratio => format!("{:.1} %", line.value * 100.0),
         Judged::Difference => number(line.value),
     };
@@ -112,6 +118,16 @@ mod tests {
         assert!(text.ends_with(
             "| 4 KiB, 2 threads | 5 GB/s | memcmp | 10 GB/s | 50.0 % | ≥ 90 %: **not held** |\n"
         ));
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_said_so() {
+        let line = Measured::new("region", "1 MiB", "GB/s", f64::NAN).over("memcpy", 10.0);
+        let line = line.must(Must::AtLeast(0.8));
+        let text = markdown(&[&line.at(&Default::default(), "2026-01-01")]);
+        let row =
+            "| 1 MiB | cannot be had | memcpy | 10 GB/s | cannot be had | ≥ 80 %: **not held** |\n";
+        assert!(text.ends_with(row), "{text}");
     }
 
     #[test]

@@ -28,4 +28,14 @@ impl Log {
         });
         texts.collect()
     }
+
+    /// Why the run should stop.
+    pub fn fatal(&self) -> Vec<String> {
+        let events = self.0.lock().unwrap();
+        let texts = events.iter().filter_map(|event| match event {
+            Event::Fatal { text } => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
+    }
 }
