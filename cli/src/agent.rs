@@ -248,7 +248,7 @@ impl Connection {
             timeout: Some(Duration::from_secs(30)),
             ..BoardConfig::default()
         };
-        let client = Client::connect(&config)?;
+        let client = Client::connect_saying(&config, &mut |text| eprintln!("gil: {text}"))?;
         Ok(Self { client })
     }
 

@@ -32,6 +32,10 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Longest wait for a connection and its handshake.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// Pauses before another try to connect: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
 /// A flag that ends every wait: set when the user quits.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<CancelState>);
@@ -56,6 +60,19 @@ impl Cancel {
     /// Whether the user quit.
     pub fn is_set(&self) -> bool {
         self.0.flag.load(Ordering::SeqCst)
+    }
+
+    /// Waits so long, in slices.
+    fn pause(&self, time: Duration) -> Result<(), ClientError> {
+        let until = Instant::now() + time;
+        while !self.is_set() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(SLICE));
+        }
+        Err(ClientError::Cancelled)
     }
 
     /// What to do when the user quits, once, on the thread that learns of it.
@@ -117,6 +134,19 @@ pub enum ClientError {
     /// The connection ended.
     #[error("the board closed the connection: look at gil-board's own output")]
     Closed,
+    /// Others' connections are in the way.
+    #[error(
+        "the board at {address} reset every connection within {} s, as it does where more peers come than it attends to: try again later, or keep others from its port", .within.as_secs_f64()
+    )]
+    Crowded {
+        /// The board's address.
+        address: Address,
+        /// How long it was tried.
+        within: Duration,
+    },
+    /// The board reset the connection.
+    #[error("the board reset the connection: look at gil-board's own output")]
+    Reset,
     /// The connection failed.
     #[error("the connection to the board failed: {0}")]
     Io(io::Error),
@@ -168,6 +198,8 @@ pub struct Client {
     records: Option<Box<Records>>,
     /// Shared with the agent, if it is on this machine.
     window: Option<Window>,
+    /// It has not shaken hands, and goes over TCP, where a reset says why.
+    is_new: bool,
 }
 
 /// A reply's beginning.
@@ -187,7 +219,44 @@ impl Client {
     /// # Errors
     /// [`ClientError`] names the address and what is wrong there.
     pub fn connect(config: &BoardConfig) -> Result<Self, ClientError> {
+        Self::connect_saying(config, &mut |_| {})
+    }
+
+    /// The same, and says once what is waited for: a board that more peers come
+    /// to than it attends to resets connections that have not shaken hands, and
+    /// is tried again for as long as a connection may take.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_saying(
+        config: &BoardConfig,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Self, ClientError> {
         let address = config.address.as_ref().ok_or(ClientError::NoBoard)?;
+        let within = config.timeout.unwrap_or(CONNECT).min(CONNECT);
+        let until = Instant::now() + within;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let connected = Self::try_connect(config, address);
+            if !matches!(connected, Err(ClientError::Reset)) {
+                return connected;
+            }
+            if Instant::now() + pause >= until {
+                let address = address.clone();
+                return Err(ClientError::Crowded { address, within });
+            }
+            if pause == FIRST_PAUSE {
+                say(format!(
+                    "the board at {address} reset the connection, as it does where more peers come than it attends to: trying again for up to {} s",
+                    within.as_secs_f64()
+                ));
+            }
+            config.cancel.pause(pause)?;
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn try_connect(config: &BoardConfig, address: &Address) -> Result<Self, ClientError> {
         let failed = |error| ClientError::Connect {
             address: address.clone(),
             error,
@@ -197,7 +266,10 @@ impl Client {
         for target in targets {
             match Self::connect_to(config, &target) {
                 Ok(mut client) => {
-                    return client.hello(address, config).map(|()| client);
+                    client.is_new = matches!(address, Address::Tcp { .. });
+                    client.hello(address, config)?;
+                    client.is_new = false;
+                    return Ok(client);
                 }
                 Err(ClientError::Io(error)) => last = failed(error),
                 Err(error) => return Err(error),
@@ -220,6 +292,7 @@ impl Client {
             spin: Spin::new(std::thread::available_parallelism().map_or(1, usize::from)),
             records: None,
             window: None,
+            is_new: false,
         };
         client.begin();
         client.finish_connect(target)?;
@@ -515,6 +588,7 @@ impl Client {
             ErrorKind::WouldBlock if patience == Patience::Slice => self.check_limits(),
             ErrorKind::WouldBlock => self.wait(events),
             ErrorKind::Interrupted => self.check_limits(),
+            ErrorKind::ConnectionReset if self.is_new => Err(ClientError::Reset),
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
                 Err(self.farewell(events))
             }

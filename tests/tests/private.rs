@@ -9,9 +9,13 @@ use gil_host::vectored::Span;
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::frame;
+use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::{CallStatus, DeviceInfo, Direction, RegionDesc, Reply, Request};
 use gil_wire::secure::{KEY_LEN, Key};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Gives back what it gets.
 struct Echo;
@@ -159,4 +163,46 @@ fn keys_that_do_not_fit_are_told_in_a_sentence() {
         assert!(reason.contains("asks for no key"), "{reason}");
         open.connect(None).unwrap();
     }
+}
+
+/// A board that resets so many connections before it says hello to one; its
+/// address.
+fn crowded(times: usize) -> Address {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
+            let mut stream = stream;
+            // What is not read is lost, so the connection is reset.
+            let _ = stream.read_exact(&mut [0; 1]);
+            if number < times {
+                continue;
+            }
+            let _ = stream.read_exact(&mut [0; HELLO_LEN - 1]);
+            let _ = stream.write_all(&Hello::ours().encode());
+        }
+    });
+    let host = "127.0.0.1".into();
+    Address::Tcp { host, port }
+}
+
+#[test]
+fn a_crowded_board_is_tried_again_within_bounds_and_it_is_said_once() {
+    let config = |times, timeout| BoardConfig {
+        address: Some(crowded(times)),
+        timeout: Some(timeout),
+        ..BoardConfig::default()
+    };
+    let mut said = Vec::new();
+    let patient = config(3, Duration::from_secs(60));
+    Client::connect_saying(&patient, &mut |text| said.push(text)).unwrap();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("trying again for up to 10 s"), "{said:?}");
+    let hasty = config(usize::MAX, Duration::from_millis(400));
+    let reason = Client::connect(&hasty).unwrap_err().to_string();
+    assert!(reason.contains("within 0.4 s"), "{reason}");
+    let quit = config(usize::MAX, Duration::from_secs(60));
+    quit.cancel.set();
+    let reason = Client::connect(&quit).unwrap_err().to_string();
+    assert!(reason.contains("cancelled"), "{reason}");
 }

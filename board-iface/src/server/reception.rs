@@ -123,6 +123,9 @@ impl Reception {
 
     fn hang_up(&mut self, at: usize, desk: &Desk) {
         let gone = self.waiting.remove(at);
+        // A reset tells a peer from the end that who is refused sees: it may come
+        // again.
+        let _ = gone.socket.set_linger(Some(Duration::ZERO));
         let crowded = Refused::Crowded {
             of_one: self.most_of_one(),
             in_all: self.most,

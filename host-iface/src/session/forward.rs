@@ -88,7 +88,9 @@ impl Session {
         &mut self,
         context: &mut Context<'_>,
     ) -> Result<Box<Client>, ClientError> {
-        let mut client = Box::new(Client::connect(context.board)?);
+        let events = &mut *context.events;
+        let connected = Client::connect_saying(context.board, &mut |text| events.warn(text));
+        let mut client = Box::new(connected?);
         client.begin();
         let (process, pointer_bits) = (self.process, self.pointer_bits);
         client.send_message(&Request::Open {
