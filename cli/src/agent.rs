@@ -168,7 +168,8 @@ fn own_address(folder: &Path) -> String {
 }
 
 /// Starts an agent that listens on `address`, with these arguments more; its
-/// log is in `folder`.
+/// log is in `folder`, and so are its sessions' folders, which an agent that is
+/// killed leaves behind.
 ///
 /// # Errors
 /// [`AgentError`] says why it does not listen.
@@ -178,6 +179,7 @@ pub fn start(folder: &Path, address: &str, more: &[OsString]) -> Result<Agent, A
     command
         .args(["board", "--exit-with-stdin", "--listen", address])
         .args(more)
+        .env("TMPDIR", std::path::absolute(folder)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(create_file(&log)?);
