@@ -126,6 +126,11 @@ mod tests {
             ["-D", "A=b c", "d\"e", "f g"]
         );
         assert_eq!(texts(r#""""#), [""]);
+        assert_eq!(
+            texts(r"'a\b' 'c\'"),
+            [r"a\b", r"c\"],
+            "single quotes keep them"
+        );
         assert_eq!(texts("ends\\"), ["ends"]);
     }
 

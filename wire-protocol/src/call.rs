@@ -297,6 +297,12 @@ mod tests {
             total: 18,
         };
         assert_eq!(unpack(3, &data), Err(past_end));
+        let second_is_cut = PackError::Length {
+            index: 1,
+            at: 10,
+            total: 17,
+        };
+        assert_eq!(unpack(2, &data[..17]), Err(second_is_cut));
         assert!(unpack(u32::MAX, &5u64.to_le_bytes()).is_err());
     }
 

@@ -8,7 +8,7 @@
 
 use crate::Op;
 use crate::message::{DeviceInfo, RegionDesc};
-use crate::trace::{self, HEADER_LEN, MAX_HEAD, MAX_PAYLOAD, PREFIX_LEN, Prefix, TraceError};
+use crate::trace::{self, HEADER_LEN, Prefix, TraceError};
 use serde::{Deserialize, Serialize};
 
 /// First bytes of the file.
@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 9] = *b"gil-state";
 /// Version of its layout.
 pub const VERSION: u32 = 1;
 /// Most objects that a survey lists.
-pub const MAX_SURVEYED: usize = 1 << 15;
+pub const MAX_SURVEYED: usize = 32_768;
 
 /// What the board says of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,26 +239,7 @@ pub fn check_header(bytes: &[u8; HEADER_LEN]) -> Result<(), StateError> {
 /// # Errors
 /// [`TraceError::Length`], [`TraceError::Payload`].
 pub fn begin(record: &Record<'_>, payload: &[&[u8]]) -> Result<Vec<u8>, StateError> {
-    let mut out = postcard::to_extend(record, vec![0; PREFIX_LEN]).map_err(TraceError::from)?;
-    let head = &out[PREFIX_LEN..];
-    let mut prefix = Prefix {
-        head_len: u32::try_from(head.len()).unwrap_or(u32::MAX),
-        crc32: 0,
-        payload_len: payload.iter().map(|piece| piece.len() as u64).sum(),
-    };
-    if prefix.head_len > MAX_HEAD || prefix.payload_len > MAX_PAYLOAD {
-        return Err(StateError::Record(TraceError::Length {
-            head: head.len() as u64,
-            payload: prefix.payload_len,
-        }));
-    }
-    check_payload(record, prefix.payload_len)?;
-    let mut crc = prefix.checksum();
-    crc.update(head);
-    payload.iter().for_each(|piece| crc.update(piece));
-    prefix.crc32 = crc.finish();
-    out[..PREFIX_LEN].copy_from_slice(&prefix.encode());
-    Ok(out)
+    Ok(trace::begin_with(record, record.payload_len(), payload)?)
 }
 
 /// Reads a record's head, whose checksum was checked with its payload's.
@@ -266,23 +247,16 @@ pub fn begin(record: &Record<'_>, payload: &[&[u8]]) -> Result<Vec<u8>, StateErr
 /// # Errors
 /// [`TraceError::Decode`], [`TraceError::Payload`].
 pub fn head(prefix: Prefix, bytes: &[u8]) -> Result<Record<'_>, StateError> {
-    let record = postcard::from_bytes(bytes).map_err(TraceError::from)?;
-    check_payload(&record, prefix.payload_len)?;
+    let record: Record<'_> = postcard::from_bytes(bytes).map_err(TraceError::from)?;
+    trace::check_payload(record.payload_len(), prefix.payload_len)?;
     Ok(record)
-}
-
-fn check_payload(record: &Record<'_>, found: u64) -> Result<(), StateError> {
-    let announced = record.payload_len().unwrap_or(u64::MAX);
-    match announced == found {
-        true => Ok(()),
-        false => Err(StateError::Record(TraceError::Payload { announced, found })),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::message::Direction;
+    use crate::trace::PREFIX_LEN;
     use proptest::prelude::*;
 
     fn call(contents: Option<u32>) -> Record<'static> {

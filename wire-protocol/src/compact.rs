@@ -120,6 +120,7 @@ mod tests {
         assert_eq!(writer.end(), Some(2));
         writer.number(300);
         assert_eq!(writer.end(), None);
+        assert_eq!(writer.reach(), 4, "where two bytes more would end");
         assert_eq!(out, [0, 7]);
     }
 }

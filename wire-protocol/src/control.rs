@@ -96,3 +96,23 @@ pub struct Late {
     /// How many.
     pub callbacks: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_control_operation_has_its_name() {
+        let named = |entry| name(Op::new(0, entry));
+        let wanted = [
+            "gil_console",
+            "gil_started",
+            "gil_exited",
+            "gil_failed",
+            "gil_called",
+            "gil_late",
+        ];
+        assert_eq!([1, 2, 3, 4, 5, 6].map(named), wanted.map(Some));
+        assert_eq!([0, 7].map(named), [None, None]);
+    }
+}

@@ -24,6 +24,11 @@ impl fmt::Debug for Crew {
     }
 }
 
+/// How many threads help on a machine with so many CPUs.
+fn helpers(cpus: usize) -> usize {
+    (cpus / 2).min(MOST).saturating_sub(1)
+}
+
 impl Crew {
     /// This process's, made when it is first asked for. `None` on a machine
     /// with fewer than four CPUs, where simulator and board need them.
@@ -31,7 +36,7 @@ impl Crew {
         static CREW: OnceLock<Option<Crew>> = OnceLock::new();
         let make = || {
             let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-            Self::new((cpus / 2).min(MOST).checked_sub(1)?)
+            Self::new(helpers(cpus))
         };
         CREW.get_or_init(make).as_ref()
     }
@@ -94,5 +99,11 @@ mod tests {
         }
         assert!(!crew.all(&mut [1, 2, 3, 4, 5], |&mut job| job != 5));
         assert!(Crew::new(0).is_none());
+    }
+
+    #[test]
+    fn half_of_the_cpus_work_and_no_more_than_four() {
+        let cpus = [1, 2, 3, 4, 6, 8, 64];
+        assert_eq!(cpus.map(helpers), [0, 0, 0, 1, 2, 3, 3]);
     }
 }

@@ -348,6 +348,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_length_of_two_bytes_is_read_as_postcard_does() {
+        for len in [0x80, 0x81] {
+            // Read as one byte, it would be followed by just that many, and the end.
+            let bytes = [&[len, 1][..], &vec![0; usize::from(len) + 2]].concat();
+            assert!(both(&bytes).is_err(), "{len}");
+        }
+    }
+
     fn region_rows((region, sizes): (u32, [u64; 5])) -> RegionRows {
         let [row, rows, row_pitch, slices, slice_pitch] = sizes;
         let rows = Rows {

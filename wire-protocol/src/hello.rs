@@ -161,9 +161,17 @@ mod tests {
             message.contains("99") && message.contains(&speaks),
             "{message}"
         );
+        let ours = Hello {
+            spec_hash: [10; 32],
+            ..ours
+        };
         let mut other = ours;
         other.spec_hash[0] ^= 0xff;
-        assert!(matches!(ours.accept(&other), Err(HelloError::Spec { .. })));
+        let differs = HelloError::Spec {
+            ours: "0a0a0a0a0a0a".into(),
+            theirs: "f50a0a0a0a0a".into(),
+        };
+        assert_eq!(ours.accept(&other), Err(differs));
         assert!(matches!(
             Hello::decode(&[7; HELLO_LEN]),
             Err(HelloError::Magic(_))

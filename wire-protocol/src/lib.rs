@@ -90,3 +90,20 @@ impl std::fmt::Display for Op {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operations_number_holds_its_api_and_its_entry() {
+        let op = Op::new(0x12, 0x3456);
+        assert_eq!((op.0, op.api(), op.entry()), (0x12_3456, 0x12, 0x3456));
+    }
+
+    #[test]
+    fn operations_are_shown_by_their_names() {
+        let shown = [control::CONSOLE, Op::new(1, 1), Op::new(9, 1)].map(|op| op.to_string());
+        assert_eq!(shown, ["gil_console", "clGetPlatformIDs", "op 0x00090001"]);
+    }
+}

@@ -139,7 +139,7 @@ pub enum Request<'a> {
 
 /// Most bytes of text that one operation's kernels print: what exceeds them is
 /// cut.
-pub const PRINTED_MAX: u64 = 1 << 20;
+pub const PRINTED_MAX: u64 = 1_048_576;
 
 /// How an operation that the board enqueued ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -254,4 +254,33 @@ pub struct DeviceInfo {
     pub name: String,
     /// The driver's version.
     pub version: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_have_the_drivers_numbers() {
+        let all = [Direction::In, Direction::Out, Direction::InOut];
+        assert_eq!(
+            all.map(|dir| Direction::from_raw(dir as u32)),
+            all.map(Some)
+        );
+        assert_eq!([0, 4].map(Direction::from_raw), [None, None]);
+        assert_eq!(all.map(Direction::is_in), [true, false, true]);
+        assert_eq!(all.map(Direction::is_out), [false, true, true]);
+    }
+
+    #[test]
+    fn a_reports_payload_is_its_output_and_its_text() {
+        let report = |out, printed| Report {
+            out,
+            printed,
+            ..Report::default()
+        };
+        assert_eq!(report(vec![3, 5], 7).payload_len(), Some(15));
+        assert_eq!(report(vec![u64::MAX], 0).payload_len(), Some(u64::MAX));
+        assert_eq!(report(vec![u64::MAX], 1).payload_len(), None);
+    }
 }

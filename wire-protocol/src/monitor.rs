@@ -7,7 +7,7 @@ use crate::control::Stream;
 use serde::{Deserialize, Serialize};
 
 /// Largest event accepted: a report with every entry point of every API fits.
-pub const MAX_EVENT: u32 = 4 << 20;
+pub const MAX_EVENT: u32 = 4_194_304;
 
 /// What happened in the simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

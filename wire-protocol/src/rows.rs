@@ -5,7 +5,7 @@ use crate::length::Length;
 use serde::{Deserialize, Serialize};
 
 /// Most rows in one submission.
-pub const ROWS_MAX: u64 = 1 << 20;
+pub const ROWS_MAX: u64 = 1_048_576;
 
 /// Rows of bytes, and slices of rows, from the first row's first byte on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

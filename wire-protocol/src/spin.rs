@@ -118,11 +118,11 @@ mod tests {
             spin.soon
         };
         assert!(soon(&mut spin, 0, 49));
-        assert!(!soon(&mut spin, 0, 51));
+        assert!(!soon(&mut spin, 0, 50));
         assert!(soon(&mut spin, 1 << 20, 400));
         assert!(!soon(&mut spin, 1 << 20, 420));
         assert!(soon(&mut spin, u64::MAX, 449));
-        assert!(!soon(&mut spin, u64::MAX, 451));
+        assert!(!soon(&mut spin, u64::MAX, 450));
     }
 
     #[test]
@@ -135,6 +135,22 @@ mod tests {
             None::<()>
         });
         assert!(found.is_none() && times > 0);
+    }
+
+    #[test]
+    fn asking_goes_on_for_a_while() {
+        let mut spin = Spin::new(2);
+        spin.waited(Duration::ZERO);
+        spin.expect(u64::MAX);
+        let mut times = 0;
+        for _ in 0..10 {
+            let nothing: Option<()> = spin.ask(|| {
+                times += 1;
+                None
+            });
+            assert_eq!(nothing, None);
+        }
+        assert!(times > 10, "once each");
     }
 
     #[test]

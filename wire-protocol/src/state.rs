@@ -167,6 +167,25 @@ mod tests {
     }
 
     #[test]
+    fn what_names_an_object_uses_it() {
+        let mut effect = Effect::default();
+        effect.uses(&Handle(1));
+        effect.uses(&Handle::NULL);
+        effect.uses(&vec![Handle(2), Handle(3)]);
+        effect.uses(&Some(Handle(4)));
+        effect.uses(&None::<Handle>);
+        effect.uses(&Property::Handle(90, Handle(5)));
+        effect.uses(&Property::Word(90, 91));
+        assert_eq!(effect.uses, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn bytes_are_in_a_region_or_beside_it() {
+        let data = [InData::Region(7), InData::Inline(&[7]), InData::Null];
+        assert_eq!(data.map(|data| data.region()), [Some(7), None, None]);
+    }
+
+    #[test]
     fn a_release_ends_an_object() {
         let args = cl::ClReleaseKernelArgs { kernel: Handle(9) };
         let ended = of(cl::CL_RELEASE_KERNEL, &args, &[]).unwrap();

@@ -65,3 +65,31 @@ pub struct Status {
     /// What all of them did.
     pub totals: Counts,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_added_each_to_its_own() {
+        let mut sum = Counts {
+            calls: 2,
+            errors: 3,
+            received: 5,
+            sent: 7,
+        };
+        sum += Counts {
+            calls: 10,
+            errors: 20,
+            received: 30,
+            sent: 40,
+        };
+        let wanted = Counts {
+            calls: 12,
+            errors: 23,
+            received: 35,
+            sent: 47,
+        };
+        assert_eq!(sum, wanted);
+    }
+}

@@ -255,7 +255,7 @@ impl Prefix {
         let prefix = Self {
             head_len: word(0),
             crc32: word(4),
-            payload_len: u64::from(word(8)) | u64::from(word(12)) << 32,
+            payload_len: u64::from_le_bytes(bytes[8..].try_into().expect("8 bytes")),
         };
         prefix.bounded()
     }
@@ -290,11 +290,6 @@ impl Checksum {
         self.0.update(bytes);
     }
 
-    /// The checksum.
-    pub(crate) fn finish(self) -> u32 {
-        self.0.finalize()
-    }
-
     /// Compares with what the file says.
     ///
     /// # Errors
@@ -315,7 +310,17 @@ impl Checksum {
 /// [`TraceError::Length`] if a bound is exceeded, [`TraceError::Payload`] if
 /// the pieces are not what the head announces.
 pub fn begin(record: &Record<'_>, payload: &[&[u8]]) -> Result<Vec<u8>, TraceError> {
-    let out = postcard::to_extend(record, vec![0; PREFIX_LEN])?;
+    begin_with(record, announced(record), payload)
+}
+
+/// The same of a head that announces so many bytes of payload; `None` if they
+/// overflow.
+pub(crate) fn begin_with(
+    record: &impl Serialize,
+    announced: Option<u64>,
+    payload: &[&[u8]],
+) -> Result<Vec<u8>, TraceError> {
+    let mut out = postcard::to_extend(record, vec![0; PREFIX_LEN])?;
     let head = &out[PREFIX_LEN..];
     let mut prefix = Prefix {
         head_len: u32::try_from(head.len()).unwrap_or(u32::MAX),
@@ -323,12 +328,11 @@ pub fn begin(record: &Record<'_>, payload: &[&[u8]]) -> Result<Vec<u8>, TraceErr
         payload_len: payload.iter().map(|piece| piece.len() as u64).sum(),
     }
     .bounded()?;
-    check_payload(record, prefix.payload_len)?;
+    check_payload(announced, prefix.payload_len)?;
     let mut crc = prefix.checksum();
     crc.update(head);
     payload.iter().for_each(|piece| crc.update(piece));
     prefix.crc32 = crc.0.finalize();
-    let mut out = out;
     out[..PREFIX_LEN].copy_from_slice(&prefix.encode());
     Ok(out)
 }
@@ -340,15 +344,18 @@ pub fn begin(record: &Record<'_>, payload: &[&[u8]]) -> Result<Vec<u8>, TraceErr
 /// payload than the prefix.
 pub fn head<'a>(prefix: Prefix, bytes: &'a [u8]) -> Result<Record<'a>, TraceError> {
     let record = postcard::from_bytes(bytes)?;
-    check_payload(&record, prefix.payload_len)?;
+    check_payload(announced(&record), prefix.payload_len)?;
     Ok(record)
 }
 
-fn check_payload(record: &Record<'_>, found: u64) -> Result<(), TraceError> {
-    let announced = record
-        .payload_len()
-        .and_then(|(into, back)| into.checked_add(back))
-        .unwrap_or(u64::MAX);
+fn announced(record: &Record<'_>) -> Option<u64> {
+    let (into, back) = record.payload_len()?;
+    into.checked_add(back)
+}
+
+/// Compares with what a head announces; `None` if it overflows.
+pub(crate) fn check_payload(announced: Option<u64>, found: u64) -> Result<(), TraceError> {
+    let announced = announced.unwrap_or(u64::MAX);
     if announced != found {
         return Err(TraceError::Payload { announced, found });
     }

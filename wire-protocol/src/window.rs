@@ -18,7 +18,7 @@ use crate::message::RegionDesc;
 /// Bit of [`crate::hello::Hello::capabilities`]: the sender can use a window.
 pub const CAPABILITY: u64 = 1;
 /// Bytes of the window that a host offers; the pages nobody uses cost nothing.
-pub const WINDOW_LEN: u64 = 256 << 20;
+pub const WINDOW_LEN: u64 = 268_435_456;
 /// Every region begins at a multiple of this: a page, as drivers like it.
 pub const ALIGN: u64 = 4096;
 /// Bytes of an offer.

@@ -32,7 +32,8 @@ const QUEUE: u8 = 4;
 const IN_ORDER: u8 = 8;
 const SIGNALS: u8 = 16;
 const RETIRES: u8 = 32;
-const KNOWN: u8 = BLOCKING | OBSERVABLE | QUEUE | IN_ORDER | SIGNALS | RETIRES;
+/// All of them.
+const KNOWN: u8 = 63;
 
 pub(super) const CLASSES: [Class; 7] = [
     Class::Query,
@@ -333,7 +334,7 @@ mod tests {
             changed[at] = value;
             read(&changed).map(drop)
         };
-        for (at, value) in [(12, 99), (13, 99), (14, 0x80), (14, IN_ORDER)] {
+        for (at, value) in [(12, 99), (13, 99), (14, 0x40), (14, 0x80), (14, IN_ORDER)] {
             let result = with(at, value);
             assert!(matches!(result, Err(BodyError::Unknown { .. })), "{at}");
         }
@@ -344,26 +345,60 @@ mod tests {
         assert_eq!(read(&body[..19]).map(drop), Err(BodyError::Short));
     }
 
+    /// A head with the greatest numbers.
+    fn greatest<'a>(waits: &'a [u64], rows: &'a [RegionRows]) -> Head<'a> {
+        Head {
+            op: Op(u32::MAX),
+            class: Class::Look,
+            entry: u64::MAX,
+            queue: Some(Queue {
+                id: u64::MAX,
+                in_order: true,
+                device: u64::MAX,
+            }),
+            engine: Engine::Barrier,
+            blocking: true,
+            waits,
+            signals: Some(u64::MAX),
+            observable: true,
+            retires: Some(u64::MAX),
+            regions: u16::MAX,
+            rows,
+        }
+    }
+
     #[test]
     fn what_does_not_fit_is_not_written() {
-        let waits = [1; 10];
-        let head = Head {
-            op: Op::new(1, 2),
-            class: Class::Post,
-            entry: 0,
-            queue: None,
-            engine: Engine::None,
-            blocking: false,
-            waits: &waits,
-            signals: None,
-            observable: false,
-            retires: None,
-            regions: 0,
-            rows: &[],
-        };
+        let head = greatest(&[1; 10], &[]);
         let mut bytes = vec![0; head.len_max()];
         assert!(head.write(&mut bytes).is_some());
         bytes.pop();
         assert_eq!(head.write(&mut bytes), None);
+    }
+
+    #[test]
+    fn the_greatest_numbers_take_no_more_than_is_said() {
+        let rows = RegionRows {
+            region: u32::MAX,
+            rows: Rows {
+                row: u64::MAX,
+                rows: u64::MAX,
+                row_pitch: u64::MAX,
+                slices: u64::MAX,
+                slice_pitch: u64::MAX,
+            },
+        };
+        // A region's number takes five bytes at most, and ten are counted.
+        for (waits, regions, len, spare) in [
+            (0, 0, 56, 0),
+            (3, 0, 86, 0),
+            (0, 1, 116, 5),
+            (3, 2, 206, 10),
+        ] {
+            let (waits, rows) = (vec![u64::MAX; waits], vec![rows; regions]);
+            let head = greatest(&waits, &rows);
+            assert_eq!(head.len_max(), len);
+            assert_eq!(head.write(&mut vec![0; len]), Some(len - spare));
+        }
     }
 }

@@ -101,6 +101,9 @@ mod tests {
         assert!(postcard::from_bytes::<Observation>(&bytes).is_ok());
         bytes[LEN] = 4;
         assert!(postcard::from_bytes::<Observation>(&bytes).is_err());
+        let error: serde::de::value::Error = Bytes.visit_bytes(&[0; 3]).unwrap_err();
+        let wanted = "invalid length 3, expected 45 bytes of an observation";
+        assert_eq!(error.to_string(), wanted);
         for (code, state) in STATES.iter().enumerate() {
             assert_eq!(*state as usize, code);
         }

@@ -99,7 +99,7 @@ impl Records {
                     None => 1,
                 };
                 let (records, after) = rest.split_at(count * RECORD);
-                self.seal_records(records)?;
+                self.seal_records(records, RECORD)?;
                 rest = after;
                 continue;
             }
@@ -137,23 +137,17 @@ impl Records {
     }
 
     fn seal_record(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
-        self.seal_pieces(bytes, bytes.len().max(1), 1)
+        self.seal_records(bytes, bytes.len().max(1))
     }
 
-    /// Whole records, each of [`RECORD`] bytes.
-    fn seal_records(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
-        self.seal_pieces(bytes, RECORD, bytes.len() / RECORD)
-    }
-
-    /// Seals `count` records of `piece` bytes each, or one of none.
-    fn seal_pieces(&mut self, bytes: &[u8], piece: usize, count: usize) -> Result<(), SecureError> {
+    /// Seals records of `piece` bytes each, or one of none.
+    fn seal_records(&mut self, bytes: &[u8], piece: usize) -> Result<(), SecureError> {
+        let count = bytes.len().div_ceil(piece).max(1);
         let (at, end) = (
             self.sealed_len,
             self.sealed_len + bytes.len() + count * OVERHEAD,
         );
-        if self.sealed.len() < end {
-            self.sealed.resize(end, 0);
-        }
+        self.sealed.resize(self.sealed.len().max(end), 0);
         let (ciphers, first) = (&self.ciphers, self.next_out);
         self.next_out = first
             .checked_add(count as u64)
@@ -164,19 +158,12 @@ impl Records {
             ciphers.seal(*nonce, bytes, &mut record[LEN..])
         };
         let records = self.sealed[at..end].chunks_mut(piece + OVERHEAD);
+        let pieces = bytes.chunks(piece).chain(bytes.is_empty().then_some(bytes));
+        let jobs = (first..).zip(pieces).zip(records);
+        let mut jobs = jobs.map(|((n, bytes), record)| (n, bytes, record));
         let sealed = match self.crew.filter(|_| count > 1) {
-            Some(crew) => {
-                let jobs = (first..).zip(bytes.chunks(piece)).zip(records);
-                let mut jobs: Vec<_> = jobs
-                    .map(|((n, bytes), record)| (n, bytes, record))
-                    .collect();
-                crew.all(&mut jobs, seal)
-            }
-            None => {
-                let pieces = bytes.chunks(piece).chain(bytes.is_empty().then_some(bytes));
-                let mut jobs = (first..).zip(pieces).zip(records);
-                jobs.all(|((n, bytes), record)| seal(&mut (n, bytes, record)))
-            }
+            Some(crew) => crew.all(&mut jobs.collect::<Vec<_>>(), seal),
+            None => jobs.all(|mut job| seal(&mut job)),
         };
         self.sealed_len = end;
         match sealed {
@@ -331,9 +318,8 @@ impl Records {
     /// Opens the next record, to be taken in pieces.
     fn open_aside(&mut self, len: usize) -> Result<(), SecureError> {
         let mut opened = std::mem::take(&mut self.opened);
-        if opened.len() < len - TAG {
-            opened.resize(len - TAG, 0);
-        }
+        let room = opened.len().max(len - TAG);
+        opened.resize(room, 0);
         let count = self.open_to(len, &mut opened)?;
         (self.opened, self.left) = (opened, 0..count);
         Ok(())
@@ -448,6 +434,7 @@ mod tests {
             }
             if count == 0 {
                 let space = records.space();
+                assert!(!space.is_empty());
                 let len = line.len().min(space.len()).min(*lens.next().unwrap());
                 space[..len].copy_from_slice(&line[..len]);
                 records.came(len);
@@ -492,6 +479,94 @@ mod tests {
         line.rotate_left(sealed);
         let out = opened(&mut board, &line, &[1 << 20], 1 << 20);
         assert_eq!(out, Err(SecureError::Forged));
+    }
+
+    #[test]
+    fn a_batch_is_taken_before_it_has_to_be_sent() {
+        const SEALED: usize = 32_786;
+        for (is_helped, records) in [(false, 4), (true, 8)] {
+            let (mut host, _) = helped(is_helped, false);
+            assert!(!host.is_full());
+            assert_eq!(host.seal(&[5; 1 << 20]), Ok(records * 32_768));
+            assert_eq!(host.sealed().len(), records * SEALED);
+            assert!(host.is_full());
+            assert_eq!(host.seal(b"more"), Ok(0));
+            host.sent();
+            assert_eq!(host.seal(b"more"), Ok(4));
+            let at_once = if is_helped { 262_144 } else { 32_768 };
+            assert_eq!(host.at_once(), at_once);
+        }
+    }
+
+    #[test]
+    fn a_few_bytes_wait_until_they_fill_a_record_or_are_flushed() {
+        let (mut host, _) = pair();
+        let mut sealed_behind = |bytes: &[u8], flush: bool| {
+            assert_eq!(host.seal(bytes), Ok(bytes.len()));
+            if flush {
+                host.flush().unwrap();
+            }
+            host.sealed().len()
+        };
+        assert_eq!(sealed_behind(b"ab", false), 0);
+        assert_eq!(sealed_behind(b"cd", true), 4 + OVERHEAD);
+        let before = 4 + OVERHEAD;
+        assert_eq!(sealed_behind(&[5; RECORD - 1], false), before);
+        assert_eq!(sealed_behind(&[5], false), before + RECORD + OVERHEAD);
+    }
+
+    #[test]
+    fn what_a_crew_opened_is_lent_in_one_piece() {
+        for count in [1, 2, 8] {
+            let (mut host, mut board) = helped(false, true);
+            let line = line(&mut host, &[vec![5; count * RECORD]]);
+            board.space()[..line.len()].copy_from_slice(&line);
+            board.came(line.len());
+            assert_eq!(board.open_some(usize::MAX).unwrap().len(), count * RECORD);
+        }
+    }
+
+    /// The largest record that a peer may make.
+    const FULL: usize = 65_537;
+
+    /// A record of so many bytes, length and tag included, as a peer may make it.
+    fn made(host: &Records, nonce: u64, len: usize) -> Vec<u8> {
+        let mut record = vec![0; len];
+        let bytes = vec![nonce as u8; len - OVERHEAD];
+        record[..LEN].copy_from_slice(&((len - LEN) as u16).to_le_bytes());
+        assert!(host.ciphers.seal(nonce, &bytes, &mut record[LEN..]));
+        record
+    }
+
+    #[test]
+    fn the_largest_record_has_room_wherever_it_begins() {
+        for left in FULL - 8..=FULL {
+            let (host, mut board) = pair();
+            let room = board.space().len();
+            assert_eq!(room, 8 * FULL);
+            // Six that are as large, two that leave less than one has to have.
+            let before = room - left - 6 * FULL;
+            let lens = [[FULL; 6].as_slice(), &[100, before - 100, FULL, 50]].concat();
+            let made = (0..).zip(&lens).map(|(n, len)| self::made(&host, n, *len));
+            let line = made.collect::<Vec<_>>().concat();
+            let first = room - left + 1;
+            let out = opened(&mut board, &line, &[first, room], 1 << 20).unwrap();
+            assert_eq!(out.len(), line.len() - lens.len() * OVERHEAD);
+            assert!(out.ends_with(&[9; 32]));
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_record_is_one_until_the_rest_comes() {
+        let (mut host, mut board) = pair();
+        let line = line(&mut host, &[b"one".to_vec()]);
+        assert_eq!(opened(&mut board, &line[..5], &[64], 100), Ok(Vec::new()));
+        assert!(board.has_part());
+        assert_eq!(
+            opened(&mut board, &line[5..], &[64], 100),
+            Ok(b"one".to_vec())
+        );
+        assert!(!board.has_part());
     }
 
     #[test]

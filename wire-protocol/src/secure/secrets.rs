@@ -114,6 +114,7 @@ mod tests {
     use super::super::Records;
     use super::super::handshake::tests::shaken;
     use super::*;
+    use std::sync::{Arc, Mutex};
 
     fn opened(records: &mut Records, line: &[u8]) -> Result<Vec<u8>, SecureError> {
         records.space()[..line.len()].copy_from_slice(line);
@@ -155,5 +156,52 @@ mod tests {
             assert_eq!(board.check_proof(bad), Err(SecureError::Forged), "{at}");
         }
         assert_eq!(board.check_proof(good), Ok(()));
+    }
+
+    #[test]
+    fn neither_works_without_room_or_with_the_last_nonce() {
+        let (host, board) = shaken();
+        let (host, board) = (host.ciphers().unwrap(), board.ciphers().unwrap());
+        let (mut sealed, mut out) = ([0; 3 + TAG], [0; 3]);
+        assert!(!host.seal(1, b"abc", &mut sealed[1..]));
+        assert!(!host.seal(u64::MAX, b"abc", &mut sealed));
+        assert!(host.seal(u64::MAX - 1, b"abc", &mut sealed));
+        assert!(!board.open(u64::MAX - 1, &sealed, &mut out[1..]));
+        assert!(board.open(u64::MAX - 1, &sealed, &mut out));
+        assert_eq!(&out, b"abc");
+        assert!(!board.open(0, &sealed[..TAG - 1], &mut out));
+        // A peer that does not stop before it.
+        host.out.encrypt(u64::MAX, &[], b"abc", &mut sealed);
+        assert!(!board.open(u64::MAX, &sealed, &mut out));
+        assert_eq!(format!("{board:?}"), "Ciphers(secret)");
+    }
+
+    /// A cipher that knows nothing but its key.
+    struct Keyed(Arc<Mutex<[u8; KEY]>>);
+
+    impl Cipher for Keyed {
+        fn name(&self) -> &'static str {
+            "none"
+        }
+
+        fn set(&mut self, key: &[u8; KEY]) {
+            *self.0.lock().unwrap() = *key;
+        }
+
+        fn encrypt(&self, _: u64, _: &[u8], _: &[u8], _: &mut [u8]) -> usize {
+            0
+        }
+
+        fn decrypt(&self, _: u64, _: &[u8], _: &[u8], _: &mut [u8]) -> Result<usize, snow::Error> {
+            Err(snow::Error::Decrypt)
+        }
+    }
+
+    #[test]
+    fn keys_are_overwritten_when_they_are_dropped() {
+        let keys = [7, 8].map(|byte| Arc::new(Mutex::new([byte; KEY])));
+        let [out, into] = keys.each_ref().map(|key| Box::new(Keyed(key.clone())));
+        drop(Ciphers { out, into });
+        assert_eq!(keys.map(|key| *key.lock().unwrap()), [[0; KEY]; 2]);
     }
 }

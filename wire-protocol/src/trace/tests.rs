@@ -86,6 +86,27 @@ fn payload_must_be_what_the_head_announces() {
 }
 
 #[test]
+fn lengths_are_bounded() {
+    let decoded = |head_len, payload_len| {
+        let prefix = Prefix {
+            head_len,
+            crc32: 5,
+            payload_len,
+        };
+        let decoded = Prefix::decode(&prefix.encode());
+        decoded.map(|decoded| assert_eq!(decoded, prefix))
+    };
+    assert_eq!(decoded(2_101_248, 137_438_953_472), Ok(()));
+    for (head, payload) in [(2_101_249, 0), (0, 137_438_953_473)] {
+        let refused = TraceError::Length {
+            head: head.into(),
+            payload,
+        };
+        assert_eq!(decoded(head, payload), Err(refused));
+    }
+}
+
+#[test]
 fn headers_are_compared() {
     assert_eq!(check_header(&header()), Ok(()));
     let mut newer = header();
