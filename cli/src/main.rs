@@ -32,6 +32,7 @@ mod platforms;
 mod process;
 mod program;
 mod progress;
+mod python;
 mod relay;
 mod report;
 mod run;

@@ -8,6 +8,7 @@ use crate::archive::Archive;
 use crate::cache::{self, At, Cache, CacheError};
 use crate::platforms::Platforms;
 use crate::progress::Progress;
+use crate::python;
 use crate::tool;
 use crate::tree::{Entry, Tree};
 use std::fs;
@@ -137,7 +138,7 @@ impl Packages<'_> {
         names.dedup();
         let apt = apt_for(self.cache, &names, self.progress)?;
         // A name of its own for every way in which sets are built.
-        let folder = Path::new("sets-4")
+        let folder = Path::new("sets-5")
             .join(apt.release())
             .join(folder_name(&names, self.platforms));
         let place = self.cache.root().join(&folder);
@@ -174,6 +175,7 @@ impl Packages<'_> {
         let root = at.join("root");
         unpack(files, &root, self.progress)?;
         alternatives::link(files, &root)?;
+        python::compile(self.cache, &root, self.progress)?;
         self.platforms.settle(&root)?;
         let mut tree = Tree::default();
         let mut archive = Archive::create(&at.join("image.cpio"))?;
