@@ -126,6 +126,46 @@ static void absolute(void)
 	clReleaseProgram(program);
 }
 
+/* Paths in the text itself: what it includes may do the same. */
+static cl_program literal(const char *name)
+{
+	char text[512], own[512];
+	size_t size;
+	cl_program program;
+
+	snprintf(text, sizeof(text),
+		 "# include <%s/inc/one.h>\n#include \"%s/inc/%s\"\n"
+		 "kernel void sum(global int *out) { *out = ONE + TWO + FAR; }",
+		 folder, folder, name);
+	program = source(text);
+	SAY(clBuildProgram(program, 1, &device, NULL, NULL, NULL));
+	NEED(clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(own), own, &size));
+	printf("its own text: %s\n", size != strlen(text) + 1 || strcmp(own, text) ? "no" : "yes");
+	return program;
+}
+
+static void literals(void)
+{
+	char place[256];
+	char *log;
+	cl_program program;
+
+	snprintf(place, sizeof(place), "#include \"%s/inc/three.h\"\n#define FAR THREE\n",
+		 folder);
+	file("inc/far.h", place);
+	file("inc/three.h", "#define THREE 30\n");
+	program = literal("far.h");
+	run(program, "sum");
+	clReleaseProgram(program);
+	program = literal("absent.h");
+	snprintf(place, sizeof(place), "'%s/inc/absent.h' file not found", folder);
+	log = log_of(program);
+	printf("the log names the file: %s\n", strstr(log, place) ? "yes" : "no");
+	printf("and not as the board's: %s\n", strstr(log, "gil-guest") ? "no" : "yes");
+	free(log);
+	clReleaseProgram(program);
+}
+
 static void compiled(void)
 {
 	cl_int error;
@@ -172,6 +212,7 @@ int main(void)
 	NEED(error);
 	spellings();
 	absolute();
+	literals();
 	compiled();
 	refused();
 	clReleaseContext(context);

@@ -15,6 +15,7 @@
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
 //! | [`compact`] | guest | some of them written by hand |
 //! | [`length`], [`helpers`] | guest, board | sizes computed from arguments, the same on both sides |
+//! | [`include_lines`] | guest, board | files that programs' texts name |
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
@@ -36,6 +37,7 @@ pub mod frame;
 pub mod generated;
 pub mod hello;
 pub mod image;
+pub mod include_lines;
 pub mod length;
 pub mod message;
 pub mod monitor;

@@ -4,12 +4,12 @@
 use super::call::Call;
 use super::driver::fetch;
 use super::generated::types::*;
-use super::info::{InfoReply, info};
+use super::info::{InfoReply, info, info_shown};
 use super::refusal::Refusal;
 use super::session::Session;
 use super::support::decode;
 use crate::table::Pointer;
-use gil_wire::call::{Handle, InData, InfoType, OutRoom};
+use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::{Op, build_options};
 use std::ffi::{CStr, CString, c_void};
@@ -154,10 +154,10 @@ pub fn get_info(
             .get(&pointer)
             .cloned()
             .map(|own| own.into_bytes_with_nul()),
-        CL_PROGRAM_BUILD_LOG => session
-            .files
-            .of(pointer)
-            .and_then(|files| fetch(ask).map(|log| files.shown(log))),
+        CL_PROGRAM_BUILD_LOG => fetch(ask).and_then(|log| {
+            let shown = session.files.shown(pointer, &log);
+            (shown != log).then_some(shown)
+        }),
         _ => None,
     };
     match shown {
@@ -195,37 +195,6 @@ pub fn get_arg_info(
         }
     };
     info(session, call, kind, args.param_value, ask)
-}
-
-/// Asks the driver, for its errors and its time, and shows the guest this text.
-fn info_shown(
-    session: &mut Session,
-    call: &mut Call,
-    text: &[u8],
-    room: OutRoom,
-    ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int,
-) -> Result<InfoReply, Refusal> {
-    info(
-        session,
-        call,
-        InfoType::Bytes,
-        room,
-        |size, value, size_ret| {
-            if value.is_null() {
-                let result = ask(size, value, size_ret);
-                // SAFETY: without a value, `info` gives a place for the size.
-                unsafe { *size_ret = text.len() };
-                return result;
-            }
-            // SAFETY: `info` gives room for the size it was told.
-            unsafe {
-                value
-                    .cast::<u8>()
-                    .copy_from(text.as_ptr(), size.min(text.len()))
-            };
-            CL_SUCCESS
-        },
-    )
 }
 
 #[cfg(test)]

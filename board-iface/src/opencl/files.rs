@@ -1,6 +1,7 @@
 //! Files of the guest that its programs include, where the driver's compiler
 //! finds them: in a folder of their own, under their paths in the guest.
 
+use super::absolute::{self, led, original, without};
 use super::call::Call;
 use super::generated::types::{CL_OUT_OF_HOST_MEMORY, CL_SUCCESS};
 use super::refusal::Refusal;
@@ -68,18 +69,21 @@ impl<'a> Given<'a> {
             .chain([self.start.as_path()])
             .flat_map(Path::ancestors)
             .collect();
-        let file = |text: &&[u8]| text.len().next_multiple_of(ENTRY_COST) + ENTRY_COST;
+        // And one in which all are.
+        let folders = folders.len() + 1;
+        let file = |text: &&[u8]| led_len(text).next_multiple_of(ENTRY_COST) + ENTRY_COST;
         let files: usize = self.files.iter().map(|(_, text)| text).map(file).sum();
-        files + folders.len() * ENTRY_COST
+        files + folders * ENTRY_COST
     }
 
     fn write(&self, counted: Counted) -> Result<Files, Refusal> {
         let root = tempfile::Builder::new().prefix("gil-").tempdir()?;
-        std::fs::create_dir_all(root.path().join(&self.start))?;
+        let folder = root.path().join(absolute::FOLDER);
+        std::fs::create_dir_all(folder.join(&self.start))?;
         for (path, text) in &self.files {
-            let at = root.path().join(path);
-            std::fs::create_dir_all(at.parent().unwrap_or(root.path()))?;
-            std::fs::write(at, text)?;
+            let at = folder.join(path);
+            std::fs::create_dir_all(at.parent().unwrap_or(&folder))?;
+            std::fs::write(at, led(text).as_deref().unwrap_or(text))?;
         }
         Ok(Files {
             root,
@@ -92,22 +96,25 @@ impl<'a> Given<'a> {
 }
 
 impl Files {
-    /// Build options with the guest's paths replaced.
+    /// The guest's root.
+    fn folder(&self) -> PathBuf {
+        self.root.path().join(absolute::FOLDER)
+    }
+
+    /// Build options with the guest's paths replaced, and with the folder that
+    /// texts' absolute names are led to.
     fn options(&self, given: &CStr) -> Result<CString, Refusal> {
-        lead_to(self.root.path(), &self.start, given)
+        let options = lead_to(&self.folder(), &self.start, given)?;
+        let mut all = b"-I ".to_vec();
+        all.extend_from_slice(self.root.path().as_os_str().as_bytes());
+        all.push(b' ');
+        all.extend_from_slice(options.as_bytes());
+        Ok(CString::new(all).unwrap_or(options))
     }
 
     /// A text of the compiler's about these files, with the guest's paths.
-    pub fn shown(&self, text: Vec<u8>) -> Vec<u8> {
-        let root = self.root.path().as_os_str().as_bytes();
-        let mut out = Vec::with_capacity(text.len());
-        let mut rest = &text[..];
-        while let Some(at) = rest.windows(root.len()).position(|bytes| bytes == root) {
-            out.extend_from_slice(&rest[..at]);
-            rest = &rest[at + root.len()..];
-        }
-        out.extend_from_slice(rest);
-        out
+    fn shown(&self, text: &[u8]) -> Vec<u8> {
+        without(text, self.folder().as_os_str().as_bytes(), |_| true)
     }
 
     /// Every file under the names that may stand in `#include` lines.
@@ -116,9 +123,10 @@ impl Files {
         let folders: Vec<PathBuf> = folders.map(|path| self.absolute(&path.text)).collect();
         let mut headers = Vec::new();
         for path in &self.paths {
-            let Ok(text) = std::fs::read(self.root.path().join(path)) else {
+            let Ok(text) = std::fs::read(self.folder().join(path)) else {
                 continue;
             };
+            let text = original(&text).unwrap_or(text);
             let text = String::from_utf8_lossy(&text).into_owned();
             let path = Path::new("/").join(path);
             let within = folders.iter().filter_map(|f| path.strip_prefix(f).ok());
@@ -193,6 +201,11 @@ fn inside(path: &[u8]) -> Result<PathBuf, Refusal> {
     }
 }
 
+/// Bytes of a file on the board.
+fn led_len(text: &[u8]) -> usize {
+    led(text).map_or(text.len(), |led| led.len())
+}
+
 /// The files of a session's programs.
 #[derive(Debug, Default)]
 pub struct AllFiles {
@@ -209,9 +222,11 @@ impl AllFiles {
         self.built.remove(&program);
     }
 
-    /// The files that a program was last built with.
-    pub fn of(&self, program: Pointer) -> Option<&Files> {
-        self.built.get(&program)
+    /// What a compiler says of a program, with the guest's paths.
+    pub fn shown(&self, program: Pointer, text: &[u8]) -> Vec<u8> {
+        let files = self.built.get(&program);
+        let shown = files.map(|files| files.shown(text));
+        absolute::shown(shown.as_deref().unwrap_or(text))
     }
 
     fn bytes(&self) -> usize {

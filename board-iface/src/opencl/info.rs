@@ -97,6 +97,37 @@ pub fn info(
     })
 }
 
+/// Asks the driver, for its errors and its time, and shows the guest this text.
+pub(super) fn info_shown(
+    session: &mut Session,
+    call: &mut Call,
+    text: &[u8],
+    room: OutRoom,
+    ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int,
+) -> Result<InfoReply, Refusal> {
+    info(
+        session,
+        call,
+        InfoType::Bytes,
+        room,
+        |size, value, size_ret| {
+            if value.is_null() {
+                let result = ask(size, value, size_ret);
+                // SAFETY: without a value, `info` gives a place for the size.
+                unsafe { *size_ret = text.len() };
+                return result;
+            }
+            // SAFETY: `info` gives room for the size it was told.
+            unsafe {
+                value
+                    .cast::<u8>()
+                    .copy_from(text.as_ptr(), size.min(text.len()))
+            };
+            CL_SUCCESS
+        },
+    )
+}
+
 type Fetched = Result<(cl_int, Value), Refusal>;
 
 fn bytes(

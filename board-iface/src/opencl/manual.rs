@@ -1,5 +1,6 @@
 //! Calls whose bodies are not generated.
 
+use super::absolute;
 use super::build;
 use super::call::Call;
 use super::enqueue::{Parts, first_error};
@@ -105,6 +106,28 @@ impl Manual for Board {
         };
         let result = queue.create(session, call, Some(&list))?;
         Ok(wire::ClCreateCommandQueueWithPropertiesReply { result })
+    }
+
+    fn cl_create_program_with_source(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateProgramWithSourceArgs<'_>,
+    ) -> Result<wire::ClCreateProgramWithSourceReply, Refusal> {
+        let result = absolute::create_program(session, call, &args)?;
+        Ok(wire::ClCreateProgramWithSourceReply { result })
+    }
+
+    fn cl_get_program_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetProgramInfoArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let info = absolute::get_info(session, call, &args)?;
+        encode(&wire::ClGetProgramInfoReply {
+            result: info.result,
+            size: info.size,
+            value: info.value(),
+        })
     }
 
     fn cl_get_program_build_info(

@@ -4,6 +4,7 @@
 //! In strict mode every enqueued operation is waited for at once, unless it
 //! waits for something that the guest has yet to cause ([`operations`]).
 
+mod absolute;
 mod arg_types;
 mod build;
 pub mod call;

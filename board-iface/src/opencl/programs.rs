@@ -1,10 +1,12 @@
 //! What programs were made of: the texts that say what arguments their kernels
 //! take.
 //!
-//! A program's own source, IL and options the driver keeps and gives back. The
+//! A program's own source (led, [`absolute`](super::absolute)), IL and options
+//! the driver keeps and gives back. The
 //! headers that it was compiled with, and the programs that it was linked from,
 //! only the session sees.
 
+use super::absolute::original;
 use super::call::Call;
 use super::driver::{Driver, fetch, fetch_handle, fetch_text};
 use super::generated::types::*;
@@ -135,9 +137,10 @@ impl Programs {
             // SAFETY: the program is alive, and `fetch` gives room as it says.
             fetch(|size, value, len| unsafe { info(object.cast(), name, size, value, len) })
         };
+        let source = ask(CL_PROGRAM_SOURCE).map(|text| original(&text).unwrap_or(text));
         let device = ask(CL_PROGRAM_DEVICES).and_then(|bytes| fetch_handle(&bytes));
         Text {
-            source: ask(CL_PROGRAM_SOURCE).map(fetch_text).unwrap_or_default(),
+            source: source.map(fetch_text).unwrap_or_default(),
             il: ask(CL_PROGRAM_IL).unwrap_or_default(),
             options: device
                 .map(|device| options(driver, program, device))

@@ -657,34 +657,7 @@ fn cl_create_program_with_source(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCreateProgramWithSourceArgs = support::decode(args)?;
-    let Some(function) = session.functions().clCreateProgramWithSource else {
-        return support::encode(&wire::ClCreateProgramWithSourceReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let context: cl_context = session.get(Kind::Context, args.context)?;
-    let strings = Pieces::new(args.strings.count, call.bytes(&args.strings.data)?)
-        .map_err(|_| Refusal::missing_size("strings"))?;
-    if !strings.covers(Length::of(args.count)) {
-        return Err(Refusal::missing_size("strings"));
-    }
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            context,
-            args.count,
-            strings.pointers().cast_mut().cast(),
-            strings.lengths().cast(),
-            &mut result,
-        )
-    });
-    if result == CL_SUCCESS {
-        session.bind(Kind::Program, args.new, object, args.context)?;
-    }
-    support::encode(&wire::ClCreateProgramWithSourceReply { result })
+    support::encode(&Board::cl_create_program_with_source(session, call, args)?)
 }
 
 fn cl_create_program_with_binary(
@@ -828,31 +801,7 @@ fn cl_get_program_info(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClGetProgramInfoArgs = support::decode(args)?;
-    let Some(function) = session.functions().clGetProgramInfo else {
-        return support::encode(&wire::ClGetProgramInfoReply {
-            result: CL_INVALID_OPERATION as i32,
-            ..Default::default()
-        });
-    };
-    let program: cl_program = session.get(Kind::Program, args.program)?;
-    let kind = wire::cl_get_program_info(args.param_name)
-        .filter(|kind| *kind != InfoType::Local)
-        .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
-        session,
-        call,
-        kind,
-        args.param_value,
-        |size, value, size_ret| unsafe {
-            function(program, args.param_name, size, value, size_ret)
-        },
-    )?;
-    support::encode(&wire::ClGetProgramInfoReply {
-        result: info.result,
-        size: info.size,
-        value: info.value(),
-    })
+    Board::cl_get_program_info(session, call, args)
 }
 
 fn cl_get_program_build_info(

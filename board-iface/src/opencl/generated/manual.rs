@@ -69,6 +69,26 @@ pub trait Manual {
         args: wire::ClCreateImage3DArgs<'_>,
     ) -> Result<wire::ClCreateImage3DReply, Refusal>;
 
+    /// `clCreateProgramWithSource`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_program_with_source(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateProgramWithSourceArgs<'_>,
+    ) -> Result<wire::ClCreateProgramWithSourceReply, Refusal>;
+
+    /// `clGetProgramInfo`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_get_program_info(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClGetProgramInfoArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
     /// `clGetProgramBuildInfo`; gives the encoded reply.
     ///
     /// # Errors

@@ -9,6 +9,8 @@ use crate::generated::types::*;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Observation, Queue};
 use gil_wire::generated::opencl::Kind;
+use gil_wire::include_lines::has_absolute;
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -66,10 +68,10 @@ pub unsafe fn source(
     strings: *mut *const c_char,
     lengths: *const usize,
 ) -> Details {
-    let is_one = |n: cl_uint| {
+    let text = |n: cl_uint| {
         // SAFETY: the caller's: as many strings, and lengths unless null; a
         // string without a length ends with a NUL.
-        let text = unsafe {
+        unsafe {
             let text = *strings.add(n as usize);
             let len = match lengths.is_null() {
                 true => 0,
@@ -79,11 +81,15 @@ pub unsafe fn source(
                 0 => CStr::from_ptr(text).to_bytes(),
                 _ => std::slice::from_raw_parts(text.cast::<u8>(), len),
             }
-        };
-        super::includes::includes_absolute(text)
+        }
+    };
+    // A line may go on in the next string.
+    let text = match count {
+        1 => Cow::Borrowed(text(0)),
+        _ => Cow::Owned((0..count).map(text).collect::<Vec<_>>().concat()),
     };
     Details::Program(Source {
-        includes_absolute: (0..count).any(is_one),
+        includes_absolute: has_absolute(&text),
     })
 }
 

@@ -217,17 +217,6 @@ impl Search {
     }
 }
 
-/// Whether a text names a file by its absolute path to include it. Programs'
-/// texts are looked through once for this: a line's front is not.
-pub(super) fn includes_absolute(text: &[u8]) -> bool {
-    let mut lines = text.split(|byte| *byte == b'#').skip(1);
-    lines.any(|rest| {
-        let rest = rest.trim_ascii_start().strip_prefix(b"include");
-        let name = rest.map(<[u8]>::trim_ascii_start);
-        name.is_some_and(|name| name.starts_with(b"\"/") || name.starts_with(b"</"))
-    })
-}
-
 /// What an `#include` line names.
 #[derive(Debug, PartialEq, Eq)]
 enum Include<'a> {
@@ -267,6 +256,7 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gil_wire::include_lines::has_absolute;
 
     #[test]
     fn include_lines_are_read() {
@@ -287,7 +277,7 @@ mod tests {
     }
 
     fn found(options: &str, text: &str) -> Vec<String> {
-        let is_absolute = includes_absolute(text.as_bytes());
+        let is_absolute = has_absolute(text.as_bytes());
         let mut search = Search::of(options, is_absolute).expect("places to search");
         search.follow(text.as_bytes());
         let names = search.files.keys().map(|path| path.file_name().unwrap());
@@ -330,15 +320,5 @@ mod tests {
             assert_eq!(found(options, &text), ["three.h"]);
         }
         assert_eq!(found(&options, "#include \"/absent/one.h\""), [""; 0]);
-    }
-
-    #[test]
-    fn absolute_paths_are_seen() {
-        for text in ["#include \"/a.h\"", "x\n  #  include</a/b>\n"] {
-            assert!(includes_absolute(text.as_bytes()), "{text}");
-        }
-        for text in ["", "#", "#include \"a.h\"", "include \"/a\"", "#include A"] {
-            assert!(!includes_absolute(text.as_bytes()), "{text}");
-        }
     }
 }
