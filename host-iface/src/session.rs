@@ -509,3 +509,21 @@ impl Session {
             .map_or(0, |at_ns| at_ns.max(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_rung_for_at_its_end_or_when_a_thread_does_not_come() {
+        let deadline_ns = 1_000_000;
+        for (end_ns, ring) in [
+            (deadline_ns, 1_040_000),
+            (960_001, 1_040_000),
+            (960_000, 960_000),
+            (deadline_ns + 1, deadline_ns + 1),
+        ] {
+            assert_eq!(ring_ns(end_ns, deadline_ns), ring, "{end_ns}");
+        }
+    }
+}

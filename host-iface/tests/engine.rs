@@ -4,14 +4,15 @@ mod support;
 
 use gil_host::layout::{Status, WaitKind, flag};
 use gil_wire::control::{self, Console, Exited, Started, Stream};
-use gil_wire::envelope::{Class, Envelope, State};
+use gil_wire::envelope::{Class, Envelope, Queue, State};
+use gil_wire::generated::opencl::CL_ENQUEUE_READ_BUFFER;
 use gil_wire::hello::Hello;
 use gil_wire::message::CallStatus;
 use gil_wire::monitor::Event;
 use std::io::Read;
 use std::time::{Duration, Instant};
 use support::board::{Act, FakeBoard, Got};
-use support::guest::{DATA, Guest, IN, OUT, call, config, enqueue};
+use support::guest::{DATA, Guest, IN, OUT, RAM_SIZE, call, config, enqueue};
 
 const OK: u32 = Status::Ok as u32;
 const SLEEP: u32 = WaitKind::Sleep as u32;
@@ -483,7 +484,11 @@ fn a_board_that_lies_about_lengths_is_lost() {
         out: vec![vec![7; 5]],
         ..Act::default()
     };
-    for act in [lie, unknown, too_much] {
+    let another = Act {
+        answers_another: true,
+        ..Act::default()
+    };
+    for act in [lie, unknown, too_much, another] {
         let board = FakeBoard::acts([act]);
         let mut guest = Guest::new(&board);
         let query = with_region(call(Class::Query, 0));
@@ -594,6 +599,104 @@ fn no_board_is_one_sentence() {
     let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
     assert_eq!(seen.status, Status::Lost as u32);
     assert!(guest.log.warnings()[0].contains("board=ADDR"));
+}
+
+/// A submission: its envelopes, the regions of its mailbox, and what is wrong.
+type Odd = (
+    Vec<Envelope<'static>>,
+    &'static [(u64, u64, u32)],
+    &'static str,
+);
+
+#[test]
+fn submissions_of_another_shape_are_refused() {
+    let (sync, post) = (call(Class::Sync, 0), call(Class::Post, 0));
+    let set = Envelope {
+        signals: None,
+        ..enqueue(1, 0)
+    };
+    let own = Envelope {
+        op: control::CONSOLE,
+        ..post.clone()
+    };
+    let out = &[(DATA, 4, OUT)];
+    let not_last = "needs an answer is not the last one";
+    let no_answer = "without an answer has an out region";
+    let odd: [Odd; 10] = [
+        (vec![sync.clone(), sync.clone()], &[], not_last),
+        (vec![blocking(enqueue(1, 0)), sync.clone()], &[], not_last),
+        (vec![with_region(post.clone())], out, no_answer),
+        (
+            vec![with_region(enqueue(1, 0)), sync.clone()],
+            out,
+            no_answer,
+        ),
+        (vec![post, own], &[], "among calls to the board"),
+        (vec![with_region(sync.clone())], &[], "than the mailbox"),
+        (vec![sync.clone()], out, "than its envelopes"),
+        (vec![set], &[], "without an event"),
+        (vec![enqueue(1, 0), enqueue(1, 0)], &[], "in use already"),
+        (vec![enqueue(9, 0)], &[], "event 9 is in use already"),
+    ];
+    let board = FakeBoard::acts([done(9, 0, 1, &[])]);
+    let mut guest = Guest::new(&board);
+    assert_eq!(guest.submit(&[enqueue(9, 0)], &[]).status, OK);
+    for (envelopes, regions, reason) in odd {
+        let seen = guest.submit(&envelopes, regions);
+        assert_eq!(seen.status, Status::BadRequest as u32, "{reason}");
+        let warning = guest.log.warnings().pop().unwrap();
+        assert!(warning.contains(reason), "{warning}");
+    }
+    assert_eq!(board.calls().len(), 1, "nothing of them was executed");
+}
+
+#[test]
+fn polls_on_behalf_of_counted_calls_are_not_counted() {
+    let board = FakeBoard::new(|call| done(call.event.unwrap_or_default(), 0, 1, &[]));
+    let mut guest = Guest::new(&board);
+    let mut count = |op, class| {
+        let envelope = Envelope {
+            op,
+            class,
+            ..enqueue(guest.seq + 1, 0)
+        };
+        guest.submit(&[envelope], &[]);
+        guest.host.entry(op).map_or(0, |entry| entry.count)
+    };
+    assert_eq!(count(CL_ENQUEUE_READ_BUFFER, Class::Poll), 0);
+    assert_eq!(count(CL_ENQUEUE_READ_BUFFER, Class::Enqueue), 1);
+    let query = gil_wire::generated::opencl::CL_GET_EVENT_INFO;
+    assert_eq!(count(query, Class::Poll), 1, "the program asked");
+}
+
+#[test]
+fn who_reads_more_than_there_is_ram_waits() {
+    let board = FakeBoard::new(|call| match call.event {
+        Some(3) => cpu(0),
+        Some(5) => done(5, 0, 1_000, &[]),
+        event => done(event.unwrap(), 0, 1_000, &[&[7; RAM_SIZE as usize / 2]]),
+    });
+    let mut guest = Guest::new(&board);
+    let half = [(DATA, RAM_SIZE / 2, OUT)];
+    let on_its_own = |event: u64| Envelope {
+        queue: Some(Queue {
+            id: event,
+            in_order: true,
+            device: 1,
+        }),
+        ..enqueue(event, 1_000_000)
+    };
+    for event in [1, 2] {
+        let seen = guest.submit(&[with_region(on_its_own(event))], &half);
+        assert_eq!(seen.flags, flag::HOLD, "as much as there is RAM");
+    }
+    let gated = waiting(with_region(on_its_own(3)), &[100]);
+    let seen = guest.submit(&[gated], &half);
+    assert_eq!(seen.flags, flag::HOLD | flag::PENDING, "it cannot wait");
+    let seen = guest.submit(&[with_region(on_its_own(4))], &half);
+    assert_eq!((seen.wait, seen.flags & flag::HOLD), (SLEEP, 0));
+    let seen = guest.submit(&[on_its_own(5)], &[]);
+    assert_ne!(seen.wait, SLEEP, "it reads nothing");
 }
 
 #[test]

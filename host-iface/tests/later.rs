@@ -264,6 +264,21 @@ fn the_board_keeps_no_more_input_than_there_is_ram() {
 }
 
 #[test]
+fn input_that_just_fits_into_ram_waits_for_nothing() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    let half = [(DATA, RAM_SIZE / 2, IN)];
+    for event in 2..=3 {
+        guest.submit(&[with_region(enqueue(event, 1_000_000))], &half);
+    }
+    guest.submit(&[enqueue(4, 1_000_000)], &[]);
+    assert!(awaited(&board).is_empty());
+    guest.submit(&[with_region(enqueue(5, 1_000_000))], &[(DATA, 1, IN)]);
+    assert_eq!(awaited(&board), [2]);
+}
+
+#[test]
 fn output_does_not_end_with_an_enqueue_in_front_of_its_own() {
     let board = FakeBoard::new(|call| match call.event {
         Some(3) => Act {
@@ -381,7 +396,10 @@ fn enqueues_in_front_are_put_at_their_own_times() {
             (1_040_000, 1_050_000)
         ]
     );
-    assert!(board.calls().iter().all(|call| !call.answer));
+    let calls = board.calls();
+    assert!(calls.iter().all(|call| !call.answer));
+    let is_finished = |call: &support::board::Call| call.event.is_some() && call.finish;
+    assert!(!calls.iter().any(is_finished), "they are awaited");
     assert_eq!(awaited(&board), [1, 2, 3]);
 }
 

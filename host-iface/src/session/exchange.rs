@@ -39,7 +39,7 @@ pub(super) struct Brought {
 
 /// Most input that the board keeps for the operations of a session that are not
 /// known to have ended; of a guest with less RAM, as much as that.
-const KEPT_INPUT_MAX: u64 = 1 << 30;
+const KEPT_INPUT_MAX: u64 = 1_073_741_824;
 
 /// Why a call has no answer for the guest.
 enum Failure {
@@ -297,13 +297,10 @@ fn out_places(client: &Client, main: &Call<'_>) -> Result<Vec<u64>, ClientError>
     Ok(outs.map(|(_, place)| place).collect())
 }
 
-/// Bytes of the regions that go in, or of those that come out.
-pub(super) fn in_len_of(regions: &[RegionDesc], goes_in: bool) -> u64 {
-    let of = regions.iter().filter(|region| match goes_in {
-        true => region.dir.is_in(),
-        false => region.dir.is_out(),
-    });
-    of.fold(0, |sum, region| sum.saturating_add(region.len))
+/// Bytes of the regions that go in.
+pub(super) fn in_len_of(regions: &[RegionDesc]) -> u64 {
+    let ins = regions.iter().filter(|region| region.dir.is_in());
+    ins.fold(0, |sum, region| sum.saturating_add(region.len))
 }
 
 /// Bytes of a call's input regions.
@@ -332,4 +329,19 @@ pub(super) fn fits(lens: &[u64], room: &[u64]) -> Result<u64, ClientError> {
 pub(super) fn wrong(found: String) -> ClientError {
     let expected = "an answer that fits the call";
     ClientError::Unexpected { found, expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_fits_its_regions_one_by_one() {
+        let sum = |lens: &[u64], room: &[u64]| fits(lens, room).ok();
+        assert_eq!(sum(&[2, 1], &[2, 3]), Some(3));
+        assert_eq!(sum(&[2], &[2, 3]), Some(2));
+        assert_eq!(sum(&[2, 0], &[2]), Some(2), "nothing, for no region");
+        assert_eq!(sum(&[2, 1], &[2]), None);
+        assert_eq!(sum(&[3, 0], &[2, 3]), None);
+    }
 }

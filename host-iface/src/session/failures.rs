@@ -76,12 +76,35 @@ mod tests {
         failures.note(Some(1), 11, -5);
         failures.note(Some(2), 12, -4);
         failures.note(None, 13, -4);
+        assert_eq!(failures.all(), [(1, 10, -54), (2, 12, -4)]);
         let told = failures.take(1).map(|o| (o.event, o.status));
         assert_eq!((told, failures.take(1)), (Some((10, -54)), None));
         let seen = failures.take(2).into_iter().collect::<Vec<_>>();
         failures.note(Some(2), 12, -4);
         failures.seen(&seen);
         assert_eq!(failures.take(2), None, "its event said so");
+    }
+
+    #[test]
+    fn only_a_seen_failure_need_not_be_told() {
+        let mut failures = Failures::default();
+        failures.note(Some(1), 10, -54);
+        let mut seen = |event, status| {
+            let observation = Observation {
+                event,
+                status,
+                state: State::Complete,
+                queued_ns: 0,
+                submitted_ns: 0,
+                start_ns: 0,
+                end_ns: 0,
+            };
+            failures.seen(&[observation]);
+            failures.all().is_empty()
+        };
+        assert!(!seen(11, -54), "another event");
+        assert!(!seen(10, 0), "not at its end yet");
+        assert!(seen(10, -54));
     }
 
     #[test]

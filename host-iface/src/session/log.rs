@@ -11,10 +11,23 @@ use gil_wire::message::RegionDesc;
 use gil_wire::state::Effect;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Most calls kept.
-const MAX_CALLS: usize = 1 << 18;
-/// Most bytes of arguments, results and regions kept.
-const MAX_BYTES: usize = 512 << 20;
+/// How much is kept at most.
+#[derive(Debug)]
+struct Bounds {
+    calls: usize,
+    /// Of arguments, results and regions.
+    bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            calls: 262_144,
+            bytes: 536_870_912,
+        }
+    }
+}
+
 /// Fewer calls than this are not looked through.
 const FEW: usize = 256;
 
@@ -54,6 +67,7 @@ pub(crate) struct Log {
     entries: BTreeMap<u64, Entry>,
     next: u64,
     len: usize,
+    bounds: Bounds,
     /// Bounds were exceeded: nothing is kept any more.
     is_full: bool,
     /// When to look through it again.
@@ -128,7 +142,8 @@ impl Log {
     }
 
     fn keep_bounds(&mut self) {
-        let is_over = |log: &Self| log.len > MAX_BYTES || log.entries.len() > MAX_CALLS;
+        let is_over =
+            |log: &Self| log.len > log.bounds.bytes || log.entries.len() > log.bounds.calls;
         if self.entries.len() > self.most.max(FEW) || is_over(self) {
             self.prune();
             self.most = 2 * self.entries.len();

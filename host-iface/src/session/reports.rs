@@ -117,3 +117,28 @@ pub(super) fn receive(client: &mut Client, report: &Report) -> Result<Vec<Vec<u8
     client.payload(bytes.iter_mut().map(|bytes| Span::target(bytes)))?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_fits_its_operation() {
+        let of = |out: &[u64], printed, rejected| {
+            let out = out.to_vec();
+            let report = Report {
+                out,
+                printed,
+                rejected,
+                ..Report::default()
+            };
+            check(&report, &[5]).ok()
+        };
+        assert_eq!(of(&[5], PRINTED_MAX, false), Some(5 + PRINTED_MAX));
+        assert_eq!(of(&[5], PRINTED_MAX + 1, false), None);
+        assert_eq!(of(&[6], 0, false), None);
+        assert_eq!(of(&[], 0, true), Some(0));
+        assert_eq!(of(&[0], 0, true), Some(0));
+        assert_eq!(of(&[1], 0, true), None, "refused, and made something");
+    }
+}

@@ -17,9 +17,9 @@ use gil_wire::message::{CallStatus, DeviceInfo, Reply, Request};
 use gil_wire::trace;
 
 /// Most bytes of output of a call that made an object.
-const MAX_OUTPUT: u64 = 64 << 20;
+const MAX_OUTPUT: u64 = 67_108_864;
 /// Zeroes, sent where first contents are not kept: the real ones follow.
-static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+static ZEROES: [u8; 65_536] = [0; 65_536];
 
 impl Session {
     /// The session as it was, without its objects.
@@ -137,7 +137,7 @@ impl Session {
         };
         send(client, call, payload)?;
         let answer = match call.result {
-            Some(_) => Some(Answer::receive(client, call)?),
+            Some(_) => Some(Answer::receive(client)?),
             None => None,
         };
         let is_same = answer.as_ref().is_none_or(|answer| answer.is_of(call));
@@ -209,14 +209,13 @@ struct Answer {
 }
 
 impl Answer {
-    fn receive(client: &mut Client, call: &Call<'_>) -> Result<Self, ClientError> {
+    fn receive(client: &mut Client) -> Result<Self, ClientError> {
         let Received {
             header,
             payload_len,
             ..
         } = client.reply()?;
-        let most = in_len_of(&call.regions, false).saturating_add(MAX_OUTPUT);
-        if payload_len > MAX_OUTPUT.min(most) {
+        if payload_len > MAX_OUTPUT {
             return Err(wrong(format!("{payload_len} bytes of output")));
         }
         let mut payload = vec![0; payload_len as usize];
@@ -280,19 +279,17 @@ impl Answer {
 fn inputs<'a>(call: &Call<'_>, mut payload: &'a [u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     for (index, region) in call.regions.iter().enumerate() {
-        let mut left = if region.dir.is_in() { region.len } else { 0 };
+        let len = if region.dir.is_in() { region.len } else { 0 };
         if call.contents != u32::try_from(index).ok() {
             // The record's head and payload agree.
-            let (own, rest) = payload.split_at(left.min(payload.len() as u64) as usize);
+            let (own, rest) = payload.split_at(len.min(payload.len() as u64) as usize);
             pieces.push(own);
             payload = rest;
             continue;
         }
-        while left > 0 {
-            let now = left.min(ZEROES.len() as u64);
-            pieces.push(&ZEROES[..now as usize]);
-            left -= now;
-        }
+        let most = ZEROES.len();
+        let zeroes = |at| &ZEROES[..most.min((len - at) as usize)];
+        pieces.extend((0..len).step_by(most).map(zeroes));
     }
     pieces
 }
@@ -309,7 +306,7 @@ fn send(client: &mut Client, call: &Call<'_>, payload: &[u8]) -> Result<(), Clie
         regions: call.regions.clone(),
     };
     let mut head = Vec::new();
-    let len = in_len_of(&call.regions, true);
+    let len = in_len_of(&call.regions);
     frame::begin(&request, len, &mut head)?;
     let pieces = inputs(call, payload);
     let spans = std::iter::once(&head[..]).chain(pieces);

@@ -13,17 +13,15 @@ impl Session {
     /// Publishes all operations and delivers what is due; when all have ended,
     /// in nanoseconds of guest time.
     pub(crate) fn settle_all(&mut self, context: &mut Context<'_>, now_ns: u64) -> u64 {
-        while self.timeline.unresolved() > 0 {
-            match self.publish_one(context) {
-                Ok(()) => {}
-                // What is behind a user event stays; who takes the checkpoint
-                // is told.
-                Err(Refusal::Unresolved) => break,
-                Err(_) => {
-                    self.link = Link::Lost;
-                    break;
-                }
+        let end = loop {
+            if let Err(refusal) = self.publish_one(context) {
+                break refusal;
             }
+        };
+        // Nothing is left, or what is behind a user event: who takes the
+        // checkpoint is told.
+        if !matches!(end, Refusal::Unresolved) {
+            self.link = Link::Lost;
         }
         self.deliver(context, now_ns);
         self.timeline.last_end_ns()

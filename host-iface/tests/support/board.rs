@@ -2,9 +2,10 @@
 
 use gil_wire::Op;
 use gil_wire::address::Address;
+use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
-use gil_wire::message::{CallStatus, Reply, Report, Request};
+use gil_wire::message::{CallStatus, DeviceInfo, Reply, Report, Request};
 use gil_wire::window::{CAPABILITY, MAPPED, OFFER_LEN, WINDOW_LEN, places};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use std::collections::HashMap;
@@ -22,6 +23,9 @@ pub enum Got {
     Open,
     Call(Box<Call>),
     Await(u64),
+    NumberFrom(u64),
+    Fill(u64, Vec<u8>),
+    Past(PastEvent),
     Close,
     Gone,
 }
@@ -43,6 +47,7 @@ pub struct Call {
 pub struct Act {
     pub delay: Duration,
     pub status: CallStatus,
+    pub result: Vec<u8>,
     pub cpu_ns: u64,
     pub out: Vec<Vec<u8>>,
     /// Refuses the enqueue with this error.
@@ -57,6 +62,8 @@ pub struct Act {
     pub silent: bool,
     /// The driver said something of a context.
     pub notices: bool,
+    /// Answers another call.
+    pub answers_another: bool,
     /// Claims more payload than there is.
     pub lie: bool,
     /// Says that output is in a window, whether there is one or not.
@@ -68,6 +75,7 @@ impl Default for Act {
         Self {
             delay: Duration::ZERO,
             status: CallStatus::Ran,
+            result: b"result".to_vec(),
             cpu_ns: 0,
             out: vec![],
             refuses: None,
@@ -76,6 +84,7 @@ impl Default for Act {
             later: vec![],
             hang_up: false,
             silent: false,
+            answers_another: false,
             lie: false,
             claims_window: false,
         }
@@ -98,9 +107,21 @@ pub struct Later {
 
 pub type Script = Box<dyn FnMut(&Call) -> Act + Send>;
 
+/// What it says of itself, and of its objects, for a checkpoint.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    pub devices: Vec<DeviceInfo>,
+    pub survey: Survey,
+    /// What each object holds.
+    pub contents: Vec<u8>,
+    /// Why it does not give or take any.
+    pub unable: Option<String>,
+}
+
 pub struct FakeBoard {
     folder: tempfile::TempDir,
     got: Arc<Mutex<Vec<Got>>>,
+    pub objects: Arc<Mutex<Objects>>,
 }
 
 impl FakeBoard {
@@ -119,17 +140,23 @@ impl FakeBoard {
         let listener = UnixListener::bind(folder.path().join("board")).unwrap();
         let got = Arc::new(Mutex::new(Vec::new()));
         let log = got.clone();
+        let objects = Arc::new(Mutex::new(Objects::default()));
+        let all = objects.clone();
         let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(Box::new(script)));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (script, log) = (script.clone(), log.clone());
+                let (script, log, objects) = (script.clone(), log.clone(), all.clone());
                 std::thread::spawn(move || {
-                    serve(stream.unwrap(), hello, &script, &log);
+                    serve(stream.unwrap(), hello, &script, &log, &objects);
                     log.lock().unwrap().push(Got::Gone);
                 });
             }
         });
-        Self { folder, got }
+        Self {
+            folder,
+            got,
+            objects,
+        }
     }
 
     pub fn address(&self) -> Address {
@@ -167,6 +194,7 @@ fn serve(
     hello: Hello,
     script: &Mutex<Script>,
     log: &Mutex<Vec<Got>>,
+    objects: &Mutex<Objects>,
 ) -> Option<()> {
     stream.write_all(&hello.encode()).ok()?;
     stream.read_exact(&mut [0; HELLO_LEN]).ok()?;
@@ -243,9 +271,50 @@ fn serve(
                 log.lock().unwrap().push(Got::Close);
                 return None;
             }
-            other => panic!("unexpected {other:?}"),
+            request => {
+                let objects = objects.lock().unwrap().clone();
+                checkpoint(&mut stream, &request, payload, &objects, log)?;
+            }
         }
     }
+}
+
+/// Its part in a checkpoint.
+fn checkpoint(
+    stream: &mut UnixStream,
+    request: &Request<'_>,
+    payload: Vec<u8>,
+    objects: &Objects,
+    log: &Mutex<Vec<Got>>,
+) -> Option<()> {
+    let got = |got| log.lock().unwrap().push(got);
+    let unable = objects
+        .unable
+        .clone()
+        .map(|reason| Reply::Unable { reason });
+    let (reply, bytes) = match *request {
+        Request::Devices => {
+            let devices = objects.devices.clone();
+            (Reply::Devices { devices }, vec![])
+        }
+        Request::Survey => (Reply::Survey(objects.survey.clone()), vec![]),
+        Request::Fetch { .. } if unable.is_none() => (Reply::Contents, objects.contents.clone()),
+        Request::Fetch { .. } => (unable?, vec![]),
+        Request::NumberFrom { number } => {
+            got(Got::NumberFrom(number));
+            (unable.unwrap_or(Reply::Restored), vec![])
+        }
+        Request::Fill { object, .. } => {
+            got(Got::Fill(object, payload));
+            (unable.unwrap_or(Reply::Restored), vec![])
+        }
+        Request::Past { event } => {
+            got(Got::Past(event));
+            (unable.unwrap_or(Reply::Restored), vec![])
+        }
+        ref other => panic!("unexpected {other:?}"),
+    };
+    send(stream, &reply, &bytes, false)
 }
 
 /// Takes the host's window and says so.
@@ -314,9 +383,9 @@ fn act(
         out.push(1 << 40);
     }
     let reply = Reply::Done {
-        seq: call.seq,
+        seq: call.seq + u64::from(act.answers_another),
         status: act.status,
-        result: b"result",
+        result: &act.result,
         cpu_ns: act.cpu_ns,
         busy_ns: begun.elapsed().as_nanos() as u64,
         out,

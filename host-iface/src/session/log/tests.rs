@@ -216,7 +216,7 @@ fn arguments_set_again_and_again_take_no_memory() {
 #[test]
 fn beyond_its_bounds_it_keeps_nothing_and_says_so() {
     let mut log = Log::default();
-    let big = || kept(0, MAKE, MAX_BYTES / 4);
+    let big = || kept(0, MAKE, Bounds::default().bytes / 4);
     for object in 1..=3 {
         log.add(big(), made(object, &[]));
     }
@@ -226,4 +226,53 @@ fn beyond_its_bounds_it_keeps_nothing_and_says_so() {
     assert_eq!((log.calls().count(), log.len), (0, 0));
     log.add(kept(0, MAKE, 0), made(5, &[]));
     assert_eq!(log.calls().count(), 0);
+}
+
+#[test]
+fn a_call_takes_the_bytes_that_are_kept_of_it() {
+    let mut call = kept(0, MAKE, 5);
+    call.result = Some(vec![0; 7]);
+    call.payload = vec![vec![0; 11], vec![0; 13]];
+    assert_eq!(call.len(), size_of::<Kept>() + 36);
+}
+
+/// A log that keeps no more than this.
+fn bounded(calls: usize, bytes: usize) -> Log {
+    Log {
+        bounds: Bounds { calls, bytes },
+        ..Log::default()
+    }
+}
+
+#[test]
+fn it_keeps_as_much_as_its_bounds_and_no_more() {
+    let bytes = 10 * size_of::<Kept>();
+    let is_whole = |calls: usize, more: usize| {
+        let mut log = bounded(5, bytes);
+        for object in 1..calls as u64 {
+            log.add(kept(0, MAKE, 0), made(object, &[]));
+        }
+        let args = bytes - calls * size_of::<Kept>() + more;
+        log.add(kept(0, MAKE, args), made(99, &[]));
+        log.is_whole()
+    };
+    assert!(is_whole(4, 0) && is_whole(5, 0), "as many calls and bytes");
+    assert!(!is_whole(6, 0), "a call more");
+    assert!(!is_whole(4, 1), "a byte more");
+}
+
+#[test]
+fn what_is_gone_goes_before_the_bound_is_exceeded() {
+    for calls in [1, 4] {
+        let mut log = bounded(calls, usize::MAX);
+        for object in 1..20 {
+            log.add(kept(0, MAKE, 0), made(object, &[]));
+            let ends = Effect {
+                ends: Some(object),
+                ..Effect::default()
+            };
+            log.add(kept(0, END, 0), ends);
+        }
+        assert!(log.is_whole(), "{calls}");
+    }
 }
