@@ -22,6 +22,8 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .without_time()
+        // A log that cannot be written is no end of the agent.
+        .log_internal_errors(false)
         .init();
     let program = Program {
         name: "gil-board",

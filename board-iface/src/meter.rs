@@ -3,6 +3,7 @@
 
 use gil_wire::status::Counts;
 use memmap2::{MmapOptions, MmapRaw};
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
 use std::io;
@@ -33,8 +34,12 @@ impl Meter {
     /// # Errors
     /// The system's.
     pub fn new() -> io::Result<Self> {
-        let file = File::from(memfd_create(c"gil-meter", MFdFlags::MFD_CLOEXEC)?);
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = File::from(memfd_create(c"gil-meter", flags)?);
         file.set_len(size_of::<Numbers>() as u64)?;
+        // A session's process that cut it would end the agent, which reads it.
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
         Self::of(file)
     }
 
@@ -103,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_processes_see_the_same_numbers() {
+    fn both_processes_see_the_same_numbers_and_neither_cuts_the_file() {
         let here = Meter::new().unwrap();
         let there = Meter::of(File::from(here.file().try_clone_to_owned().unwrap())).unwrap();
         there.received(5);
@@ -116,6 +121,9 @@ mod tests {
             received: 5,
             sent: 7,
         };
+        assert_eq!(here.counts(), expected);
+        let theirs = File::from(there.file().try_clone_to_owned().unwrap());
+        assert!(theirs.set_len(0).is_err() && theirs.set_len(1 << 40).is_err());
         assert_eq!(here.counts(), expected);
         let short = File::from(memfd_create(c"short", MFdFlags::MFD_CLOEXEC).unwrap());
         assert!(Meter::of(short).is_err());

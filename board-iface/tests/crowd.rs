@@ -4,13 +4,13 @@ mod common;
 
 use common::Client;
 use common::agent::{ANY_PORT, Agent, command};
-use common::driver::{answers, crashing_agent, platforms, wait_until};
+use common::driver::{answers, crashing_agent, platforms, register_crash, wait_until};
 use gil_wire::address::Address;
 use gil_wire::hello::{HELLO_LEN, Hello, SECURE};
 use gil_wire::secure::{Handshake, KEY_LEN, Key, MESSAGE_LEN};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
@@ -210,4 +210,32 @@ fn an_agent_without_files_left_says_so_and_goes_on() {
     wait_until("there is a place again", || answers(&agent));
     let said = agent.said();
     assert!(said.matches("cannot accept").count() < 20, "{said}");
+}
+
+#[test]
+fn an_agent_whose_log_cannot_be_written_goes_on() {
+    let vendors = tempfile::tempdir().unwrap();
+    let mut options = ANY_PORT.to_vec();
+    options.push("--no-confinement");
+    let mut command = command(&options);
+    if !register_crash(vendors.path(), "crash", 2) {
+        return;
+    }
+    command.env("OCL_ICD_VENDORS", format!("{}/", vendors.path().display()));
+    let mut process = command.spawn().unwrap();
+    let mut line = String::new();
+    let stdout = process.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    // Its log goes nowhere from here on.
+    drop(process.stderr.take());
+    let address = line.trim().strip_prefix("listening on ").unwrap();
+    let address: Address = address.parse().unwrap();
+    // The thread that lets everybody in logs this one.
+    let mut stranger = connect_from(HOST, &address);
+    stranger.write_all(&[b'x'; HELLO_LEN]).unwrap();
+    let _ = stranger.read(&mut [0; 1]);
+    session(connect_from(HOST, &address));
+    assert!(process.try_wait().unwrap().is_none());
+    process.kill().unwrap();
+    process.wait().unwrap();
 }

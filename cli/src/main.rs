@@ -81,6 +81,8 @@ fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .without_time()
+        // A log that cannot be written is no end of the agent.
+        .log_internal_errors(false)
         .init();
     let program = gil_board::process::Program {
         name: "gil",

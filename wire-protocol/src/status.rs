@@ -21,10 +21,11 @@ pub struct Counts {
 
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.errors += other.errors;
-        self.received += other.received;
-        self.sent += other.sent;
+        // What a session's process counts, a guest's code may have written.
+        self.calls = self.calls.saturating_add(other.calls);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.received = self.received.saturating_add(other.received);
+        self.sent = self.sent.saturating_add(other.sent);
     }
 }
 
@@ -91,5 +92,13 @@ mod tests {
             sent: 47,
         };
         assert_eq!(sum, wanted);
+        let most = Counts {
+            calls: u64::MAX,
+            errors: u64::MAX,
+            received: u64::MAX,
+            sent: u64::MAX,
+        };
+        sum += most;
+        assert_eq!(sum, most);
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::transport::attached;
 use gil_wire::secure::{Zeroize, Zeroizing};
-use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
@@ -20,8 +19,6 @@ const MAX_MESSAGE: usize = 128 << 10;
 /// Bytes of a message that may hold a connection's keys: room for it is made
 /// once, so that no copy of it stays behind.
 const MESSAGE: usize = 1 << 10;
-/// Most files with one message.
-const MAX_FILES: usize = 4;
 
 /// One end.
 #[derive(Debug)]
@@ -74,12 +71,27 @@ impl Channel {
     /// # Errors
     /// The system's; `InvalidData` for what is no message of this type.
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+        self.take(Some(attached::space()))
+    }
+
+    /// The same from who sends no files: those that come along are closed.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn hear<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
+        let message = self.take(None)?;
+        Ok(message.map(|(message, _)| message))
+    }
+
+    fn take<T: DeserializeOwned>(
+        &self,
+        mut space: Option<Vec<u8>>,
+    ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         let mut bytes = vec![0; MAX_MESSAGE];
-        let mut space = cmsg_space!([RawFd; MAX_FILES]);
         let (len, files) = loop {
             let mut data = [IoSliceMut::new(&mut bytes)];
             let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-            match recvmsg::<()>(self.0.as_raw_fd(), &mut data, Some(&mut space), flags) {
+            match recvmsg::<()>(self.0.as_raw_fd(), &mut data, space.as_deref_mut(), flags) {
                 Ok(message) => break (message.bytes, attached::files(&message)),
                 Err(Errno::EINTR) => {}
                 // The other end is gone, and left something unread.
@@ -137,6 +149,29 @@ mod tests {
         drop(one);
         assert!(other.is_ready_within(Duration::ZERO));
         assert!(other.receive::<u32>().unwrap().is_none());
+    }
+
+    /// Whether nobody has the other end of a pipe.
+    fn has_hung_up(pipe: &impl AsFd) -> bool {
+        let mut fds = [PollFd::new(pipe.as_fd(), PollFlags::empty())];
+        poll(&mut fds, PollTimeout::ZERO).unwrap();
+        fds[0].revents() == Some(PollFlags::POLLHUP)
+    }
+
+    #[test]
+    fn files_that_nobody_wants_or_that_are_many_are_closed() {
+        let (one, other) = Channel::pair().unwrap();
+        let (read, write) = std::io::pipe().unwrap();
+        let many = vec![write.as_fd(); attached::MAX];
+        one.send(&1u32, &many).unwrap();
+        one.send(&2u32, &many).unwrap();
+        drop(write);
+        assert_eq!(other.hear::<u32>().unwrap(), Some(1));
+        let (message, files) = other.receive::<u32>().unwrap().unwrap();
+        assert_eq!((message, files.len()), (2, attached::MAX));
+        assert!(!has_hung_up(&read));
+        drop(files);
+        assert!(has_hung_up(&read));
     }
 
     #[test]

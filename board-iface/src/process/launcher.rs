@@ -160,7 +160,7 @@ impl Worker {
 
     /// What it says next; none if it has ended.
     pub fn hear(&mut self) -> Option<Word> {
-        let (word, _) = self.channel.as_ref()?.receive::<Word>().ok()??;
+        let word = self.channel.as_ref()?.hear::<Word>().ok()??;
         self.over |= matches!(word, Word::Over);
         Some(word)
     }
@@ -270,6 +270,24 @@ impl Worker {
     /// Whether it said that its session is over.
     pub fn is_over(&self) -> bool {
         self.over
+    }
+}
+
+#[cfg(test)]
+impl Worker {
+    /// A process that does nothing, and the end at which a test speaks for it.
+    pub(crate) fn double() -> (Self, Channel) {
+        let (ours, theirs) = Channel::pair().unwrap();
+        let mut command = Command::new("sleep");
+        let worker = Self {
+            child: command.arg("600").process_group(0).spawn().unwrap(),
+            channel: Some(ours),
+            over: false,
+            killed: false,
+            taken_back: false,
+            _folder: None,
+        };
+        (worker, theirs)
     }
 }
 

@@ -27,12 +27,13 @@ pub fn run(guest: Guest, launcher: &Launcher, grace: Duration) {
         Ok(worker) => worker,
         Err(error) => return tracing::warn!(number, "no process for a session: {error}"),
     };
-    if !attend(&mut worker, &socket, grace) {
+    let end = attend(&mut worker, &socket, grace);
+    if let Some(why) = end.force(grace) {
+        let process = worker.id();
         tracing::warn!(
             number,
-            "the session of {peer} is ended by force: nobody has listened for {} s, and its process {} is still busy, most likely with a kernel that does not end",
-            grace.as_secs(),
-            worker.id()
+            process,
+            "the session of {peer} is ended by force: {why}"
         );
         worker.kill();
     }
@@ -44,20 +45,48 @@ pub fn run(guest: Guest, launcher: &Launcher, grace: Duration) {
     }
 }
 
-/// Waits until the session is over or its process has ended; false if the
-/// process goes on although nobody has listened for so long.
-fn attend(worker: &mut Worker, socket: &Socket, grace: Duration) -> bool {
-    let mut until = None;
+/// How a session comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// It is over, or its process has ended.
+    Over,
+    /// Its process goes on although nobody has listened for so long.
+    Hangs,
+    /// Its process says what no session says: a guest's code may be speaking.
+    Strays,
+}
+
+impl Ending {
+    /// Why the process is killed, if it is.
+    fn force(self, grace: Duration) -> Option<String> {
+        match self {
+            Self::Over => None,
+            Self::Hangs => Some(format!(
+                "nobody has listened for {} s, and its process is still busy, most likely with a kernel that does not end",
+                grace.as_secs()
+            )),
+            Self::Strays => Some(
+                "its process says what no session says: a guest's kernel may have taken it over"
+                    .into(),
+            ),
+        }
+    }
+}
+
+/// Waits for the end of a session. Its process says two words at most, so that
+/// none that goes on talking is listened to for ever.
+fn attend(worker: &mut Worker, socket: &Socket, grace: Duration) -> Ending {
+    let (mut until, mut is_ending) = (None, false);
     loop {
         let peer = until.is_none().then(|| socket.as_fd());
         match worker.next(peer, until) {
-            Next::Word(Word::Ending) | Next::HungUp => {
-                until.get_or_insert_with(|| Instant::now() + grace);
-            }
-            Next::Word(Word::Over) | Next::Gone => return true,
-            Next::Word(Word::Found(_)) => {}
-            Next::Late => return false,
+            Next::Word(Word::Ending) if !is_ending => is_ending = true,
+            Next::HungUp => {}
+            Next::Word(Word::Over) | Next::Gone => return Ending::Over,
+            Next::Word(_) => return Ending::Strays,
+            Next::Late => return Ending::Hangs,
         }
+        until.get_or_insert_with(|| Instant::now() + grace);
     }
 }
 
@@ -93,5 +122,64 @@ fn say_end(number: u64, peer: Peer, worker: Worker) -> bool {
             );
             true
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{Channel, Found};
+    use std::os::unix::net::UnixStream;
+    use std::thread::{self, JoinHandle};
+
+    const GRACE: Duration = Duration::from_millis(200);
+    const LONG: Duration = Duration::from_secs(600);
+
+    /// A process that says a word again and again, until nobody listens.
+    fn says(channel: Channel, word: Word) -> JoinHandle<()> {
+        thread::spawn(move || while channel.send(&word, &[]).is_ok() {})
+    }
+
+    fn found() -> Word {
+        Word::Found(Ok(Found::default()))
+    }
+
+    #[test]
+    fn a_process_that_never_stops_talking_is_not_listened_to() {
+        for word in [found(), Word::Ending] {
+            let (mut worker, channel) = Worker::double();
+            let (socket, _peer) = UnixStream::pair().unwrap();
+            let talk = says(channel, word);
+            let end = attend(&mut worker, &Socket::from(socket), LONG);
+            assert_eq!(end, Ending::Strays);
+            worker.kill();
+            assert_ne!(worker.end(), End::Clean);
+            talk.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_ends_the_session() {
+        let (mut worker, channel) = Worker::double();
+        let (socket, _peer) = UnixStream::pair().unwrap();
+        let talk = thread::spawn(move || channel.send(&u64::MAX, &[]).unwrap());
+        let end = attend(&mut worker, &Socket::from(socket), GRACE);
+        assert_eq!(end, Ending::Over);
+        talk.join().unwrap();
+    }
+
+    #[test]
+    fn a_session_that_says_that_it_ends_has_the_grace_for_it() {
+        let (mut worker, channel) = Worker::double();
+        let (socket, peer) = UnixStream::pair().unwrap();
+        let socket = Socket::from(socket);
+        channel.send(&Word::Ending, &[]).unwrap();
+        assert_eq!(attend(&mut worker, &socket, GRACE), Ending::Hangs);
+        // As it has when its peer hangs up before.
+        drop(peer);
+        assert_eq!(attend(&mut worker, &socket, GRACE), Ending::Hangs);
+        channel.send(&Word::Ending, &[]).unwrap();
+        channel.send(&Word::Over, &[]).unwrap();
+        assert_eq!(attend(&mut worker, &socket, GRACE), Ending::Over);
     }
 }

@@ -9,14 +9,13 @@
 use super::attached;
 use gil_wire::window::{OFFER_LEN, WINDOW_LEN};
 use memmap2::{MmapOptions, MmapRaw};
-use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::socket::{MsgFlags, recvmsg};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// Why an offered window is not used.
@@ -77,7 +76,7 @@ impl Offer {
 
 /// Receives bytes and the last of the files attached to them.
 fn receive_some(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut space = cmsg_space!([RawFd; 1]);
+    let mut space = attached::space();
     let mut data = [IoSliceMut::new(bytes)];
     let flags = MsgFlags::MSG_CMSG_CLOEXEC;
     let message = loop {
