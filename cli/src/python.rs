@@ -237,6 +237,17 @@ mod tests {
     }
 
     #[test]
+    fn without_its_python_a_set_stays_as_it_is() {
+        let cache = Cache::open().unwrap();
+        let _lock = cache.lock().unwrap();
+        let work = tree("python3.0", &[("a/in.py", "x = 1")]);
+        let root = work.path().join("root");
+        compile(&cache, &root, &Progress::new(true)).unwrap();
+        assert_eq!(file_names(&root.join("a")), ["in.py"]);
+        assert_eq!(file_names(work.path()), ["root"]);
+    }
+
+    #[test]
     fn only_what_another_try_would_not_mend_is_gone_without() {
         let failed = ToolError::Missing { tool: "x".into() };
         assert!(is_lacking(&failed.into()));
