@@ -153,6 +153,9 @@ impl Layout {
 
     /// Whether the region is in the image, and not empty.
     pub fn contains(&self, origin: [u64; 3], region: [u64; 3]) -> bool {
+        if self.form == Form::OneDArray && region[2] > 1 {
+            return false;
+        }
         let (origin, region) = (self.ordered(origin), self.ordered(region));
         let one = |(at, (len, size)): (u64, (u64, u64))| {
             len > 0 && at.checked_add(len).is_some_and(|end| end <= size)
@@ -198,6 +201,7 @@ mod tests {
         assert!(array.contains([0, 6, 0], [10, 1, 1]));
         assert!(!array.contains([0, 7, 0], [10, 1, 1]));
         assert!(!array.contains([0, 0, 1], [10, 1, 1]));
+        assert!(!array.contains([0, 0, 0], [10, 1, 2]), "it has no depth");
         let image = layout(Form::ThreeD, (64, 400));
         assert_eq!(image.offset([1, 2, 1]).number(), Some(4 + 128 + 400));
         assert!(!image.contains([0; 3], [10, 5, 0]));
