@@ -25,6 +25,10 @@ static const char source[] =
 	"__kernel void add(__global uint *a, uint n)\n"
 	"{ a[get_global_id(0)] += n; }\n";
 
+static const char plain[] =
+	"__kernel void add(__global uint *a, uint n)\n"
+	"{ a[get_global_id(0)] += n; }\n";
+
 struct node {
 	struct node *next;
 	cl_uint value, seen;
@@ -366,13 +370,38 @@ static void refused(struct gpu *gpu, cl_program program)
 	clSVMFree(gpu->context, a);
 }
 
+/* What every call answers where no memory is shared, whatever else is wrong. */
+static void without(struct gpu *gpu)
+{
+	cl_kernel kernel = clCreateKernel(built(gpu, plain, ""), "add", NULL);
+	void *some = &kernel, *none = NULL;
+	cl_uint word = 1;
+
+	printf("no memory: %d\n", !clSVMAlloc(gpu->context, CL_MEM_READ_WRITE, 64, 0));
+	SAY(clEnqueueSVMMemFill(gpu->queue, none, &word, 4, 0, 0, NULL, NULL));
+	SAY(clEnqueueSVMMemFill(gpu->queue, some, &word, 4, 4, 0, NULL, NULL));
+	SAY(clEnqueueSVMMemcpy(gpu->queue, CL_TRUE, none, none, 4, 0, NULL, NULL));
+	SAY(clEnqueueSVMMemcpy(gpu->queue, CL_TRUE, some, &word, 4, 0, NULL, NULL));
+	SAY(clEnqueueSVMMap(gpu->queue, CL_TRUE, CL_MAP_READ, none, 4, 0, NULL, NULL));
+	SAY(clEnqueueSVMUnmap(gpu->queue, none, 0, NULL, NULL));
+	SAY(clEnqueueSVMMigrateMem(gpu->queue, 1, (const void **)&none, NULL, 0, 0, NULL, NULL));
+	SAY(clEnqueueSVMMigrateMem(gpu->queue, 0, NULL, NULL, 0, 0, NULL, NULL));
+	SAY(clEnqueueSVMFree(gpu->queue, 1, &none, NULL, NULL, 0, NULL, NULL));
+	SAY(clSetKernelArgSVMPointer(kernel, 0, none));
+	SAY(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL));
+	SAY(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 0, NULL));
+	clSVMFree(gpu->context, some);
+}
+
 int main(void)
 {
 	struct gpu gpu = first_gpu(0);
 	cl_program program;
 
-	if (!has_svm(&gpu))
+	if (!has_svm(&gpu)) {
+		without(&gpu);
 		return 0;
+	}
 	program = built(&gpu, source, "-cl-std=CL2.0");
 	allocations(&gpu);
 	lists(&gpu, program);

@@ -104,5 +104,12 @@ fn cl_svm() {
 fn narrow_programs_have_no_shared_memory() {
     let program = guest_program_of(Width::Armhf, "tests/guest/cl_svm.c", Link::OpenCl);
     let run = Run::new([program.display().to_string()]).finish().ok();
-    assert_eq!(run.stdout, "coarse-grained: 0\n", "{}", run.stderr);
+    let mut lines = run.stdout.lines();
+    assert_eq!(lines.next(), Some("coarse-grained: 0"), "{}", run.stderr);
+    assert_eq!(lines.next(), Some("no memory: 1"));
+    let answers: Vec<&str> = lines.collect();
+    assert_eq!(answers.len(), 12, "{answers:#?}");
+    for answer in answers {
+        assert!(answer.ends_with(" = -59"), "CL_INVALID_OPERATION: {answer}");
+    }
 }

@@ -29,7 +29,9 @@ impl Local for Guest {
     fn clGetDeviceInfo(entry: u64, device: &Object, param_name: cl_uint) -> CallResult<Vec<u8>> {
         match param_name {
             // What the device can, less what only one memory for both can.
-            CL_DEVICE_SVM_CAPABILITIES => super::svm::capabilities(entry, device).map(bytes),
+            CL_DEVICE_SVM_CAPABILITIES => {
+                super::svm::capabilities(entry, device.number()).map(bytes)
+            }
             _ => references(device, param_name, CL_DEVICE_REFERENCE_COUNT),
         }
     }

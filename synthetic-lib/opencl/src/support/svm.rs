@@ -11,9 +11,10 @@ use super::objects::{Object, create, find, new_number};
 use super::pages::Pages;
 use super::request::Request;
 use crate::generated::types::*;
-use gil_wire::call::InData;
+use gil_wire::call::{Handle, InData};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -56,16 +57,47 @@ fn contains(address: *const c_void, size: usize) -> bool {
 ///
 /// # Errors
 /// The API's code.
-pub(super) fn capabilities(entry: u64, device: &Object) -> CallResult<u64> {
+pub(super) fn capabilities(entry: u64, device: Handle) -> CallResult<u64> {
     let request = Request::new(wire::GIL_GET_SVM_CAPABILITIES, Class::Query, entry);
-    let args = wire::GilGetSvmCapabilitiesArgs {
-        device: device.number(),
-    };
+    let args = wire::GilGetSvmCapabilitiesArgs { device };
     request.forward(&args, |reply| {
         let reply: wire::GilGetSvmCapabilitiesReply = decode(reply)?;
         check(reply.result)?;
         Ok(reply.value)
     })
+}
+
+/// Devices that were asked, and whether they share memory.
+static ASKED: Mutex<BTreeMap<Handle, bool>> = Mutex::new(BTreeMap::new());
+
+/// Whether a device shares memory with this program.
+///
+/// # Errors
+/// `CL_INVALID_OPERATION` if not; the API's code.
+fn is_shared_with(entry: u64, device: Handle) -> CallResult<()> {
+    is_wide()?;
+    let asked = || ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = asked().get(&device).copied();
+    let shares = match known {
+        Some(shares) => shares,
+        None => capabilities(entry, device)? != 0,
+    };
+    asked().insert(device, shares);
+    match shares {
+        true => Ok(()),
+        false => Err(CL_INVALID_OPERATION),
+    }
+}
+
+/// No device shares memory with a program of 32 bits.
+///
+/// # Errors
+/// `CL_INVALID_OPERATION` in one.
+fn is_wide() -> CallResult<()> {
+    match usize::BITS {
+        64.. => Ok(()),
+        _ => Err(CL_INVALID_OPERATION),
+    }
 }
 
 /// `clSVMAlloc`.
@@ -79,7 +111,7 @@ pub(super) fn alloc(
     let Ok(context) = find(Kind::Context, context) else {
         return std::ptr::null_mut();
     };
-    if flags & !FLAGS != 0 || size == 0 || usize::BITS < 64 {
+    if flags & !FLAGS != 0 || size == 0 || is_wide().is_err() {
         return std::ptr::null_mut();
     }
     // Addresses that are taken here are kept until another is found.
@@ -186,6 +218,7 @@ pub(super) fn set_kernel_arg(
 ) -> cl_int {
     returned(|| {
         let kernel = find(Kind::Kernel, kernel)?;
+        is_wide()?;
         let op = wire::CL_SET_KERNEL_ARG_SVM_POINTER;
         let request = Request::new(op, Class::Sync, entry);
         let args = wire::ClSetKernelArgSVMPointerArgs {
@@ -213,6 +246,9 @@ pub(super) unsafe fn set_exec_info(
 ) -> cl_int {
     returned(|| {
         let kernel = find(Kind::Kernel, kernel)?;
+        if is_about_shared(name) {
+            is_wide()?;
+        }
         let is_empty = name == CL_KERNEL_EXEC_INFO_SVM_PTRS && size == 0;
         if value.is_null() && !is_empty {
             return Err(CL_INVALID_VALUE);
@@ -243,6 +279,13 @@ pub(super) unsafe fn set_exec_info(
             check(reply.result)
         })
     })
+}
+
+fn is_about_shared(name: cl_kernel_exec_info) -> bool {
+    matches!(
+        name,
+        CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
+    )
 }
 
 /// No device shares the program's other memory.

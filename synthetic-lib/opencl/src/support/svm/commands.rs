@@ -7,7 +7,7 @@ use super::super::objects::{
 };
 use super::super::request::Request;
 use super::super::{Details, border, write};
-use super::{Mapping, contains, list_data, shared, words};
+use super::{Mapping, contains, is_shared_with, list_data, shared, words};
 use crate::generated::types::*;
 use gil_guest::later::{self, Moment};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
@@ -29,10 +29,13 @@ pub(in super::super) type Events = (cl_uint, *const cl_event, *mut cl_event);
 impl Enqueue {
     /// # Safety
     /// As those of an enqueue.
-    unsafe fn new(queue: cl_command_queue, events: Events) -> CallResult<Self> {
+    unsafe fn new(entry: u64, queue: cl_command_queue, events: Events) -> CallResult<Self> {
         let (count, list, event) = events;
+        let queue = find(Kind::CommandQueue, queue)?;
+        // Before any other error.
+        is_shared_with(entry, Handle(queue.queue().device))?;
         Ok(Self {
-            queue: find(Kind::CommandQueue, queue)?,
+            queue,
             // SAFETY: the caller's.
             waits: unsafe { wait_list(count, list) }?,
             signal: new_event(event),
@@ -76,7 +79,7 @@ pub(in super::super) unsafe fn map(
 ) -> cl_int {
     returned(|| {
         // SAFETY: the caller's.
-        let enqueue = unsafe { Enqueue::new(queue, events) }?;
+        let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
         let mixed = asked.flags & CL_MAP_WRITE_INVALIDATE_REGION != 0
             && asked.flags != CL_MAP_WRITE_INVALIDATE_REGION;
@@ -133,7 +136,7 @@ pub(in super::super) unsafe fn unmap(
 ) -> cl_int {
     returned(|| {
         // SAFETY: the caller's.
-        let enqueue = unsafe { Enqueue::new(queue, events) }?;
+        let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         if !contains(address, 1) {
             return Err(CL_INVALID_VALUE);
         }
@@ -194,7 +197,7 @@ pub(in super::super) unsafe fn memcpy(
 ) -> cl_int {
     returned(|| {
         // SAFETY: the caller's.
-        let enqueue = unsafe { Enqueue::new(queue, events) }?;
+        let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         if dst.is_null() || src.is_null() || size == 0 {
             return Err(CL_INVALID_VALUE);
         }
@@ -251,7 +254,7 @@ pub(in super::super) unsafe fn fill(
 ) -> cl_int {
     returned(|| {
         // SAFETY: the caller's.
-        let enqueue = unsafe { Enqueue::new(queue, events) }?;
+        let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         let fits = pattern_size.is_power_of_two()
             && pattern_size <= 128
             && size.is_multiple_of(pattern_size)
@@ -294,7 +297,7 @@ pub(in super::super) unsafe fn migrate(
 ) -> cl_int {
     returned(|| {
         // SAFETY: the caller's.
-        let enqueue = unsafe { Enqueue::new(queue, events) }?;
+        let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         // SAFETY: the caller's.
         let pointers = unsafe { words(count, pointers.cast()) }?;
         let sizes = match sizes.is_null() {
@@ -364,7 +367,7 @@ pub(in super::super) unsafe fn enqueue_free(
 ) -> cl_int {
     returned(|| {
         // SAFETY: the caller's.
-        let mut enqueue = unsafe { Enqueue::new(queue, events) }?;
+        let mut enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         // SAFETY: the caller's.
         let addresses = unsafe { words(count, pointers.cast_const().cast()) }?;
         // The library itself waits for it.
