@@ -1,7 +1,7 @@
 //! The command `gil-board`, which is also `gil board`.
 
 use crate::board::BoardError;
-use crate::confine::{Confinement, Folders};
+use crate::confine::{Confinement, Folders, Support};
 use crate::inventory::Inventory;
 use crate::opencl::{DriverOptions, OpenClBoard};
 use crate::printed;
@@ -124,6 +124,13 @@ impl Confining {
             all.extend(["--shared-cache".into(), folder.into()]);
         }
         all
+    }
+
+    /// What sessions on a machine that has so much lack of what they were to
+    /// have, in one sentence.
+    #[must_use]
+    pub fn lack(&self, support: Support) -> Option<&'static str> {
+        support.lack().filter(|_| !self.no_confinement)
     }
 }
 
@@ -331,7 +338,7 @@ fn confinement(
             .transpose()?,
         ..Confinement::learn(&inventory.files, &inventory.registered)
     };
-    match confinement.support.lack() {
+    match args.confining.lack(confinement.support) {
         Some(lack) => tracing::warn!("{lack}"),
         None => tracing::info!("sessions are confined"),
     }

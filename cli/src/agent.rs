@@ -4,6 +4,7 @@
 use crate::folder::{create_file, file};
 use crate::process::Owned;
 use gil_board::cli::Confining;
+use gil_board::confine::Support;
 use gil_host::client::{BoardConfig, Client, ClientError};
 use gil_wire::address::{Address, AddressError};
 use gil_wire::message::{DeviceInfo, Reply, Request};
@@ -116,6 +117,16 @@ pub fn ready(
             )
         }
         Board::At(address) => reach(address, key),
+    }
+}
+
+/// What the sessions of an agent that a run starts lack of their confinement, on
+/// a machine that has so much for it. Of other boards, their own log says it;
+/// a recording runs no code.
+pub fn lack(board: &Board, confining: &Confining, support: Support) -> Option<&'static str> {
+    match board {
+        Board::Own => confining.lack(support),
+        Board::Replay(_) | Board::At(_) => None,
     }
 }
 
@@ -317,6 +328,28 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_says_that_its_sessions_are_not_confined() {
+        let confined = Confining::default();
+        let free = Confining {
+            no_confinement: true,
+            ..Confining::default()
+        };
+        let of = |files, calls| Support { files, calls };
+        let own = |confining: &Confining, support| lack(&Board::Own, confining, support);
+        let said = own(&confined, of(false, true)).unwrap();
+        assert!(said.contains("has no Landlock") && said.contains("--no-confinement"));
+        assert!(own(&confined, of(true, false)).unwrap().contains("seccomp"));
+        assert!(own(&confined, of(false, false)).is_some());
+        // It is as it should be, or wanted, or another machine's.
+        assert_eq!(own(&confined, of(true, true)), None);
+        assert_eq!(own(&free, of(false, false)), None);
+        let at = "tcp://h:1".parse().unwrap();
+        for board in [at, Board::Replay("a".into())] {
+            assert_eq!(lack(&board, &confined, of(false, false)), None);
+        }
+    }
 
     #[test]
     fn boards_are_named_in_three_ways() {

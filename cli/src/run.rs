@@ -21,6 +21,7 @@ use crate::simulator::{self, Simulator};
 use crate::supervise::Ended;
 use crate::sysroot::SysrootError;
 use crate::watch;
+use gil_board::confine::Support;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -116,6 +117,9 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     progress.say("asking the board");
     let board = args.board.as_ref().unwrap_or(&Board::Own);
     let agent = agent::ready(board, args.key.as_deref(), at, &args.confining)?;
+    if let Some(lack) = agent::lack(board, &args.confining, Support::here()) {
+        progress.note(lack);
+    }
     let board = &agent.address;
     let mut ended = launch::simulate(args, &*simulator, at, board, &signalled, progress)?;
     keep(args, &*simulator, at, &ended)?;
