@@ -268,7 +268,7 @@ fn a_guests_kernel_reaches_no_other_process_no_network_and_no_terminal() {
     let mut prober = Prober::start(&agent);
     let board = i64::from(agent.pid());
     let me = i64::from(std::process::id());
-    let (user, thread) = (i64::from(libc::CLONE_NEWUSER), 17);
+    let (user, signal) = (i64::from(libc::CLONE_NEWUSER), 17);
     let denied = [
         call(libc::SYS_kill, &[Is(board), Is(0)]),
         call(libc::SYS_kill, &[Is(me), Is(0)]),
@@ -280,7 +280,12 @@ fn a_guests_kernel_reaches_no_other_process_no_network_and_no_terminal() {
         call(libc::SYS_pidfd_open, &[Is(board), Is(0)]),
         call(libc::SYS_prlimit64, &[Is(board), Is(7), Is(0), At(0)]),
         call(libc::SYS_sched_setaffinity, &[Is(board), Is(8), At(0)]),
-        call(libc::SYS_clone, &[Is(user | thread)]),
+        call(libc::SYS_clone, &[Is(user | signal)]),
+        // A child of the agent's, which would not wait for it.
+        call(
+            libc::SYS_clone,
+            &[Is(i64::from(libc::CLONE_PARENT) | signal)],
+        ),
         call(libc::SYS_socket, &[Is(1), Is(1), Is(0)]),
         call(libc::SYS_socket, &[Is(2), Is(1), Is(0)]),
         call(libc::SYS_socketpair, &[Is(1), Is(2), Is(0), At(0)]),

@@ -192,8 +192,10 @@ const PR_SET_VMA: c_int = 0x5356_4d41;
 /// How long a call on the session's socket may take.
 const SOCKET_OPTIONS: [c_int; 2] = [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO];
 
-/// Bits of `clone` that make namespaces.
-const NAMESPACES: c_int = libc::CLONE_NEWNS
+/// Bits of `clone` that make namespaces, or a child of the agent's, which would
+/// stay as a zombie: the agent waits for processes that it started.
+const KINDS: c_int = libc::CLONE_PARENT
+    | libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWIPC
@@ -262,17 +264,17 @@ fn unknown() -> Rules {
 }
 
 fn allowed() -> Result<Rules, Error> {
-    let plain = ALLOWED.iter().chain(OLDER);
-    let mut rules: Rules = plain.map(|call| (*call, Vec::new())).collect();
+    let always = ALLOWED.iter().chain(OLDER);
+    let mut rules: Rules = always.map(|call| (*call, Vec::new())).collect();
     for (call, argument, values) in ALLOWED_FOR {
         rules.insert(*call, any_of(*argument, values)?);
     }
     let me = [getpid().as_raw()];
     rules.insert(libc::SYS_kill, any_of(0, &me)?);
     rules.insert(libc::SYS_tgkill, any_of(0, &me)?);
-    let spaces = u64::from(NAMESPACES.cast_unsigned());
-    let no_space = argument(0, SeccompCmpOp::MaskedEq(spaces), 0)?;
-    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![no_space])?]);
+    let kinds = u64::from(KINDS.cast_unsigned());
+    let plain = argument(0, SeccompCmpOp::MaskedEq(kinds), 0)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain])?]);
     rules.insert(libc::SYS_setsockopt, timeouts()?);
     // Each device has its own; `denied` has what none may do.
     rules.insert(libc::SYS_ioctl, Vec::new());
