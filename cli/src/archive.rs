@@ -3,6 +3,7 @@
 //! one counts.
 
 use crate::cache::{At, CacheError};
+use crate::copied;
 use crate::folder::create_file;
 use cpio::newc::{Builder, ModeFileType, trailer};
 use std::collections::BTreeSet;
@@ -117,7 +118,7 @@ impl Archive {
     /// # Errors
     /// [`CacheError`] if one cannot be read or the other written.
     pub fn copy(&mut self, name: &str, mode: u32, source: &Path) -> Result<(), CacheError> {
-        self.file(name, mode, &fs::read(source).at(source)?)
+        self.file(name, mode, &copied::read(source)?)
     }
 
     /// A symbolic link.

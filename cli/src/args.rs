@@ -2,7 +2,7 @@
 
 use crate::agent::Board;
 use crate::bench::BenchArgs;
-use crate::image::Copied;
+use crate::copied::Copied;
 use crate::module::Detect;
 use crate::simulator::gem5::options::Gem5Options;
 use crate::simulator::{Sim, Time};

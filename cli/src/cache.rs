@@ -36,6 +36,20 @@ pub enum CacheError {
         /// Mebibytes free.
         free: u64,
     },
+    /// Something else than a file or folder.
+    #[error("{} is neither {wanted}", path.display())]
+    Special {
+        /// Which.
+        path: PathBuf,
+        /// What it should be, and why.
+        wanted: &'static str,
+    },
+    /// A file does not fit an initramfs.
+    #[error("{} is 4 GiB or larger, and a guest takes no file of that size: split it", path.display())]
+    Large {
+        /// Which.
+        path: PathBuf,
+    },
     /// A file or folder cannot be read or written.
     #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
     File {

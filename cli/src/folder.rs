@@ -21,6 +21,8 @@ pub mod file {
     pub const INITRD: &str = "initrd";
     /// The guest's files as a folder, where no kernel unpacks them.
     pub const SYSROOT: &str = "sysroot";
+    /// What the program reads as standard input.
+    pub const STDIN: &str = "stdin";
     /// What the guest's kernel wrote.
     pub const CONSOLE: &str = "console.log";
     /// QEMU's plugin.

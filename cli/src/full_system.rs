@@ -45,13 +45,14 @@ impl FullSystem {
         link(&self.kernel.image, &at.join(file::KERNEL))?;
         link(&self.module, &at.join(file::MODULE))?;
         let initrd = at.join(file::INITRD);
+        let stdin = args.stdin.is_some().then(|| at.join(file::STDIN));
         let contents = Contents {
             assets: &guest.assets,
             module: &self.module,
             tree: &guest.tree,
             program: &guest.program,
             files: &args.files,
-            stdin: args.stdin.as_deref(),
+            stdin: stdin.as_deref(),
             run: &run_file(args, guest),
         };
         let sizes = image::write(&initrd, &guest.sets, &contents)?;

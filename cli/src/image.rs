@@ -4,6 +4,7 @@
 use crate::archive::{Archive, MERGED, Sizes};
 use crate::assets::Assets;
 use crate::cache::{At, CacheError};
+use crate::copied::{Copied, Kind};
 use crate::folder::create_file;
 use crate::packages::PackageSet;
 use crate::program::Program;
@@ -12,40 +13,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-
-/// A file to copy into the guest, `SRC:DST`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copied {
-    /// Here.
-    pub source: PathBuf,
-    /// There: absolute.
-    pub target: String,
-}
-
-/// A text that is not `SRC:DST`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not SRC:DST: give a local path, a colon, and an absolute path in the guest")]
-pub struct CopiedError(String);
-
-impl FromStr for Copied {
-    type Err = CopiedError;
-
-    fn from_str(text: &str) -> Result<Self, CopiedError> {
-        let wrong = || CopiedError(text.into());
-        let (source, target) = text.rsplit_once(':').ok_or_else(wrong)?;
-        let parts: Vec<_> = target.split('/').filter(|p| !p.is_empty()).collect();
-        let is_path = target.starts_with('/') && !target.ends_with('/') && !parts.contains(&"..");
-        if source.is_empty() || !is_path || parts.is_empty() {
-            return Err(wrong());
-        }
-        Ok(Self {
-            source: source.into(),
-            target: format!("/{}", parts.join("/")),
-        })
-    }
-}
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// What the guest's init reads.
 #[derive(Clone, Debug, Serialize)]
@@ -227,27 +196,11 @@ fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheE
 /// # Errors
 /// [`CacheError`] if it cannot be read.
 pub fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {
-    use std::os::unix::fs::PermissionsExt;
-    let meta = fs::metadata(&file.source).at(&file.source)?;
-    let name = crate::archive::guest_path(&file.target);
-    if meta.is_dir() {
-        return write_folder(archive, &name, &file.source);
-    }
-    archive.copy(&name, meta.permissions().mode() & 0o7777, &file.source)
-}
-
-/// A folder with all in it.
-fn write_folder(archive: &mut Archive, name: &str, source: &Path) -> Result<(), CacheError> {
-    archive.folder(name, 0o755)?;
-    for entry in fs::read_dir(source).at(source)? {
-        let entry = entry.at(source)?;
-        let file = Copied {
-            source: entry.path(),
-            target: format!("/{name}/{}", entry.file_name().to_string_lossy()),
-        };
-        write_copied(archive, &file)?;
-    }
-    Ok(())
+    file.visit(&mut |found| match &found.kind {
+        Kind::Folder => archive.folder(&found.name, 0o755),
+        Kind::File(mode) => archive.copy(&found.name, *mode, &found.source),
+        Kind::Link(target) => archive.link(&found.name, target.as_os_str().as_bytes()),
+    })
 }
 
 /// The environment a program starts with; `added` replaces what is usual.
@@ -266,16 +219,6 @@ pub fn environment(added: &[(String, String)]) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn copies_name_a_place_in_the_guest() {
-        let copied: Copied = "a:b/c.bin:/data//c.bin".parse().unwrap();
-        assert_eq!(copied.source, Path::new("a:b/c.bin"));
-        assert_eq!(copied.target, "/data/c.bin");
-        for wrong in ["a", "a:b", ":/x", "a:/", "a:/x/", "a:/../etc/passwd"] {
-            assert!(wrong.parse::<Copied>().is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn added_variables_replace_the_usual_ones() {

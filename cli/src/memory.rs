@@ -80,6 +80,14 @@ fn least(sizes: Sizes) -> u64 {
     beside_table + beside_table / (TABLE - 1)
 }
 
+/// Bytes that a guest can have, of which `asked` were asked for.
+///
+/// # Errors
+/// [`MemoryError`] if this machine does not say what it has.
+pub fn available(asked: Option<u64>) -> Result<u64, MemoryError> {
+    asked.map_or_else(|| Ok(Machine::this()?.available), Ok)
+}
+
 /// Whether this machine has as much as was asked for.
 ///
 /// # Errors

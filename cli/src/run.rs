@@ -5,6 +5,7 @@ use crate::apt::AptError;
 use crate::args::RunArgs;
 use crate::assets::AssetError;
 use crate::cache::{At, CacheError};
+use crate::copied::Copied;
 use crate::folder::{self, file};
 use crate::guest;
 use crate::kernel_command::KernelError;
@@ -18,6 +19,7 @@ use crate::signals::Signalled;
 use crate::simulator::gem5::Gem5Error;
 use crate::simulator::qemu::QemuError;
 use crate::simulator::{self, Simulator};
+use crate::stdin::{self, StdinError};
 use crate::supervise::Ended;
 use crate::sysroot::SysrootError;
 use crate::watch;
@@ -70,6 +72,9 @@ pub enum RunError {
     /// The guest's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Standard input.
+    #[error(transparent)]
+    Stdin(#[from] StdinError),
     /// A function to watch.
     #[error(transparent)]
     Watch(#[from] watch::Error),
@@ -90,6 +95,9 @@ impl RunError {
     fn exit(&self) -> Exit {
         match self {
             Self::Program(error) => Exit::because(error.code(), Origin::Start, error.to_string()),
+            Self::Stdin(error @ StdinError::Slow { .. }) => {
+                Exit::because(124, Origin::Timeout, error.to_string())
+            }
             other => Exit::bridge(other.to_string()),
         }
     }
@@ -108,10 +116,11 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     let signalled = Signalled::install().map_err(RunError::Signals)?;
     let mut simulator = simulator::choose(args)?;
     check_cheap_things(args, &*simulator)?;
-    let guest = guest::prepare(args, simulator.part(), progress)?;
     let folder = folder::create()?;
     signalled.remove_at_exit(folder.path().into());
     let at = folder.path();
+    stdin::take(args, at)?;
+    let guest = guest::prepare(args, simulator.part(), progress)?;
     make_recording(args, at)?;
     simulator.lay_out(&guest, at, progress)?;
     progress.say("asking the board");
@@ -135,9 +144,8 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if is_path && (!args.program.starts_with('/') || Path::new(&args.program).exists()) {
         program::local(Path::new(&args.program))?;
     }
-    for source in args.files.iter().map(|f| &f.source).chain(&args.stdin) {
-        fs::metadata(source).at(source)?;
-    }
+    args.files.iter().try_for_each(Copied::check)?;
+    args.stdin.as_deref().map(stdin::is_pipe).transpose()?;
     let key = args.key.as_deref();
     agent::key_option(args.board.as_ref(), key)?;
     match &args.board {

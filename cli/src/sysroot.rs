@@ -3,12 +3,13 @@
 
 use crate::apt::AptError;
 use crate::arch::Arch;
-use crate::archive::{self, MERGED};
+use crate::archive::MERGED;
 use crate::args::SysrootArgs;
 use crate::assets::{self, AssetError, Assets, HostPart};
 use crate::cache::{At, Cache, CacheError};
+use crate::copied::{self, Copied, Found, Kind};
 use crate::guest::Guest;
-use crate::image::{self, Copied};
+use crate::image;
 use crate::packages::{PackageSet, Packages};
 use crate::platforms::Platforms;
 use crate::program::Program;
@@ -84,7 +85,7 @@ pub fn lay_out(
         root.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
     for file in files {
-        root.copied(&file.source, &archive::guest_path(&file.target))?;
+        file.visit(&mut |found| root.copied(found))?;
     }
     Ok(())
 }
@@ -134,20 +135,14 @@ impl Root {
         self.libraries(assets, &tree)
     }
 
-    /// A file of this machine, or a folder with all in it.
-    fn copied(&self, source: &Path, name: &str) -> Result<(), SysrootError> {
-        let meta = fs::metadata(source).at(source)?;
-        if !meta.is_dir() {
-            let bytes = fs::read(source).at(source)?;
-            return self.file(name, meta.permissions().mode() & 0o777, &bytes);
+    /// A file, folder or link of this machine.
+    fn copied(&self, found: &Found) -> Result<(), SysrootError> {
+        let name = &found.name;
+        match &found.kind {
+            Kind::Folder => self.folder(name),
+            Kind::File(mode) => self.file(name, mode & 0o777, &copied::read(&found.source)?),
+            Kind::Link(target) => self.link(name, &target.to_string_lossy()),
         }
-        self.folder(name)?;
-        for entry in fs::read_dir(source).at(source)? {
-            let entry = entry.at(source)?;
-            let inside = format!("{name}/{}", entry.file_name().to_string_lossy());
-            self.copied(&entry.path(), &inside)?;
-        }
-        Ok(())
     }
 
     /// What every program expects, before packages find it.

@@ -101,6 +101,48 @@ fn files_to_copy_must_be_there() {
 }
 
 #[test]
+fn only_files_and_folders_are_copied() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    std::fs::create_dir(bench.path("folder")).unwrap();
+    std::os::unix::fs::symlink("nowhere", bench.path("folder/dangling")).unwrap();
+    let made = Command::new("mkfifo")
+        .arg(bench.path("folder/fifo"))
+        .status();
+    assert!(made.unwrap().success());
+    let neither = "is neither a file nor a folder";
+    for (copied, named) in [
+        ("/dev/zero:/z", "/dev/zero"),
+        ("folder/fifo:/f", "folder/fifo"),
+        ("folder:/f", "folder/fifo"),
+    ] {
+        let args = ["run", "--file", copied, "./arm64"];
+        bench.refuses(&mut bench.gil(&args), 125, &[named, neither]);
+    }
+    let args = ["run", "--stdin", "/dev/zero", "./arm64"];
+    let words = ["/dev/zero is neither a file nor a pipe", "--stdin"];
+    bench.refuses(&mut bench.gil(&args), 125, &words);
+}
+
+#[test]
+fn a_pipe_as_standard_input_is_read_as_long_as_the_timeout() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let made = Command::new("mkfifo").arg(bench.path("fifo")).status();
+    assert!(made.unwrap().success());
+    let args = [
+        "run",
+        "-q",
+        "--stdin",
+        "fifo",
+        "--timeout",
+        "0.2",
+        "./arm64",
+    ];
+    bench.refuses(&mut bench.gil(&args), 124, &["--stdin fifo", "--timeout"]);
+}
+
+#[test]
 fn a_board_that_is_not_there_is_told_before_the_guest_boots() {
     let bench = Bench::new();
     bench.arm64_program();

@@ -248,8 +248,10 @@ impl<'a> Gem5<'a> {
         ] {
             command.arg(name).arg(at.join(path));
         }
-        let none = Path::new("/dev/null");
-        let stdin = self.args.stdin.as_deref().unwrap_or(none);
+        let stdin = match self.args.stdin {
+            Some(_) => at.join(file::STDIN),
+            None => "/dev/null".into(),
+        };
         command.arg("--stdin").arg(stdin);
         for (name, value) in image::environment(&self.args.env) {
             command.arg(format!("--env={name}={value}"));
