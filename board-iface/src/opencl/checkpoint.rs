@@ -175,18 +175,29 @@ impl Session {
     }
 
     /// An event that is set stands for one of an operation that failed.
-    fn set_event(&self, past: &PastEvent) -> Result<Pointer, Unable> {
+    fn set_event(&mut self, past: &PastEvent) -> Result<Pointer, Unable> {
         let context = self.get(Kind::Context, Handle(past.context));
         let context: cl_context = context.map_err(Unable::because)?;
+        let event = self.new_user_event(context);
+        let event = event.map_err(|code| failed("clCreateUserEvent", code))?;
+        self.driver.set_user_event(event, past.status.min(0));
+        self.operations.saw(past.status);
+        Ok(event)
+    }
+
+    /// A user event of the board's own.
+    pub(super) fn new_user_event(&self, context: cl_context) -> Result<Pointer, cl_int> {
         let create = self.functions().clCreateUserEvent;
-        let create = create.ok_or_else(|| failed("clCreateUserEvent", CL_INVALID_OPERATION))?;
+        let create = create.ok_or(CL_INVALID_OPERATION)?;
         let mut result = CL_SUCCESS;
         // SAFETY: the context is alive.
         let event = unsafe { create(context, &mut result) };
-        let event = Pointer::new(event.cast());
-        let event = event.ok_or_else(|| failed("clCreateUserEvent", result))?;
-        self.driver.set_user_event(event, past.status.min(0));
-        Ok(event)
+        Pointer::new(event.cast()).ok_or(result)
+    }
+
+    /// The context of an event.
+    pub(super) fn event_context(&self, event: Pointer) -> Option<Pointer> {
+        fetch_handle(&self.event_info(event, CL_EVENT_CONTEXT)?)
     }
 
     pub(super) fn mem_info(&self, mem: Pointer, name: cl_mem_info) -> Option<Vec<u8>> {

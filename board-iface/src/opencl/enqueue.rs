@@ -45,7 +45,7 @@ impl<'a> Parts<'a> {
         function: Enqueue<'_>,
     ) -> Result<cl_int, Refusal> {
         let queue: cl_command_queue = session.get(Kind::CommandQueue, self.queue)?;
-        let waits: Vec<cl_event> = session.list(Kind::Event, self.waits)?;
+        let waits: Vec<cl_event> = session.waits(self.waits)?;
         session.can_bind(self.event.number)?;
         let mut event: cl_event = null_mut();
         let count = waits.len() as cl_uint;

@@ -224,6 +224,7 @@ impl Manual for Board {
         }
         if result == CL_SUCCESS {
             call.report_own(status);
+            session.operations.saw(status);
             session.user_event_set(pointer(event)?, call);
         }
         Ok(wire::ClSetUserEventStatusReply { result })

@@ -20,6 +20,7 @@ pub mod info;
 mod kernel_args;
 mod manual;
 mod memory;
+mod migrate;
 mod notices;
 pub mod operations;
 mod part;
@@ -35,6 +36,7 @@ mod staging;
 pub mod subgroups;
 pub mod support;
 mod svm;
+mod waits;
 
 pub use driver::{Driver, DriverOptions, OpenClError};
 

@@ -73,6 +73,7 @@ pub struct Operations {
     blocked: Vec<Operation>,
     /// Neither blocked nor reported, by the guest's number.
     under_way: HashMap<u64, Operation>,
+    has_failed: bool,
 }
 
 impl Operations {
@@ -84,6 +85,16 @@ impl Operations {
     /// Whether this is a user event that is not set.
     pub fn is_unset(&self, event: Pointer) -> bool {
         self.unset.contains(&event)
+    }
+
+    /// An event has this status: below 0, it failed.
+    pub fn saw(&mut self, status: i32) {
+        self.has_failed |= status < 0;
+    }
+
+    /// Whether any event is known to have failed.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     /// User events that are not set.
@@ -148,15 +159,19 @@ impl Operations {
             self.under_way.insert(operation.number, operation);
             return None;
         }
+        Some(self.end(operation, device))
+    }
+
+    fn end(&mut self, operation: Operation, device: &mut impl Device) -> (Operation, Ending) {
         let ending = device.finish(&operation);
-        Some((operation, ending))
+        self.saw(ending.status);
+        (operation, ending)
     }
 
     /// Waits for the operation under way that has this number.
     pub fn finish(&mut self, number: u64, device: &mut impl Device) -> Option<(Operation, Ending)> {
         let operation = self.under_way.remove(&number)?;
-        let ending = device.finish(&operation);
-        Some((operation, ending))
+        Some(self.end(operation, device))
     }
 
     /// Waits for everything under way.

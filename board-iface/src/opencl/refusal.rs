@@ -94,6 +94,11 @@ pub enum Refusal {
     /// A driver that enqueues without an event.
     #[error("the driver enqueued it and gave no event: nothing tells when it ends")]
     NoEvent,
+    /// A driver without user events.
+    #[error(
+        "the driver makes no user event (error {0}), which its wait list needs for one that failed"
+    )]
+    StandIn(cl_int),
     /// A path that no library of this build sends.
     #[error(
         "a file's path is not absolute, leads out of its folder or too deep, or there are too many"

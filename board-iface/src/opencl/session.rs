@@ -8,6 +8,7 @@ use super::generated::dispatch::failed;
 use super::generated::functions::Functions;
 use super::generated::types::*;
 use super::kernel_args::KernelArgs;
+use super::migrate;
 use super::notices::Notices;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
 use super::printing::Printing;
@@ -17,6 +18,7 @@ use super::refusal::Refusal;
 use super::shield;
 use super::staging;
 use super::svm::Svm;
+use super::waits::StandIn;
 use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
 use crate::table::{Pointer, Table};
@@ -39,6 +41,8 @@ pub struct Session {
     pub(super) budget: Budget,
     pub(super) table: Table<Kind>,
     pub(super) operations: Operations,
+    /// In the wait list of the enqueue under way.
+    pub(super) stand_ins: Vec<StandIn>,
     /// The queues.
     pub(super) queues: HashMap<Pointer, Made>,
     /// What was said of contexts.
@@ -93,6 +97,7 @@ impl Session {
             budget: budget.clone(),
             table,
             operations: Operations::default(),
+            stand_ins: Vec::new(),
             queues: HashMap::new(),
             notices: Notices::default(),
             kernels: HashMap::new(),
@@ -288,6 +293,7 @@ impl Session {
         order: Order,
     ) -> Result<(), Refusal> {
         call.set_enqueued();
+        self.fail_stand_ins();
         let result = self.result_of(call, &op);
         if result != CL_SUCCESS {
             // Nothing was enqueued. The host learns it here; it has put a call
@@ -387,6 +393,8 @@ impl Session {
             self.refused(call, refused.queue, refused.error);
             return Ok(refused.reply);
         }
+        let changed = migrate::on_the_device(&self.operations, call.op(), args)?;
+        let args = changed.as_deref().unwrap_or(args);
         let inputs = self.program_inputs(call, call.op(), args)?;
         let launched = self.launched(call.op(), args)?;
         if let Some(args) = launched.and_then(|(kernel, _)| self.kernels.get(&kernel)) {
@@ -446,6 +454,7 @@ impl board::Session for Session {
             Ok(result) => running.outcome(result),
             Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
         };
+        self.fail_stand_ins();
         self.svm.settle(self.driver);
         outcome.notices = call.answer && self.notices.take_news();
         outcome

@@ -62,7 +62,7 @@ impl Ending {
         match self {
             Self::Over => None,
             Self::Hangs => Some(format!(
-                "nobody has listened for {} s, and its process is still busy, most likely with a kernel that does not end",
+                "nobody has listened for {} s, and its process has not come back, most likely from the GPU driver: a kernel does not end, or the driver waits for what never happens",
                 grace.as_secs()
             )),
             Self::Strays => Some(

@@ -1031,7 +1031,7 @@ fn cl_enqueue_read_buffer(
     let size = support::size(args.size, "size")?;
     let ptr_len = support::size(args.size, "size")?;
     let mut ptr = call.output(args.ptr, ptr_len)?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1078,7 +1078,7 @@ fn cl_enqueue_write_buffer(
     let offset = support::size(args.offset, "offset")?;
     let size = support::size(args.size, "size")?;
     let ptr = call.keep_input(&args.ptr, support::size(args.size, "size")?)?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1126,7 +1126,7 @@ fn cl_enqueue_copy_buffer(
     let src_offset = support::size(args.src_offset, "src_offset")?;
     let dst_offset = support::size(args.dst_offset, "dst_offset")?;
     let size = support::size(args.size, "size")?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1204,7 +1204,7 @@ fn cl_enqueue_copy_image(
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1260,7 +1260,7 @@ fn cl_enqueue_copy_image_to_buffer(
         return Err(Refusal::missing_size("region"));
     }
     let dst_offset = support::size(args.dst_offset, "dst_offset")?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1316,7 +1316,7 @@ fn cl_enqueue_copy_buffer_to_image(
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1411,7 +1411,7 @@ fn cl_enqueue_nd_range_kernel(
     ) {
         return Err(Refusal::missing_size("local_work_size"));
     }
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1455,7 +1455,7 @@ fn cl_enqueue_task(
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1617,7 +1617,7 @@ fn cl_enqueue_copy_buffer_rect(
     let src_slice_pitch = support::size(args.src_slice_pitch, "src_slice_pitch")?;
     let dst_row_pitch = support::size(args.dst_row_pitch, "dst_row_pitch")?;
     let dst_slice_pitch = support::size(args.dst_slice_pitch, "dst_slice_pitch")?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1943,7 +1943,7 @@ fn cl_enqueue_fill_buffer(
     let pattern_size = support::size(args.pattern_size, "pattern_size")?;
     let offset = support::size(args.offset, "offset")?;
     let size = support::size(args.size, "size")?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -2003,7 +2003,7 @@ fn cl_enqueue_migrate_mem_objects(
     if !length::covers(&mem_objects, Length::of(args.num_mem_objects)) {
         return Err(Refusal::missing_size("mem_objects"));
     }
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -2044,7 +2044,7 @@ fn cl_enqueue_marker_with_wait_list(
         });
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -2082,7 +2082,7 @@ fn cl_enqueue_barrier_with_wait_list(
         });
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let event_wait_list: Vec<cl_event> = session.list(Kind::Event, &args.event_wait_list)?;
+    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function

@@ -38,16 +38,12 @@ impl Body<'_> {
                 self.covers(&format!("&{name}"), len, c, out)
             }
             Role::Waits { count, .. } => {
-                let kind = guest::kind_of(self.api, param);
                 let ty = param.ctype.target().map_or("c_void".into(), rust_type);
                 derived.insert(
                     count.clone(),
                     format!("{name}.len() as {}", self.type_of(count)),
                 );
-                writeln!(
-                    out,
-                    "let {name}: Vec<{ty}> = session.list(Kind::{kind}, &args.{name})?;"
-                )
+                writeln!(out, "let {name}: Vec<{ty}> = session.waits(&args.{name})?;")
             }
             Role::Signals => {
                 let ty = param.ctype.target().map_or("c_void".into(), rust_type);
