@@ -5,7 +5,7 @@ use crate::folder::{create_file, file};
 use crate::process::Owned;
 use gil_board::cli::Confining;
 use gil_board::confine::Support;
-use gil_host::client::{BoardConfig, Client, ClientError};
+use gil_host::client::{BoardConfig, Client, ClientError, Received};
 use gil_wire::address::{Address, AddressError};
 use gil_wire::message::{DeviceInfo, Reply, Request};
 use gil_wire::secure::KeyError;
@@ -83,6 +83,8 @@ pub enum AgentError {
     Comma(String),
 }
 
+/// How long a board may take to answer what runs nothing.
+pub const FIRST_CONTACT: Duration = Duration::from_secs(30);
 /// How long an agent may take to look for its devices.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
@@ -93,7 +95,7 @@ pub struct Agent {
     _process: Option<Owned>,
 }
 
-/// Starts or asks the board.
+/// Starts or asks the board, which answers `within` that time if it runs.
 ///
 /// # Errors
 /// [`AgentError`] says why there is none.
@@ -102,6 +104,7 @@ pub fn ready(
     key: Option<&Path>,
     folder: &Path,
     confining: &Confining,
+    within: Duration,
 ) -> Result<Agent, AgentError> {
     let more = confining.arguments();
     match board {
@@ -116,7 +119,7 @@ pub fn ready(
                 &["--replay".into(), file.into()],
             )
         }
-        Board::At(address) => reach(address, key),
+        Board::At(address) => reach(address, key, within),
     }
 }
 
@@ -157,8 +160,8 @@ pub fn check_recording(file: &Path) -> Result<(), AgentError> {
     }
 }
 
-fn reach(address: &Address, key: Option<&Path>) -> Result<Agent, AgentError> {
-    Connection::open(address, key)?.round_trip()?;
+fn reach(address: &Address, key: Option<&Path>, within: Duration) -> Result<Agent, AgentError> {
+    Connection::open_within(within, address, key)?.round_trip()?;
     let address = match address {
         // The simulator's working folder need not be ours.
         Address::Unix(path) => Address::Unix(fs::canonicalize(path)?),
@@ -233,6 +236,7 @@ fn last_words(log: &Path) -> String {
 
 /// A connection to an agent that runs no calls.
 pub struct Connection {
+    address: Address,
     client: Client,
 }
 
@@ -242,7 +246,19 @@ impl Connection {
     /// # Errors
     /// [`ClientError`] names the address.
     pub fn open(address: &Address, key: Option<&Path>) -> Result<Self, AgentError> {
-        Self::open_as(false, address, key)
+        Self::open_within(FIRST_CONTACT, address, key)
+    }
+
+    /// The same, where each answer may take so long.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_within(
+        within: Duration,
+        address: &Address,
+        key: Option<&Path>,
+    ) -> Result<Self, AgentError> {
+        Self::open_as(false, within, address, key)
     }
 
     /// The same, to ask for the agent's status.
@@ -250,19 +266,25 @@ impl Connection {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_as_operator(address: &Address, key: Option<&Path>) -> Result<Self, AgentError> {
-        Self::open_as(true, address, key)
+        Self::open_as(true, FIRST_CONTACT, address, key)
     }
 
-    fn open_as(operator: bool, address: &Address, key: Option<&Path>) -> Result<Self, AgentError> {
+    fn open_as(
+        operator: bool,
+        within: Duration,
+        address: &Address,
+        key: Option<&Path>,
+    ) -> Result<Self, AgentError> {
         let config = BoardConfig {
             operator,
             address: Some(address.clone()),
             key: key.map(gil_host::key::read).transpose()?,
-            timeout: Some(Duration::from_secs(30)),
+            timeout: Some(within),
             ..BoardConfig::default()
         };
         let client = Client::connect_saying(&config, &mut |text| eprintln!("gil: {text}"))?;
-        Ok(Self { client })
+        let address = address.clone();
+        Ok(Self { address, client })
     }
 
     /// Wall time of one round trip that runs nothing.
@@ -310,9 +332,9 @@ impl Connection {
         request: &Request<'_>,
         read: impl FnOnce(Reply<'_>) -> Result<T, AgentError>,
     ) -> Result<T, AgentError> {
-        self.client.begin();
-        self.client.send_message(request)?;
-        let received = self.client.reply()?;
+        let received = self
+            .exchange(request)
+            .map_err(|error| error.first(&self.address))?;
         let (header, payload) = (received.header, received.payload_len);
         if payload != 0 {
             return Err(AgentError::Confused);
@@ -323,11 +345,20 @@ impl Connection {
             Err(_) => Err(AgentError::Confused),
         }
     }
+
+    fn exchange(&mut self, request: &Request<'_>) -> Result<Received, ClientError> {
+        self.client.begin();
+        self.client.send_message(request)?;
+        self.client.reply()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gil_wire::hello::Hello;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
 
     #[test]
     fn a_run_says_that_its_sessions_are_not_confined() {
@@ -359,5 +390,25 @@ mod tests {
         assert!(matches!(parse("tcp://h:1").unwrap(), Board::At(_)));
         assert!(parse("replay:").is_err());
         assert!(parse("h:1").is_err());
+    }
+
+    #[test]
+    fn a_board_that_is_silent_behind_its_hello_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let board = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(&Hello::ours().encode()).unwrap();
+            // Until the other side hangs up.
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+        let within = Duration::from_millis(200);
+        let mut connection = Connection::open_within(within, &Address::Unix(path), None).unwrap();
+        let error = connection.round_trip().unwrap_err().to_string();
+        let words = "did not answer the first contact within 0.2 s";
+        assert!(error.contains(words), "{error}");
+        drop(connection);
+        board.join().unwrap();
     }
 }

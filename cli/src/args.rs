@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::agent::Board;
+use crate::agent::{self, Board};
 use crate::bench::BenchArgs;
 use crate::copied::Copied;
 use crate::module::Detect;
@@ -116,8 +116,8 @@ pub struct RunArgs {
     pub timeout: Option<Duration>,
     /// Call the board lost if one call takes longer, in seconds of wall time;
     /// 600 unless said otherwise.
-    #[arg(long, value_name = "SECONDS")]
-    pub board_timeout: Option<u64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub board_timeout: Option<Duration>,
     /// Count the guest's instructions, for the report's prediction of
     /// simulated time. Takes about twice the wall time.
     #[arg(long)]
@@ -151,6 +151,14 @@ pub struct RunArgs {
     /// Its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub args: Vec<String>,
+}
+
+impl RunArgs {
+    /// How long the board may take to answer what runs nothing.
+    pub fn first_contact(&self) -> Duration {
+        let board = self.board_timeout.unwrap_or(agent::FIRST_CONTACT);
+        self.timeout.map_or(board, |timeout| board.min(timeout))
+    }
 }
 
 /// Arguments of `gil sysroot`.

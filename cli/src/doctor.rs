@@ -203,8 +203,9 @@ fn devices() -> Finding {
 
 fn ask_devices() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(one_line)?;
-    let agent =
-        agent::ready(&Board::Own, None, folder.path(), &Confining::default()).map_err(one_line)?;
+    let (confining, within) = (Confining::default(), agent::FIRST_CONTACT);
+    let agent = agent::ready(&Board::Own, None, folder.path(), &confining, within);
+    let agent = agent.map_err(one_line)?;
     let address: Address = agent.address.parse().map_err(one_line)?;
     let mut connection = agent::Connection::open(&address, None).map_err(one_line)?;
     let devices = connection.devices().map_err(one_line)?;

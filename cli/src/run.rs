@@ -125,7 +125,8 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     simulator.lay_out(&guest, at, progress)?;
     progress.say("asking the board");
     let board = args.board.as_ref().unwrap_or(&Board::Own);
-    let agent = agent::ready(board, args.key.as_deref(), at, &args.confining)?;
+    let within = args.first_contact();
+    let agent = agent::ready(board, args.key.as_deref(), at, &args.confining, within)?;
     if let Some(lack) = agent::lack(board, &args.confining, Support::here()) {
         progress.note(lack);
     }
@@ -149,7 +150,9 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     let key = args.key.as_deref();
     agent::key_option(args.board.as_ref(), key)?;
     match &args.board {
-        Some(Board::At(address)) => drop(agent::Connection::open(address, key)?),
+        Some(Board::At(address)) => {
+            agent::Connection::open_within(args.first_contact(), address, key)?;
+        }
         Some(Board::Replay(file)) => agent::check_recording(file)?,
         Some(Board::Own) | None => {}
     }

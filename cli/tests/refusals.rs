@@ -7,7 +7,7 @@ use common::{Bench, report, succeeds};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 
 #[test]
@@ -18,6 +18,8 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--no-such-option", "x"], 125),
         (&["run", "--memory", "1", "x"], 125),
         (&["run", "--file", "nocolon", "x"], 125),
+        (&["run", "--timeout", "0", "x"], 125),
+        (&["run", "--board-timeout", "0", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
         (&["no-such-command"], 2),
         (&["ping", "nowhere"], 2),
@@ -240,6 +242,64 @@ fn what_is_no_board_is_refused() {
         125,
         &["does not speak gil's protocol"],
     );
+}
+
+/// One that serves its connections by `serve`, and then holds them.
+fn holding_board(bench: &Bench, serve: fn(&mut UnixStream)) -> String {
+    let path = bench.path("holding");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            serve(&mut stream);
+            held.push(stream);
+        }
+    });
+    format!("unix:{}", path.display())
+}
+
+fn hello_of(stream: &mut UnixStream) -> [u8; HELLO_LEN] {
+    let mut hello = [0; HELLO_LEN];
+    stream.read_exact(&mut hello).unwrap();
+    hello
+}
+
+#[test]
+fn a_board_that_does_not_answer_is_left_at_the_smaller_timeout() {
+    let bench = Bench::new();
+    let board = holding_board(&bench, |_| {});
+    bench.arm64_program();
+    for (board_timeout, timeout) in [("0.2", "60"), ("60", "0.2")] {
+        let args = ["run", "-q", "--board", &board, "--timeout", timeout];
+        let args = [&args[..], &["--board-timeout", board_timeout, "./arm64"]].concat();
+        let words = [
+            &board,
+            "did not answer the first contact within 0.2 s",
+            "--board-timeout SECONDS",
+        ];
+        bench.refuses(&mut bench.gil(&args), 125, &words);
+    }
+}
+
+#[test]
+fn a_board_that_sends_back_what_comes_is_refused() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let board = holding_board(&bench, |stream| {
+        let hello = hello_of(stream);
+        stream.write_all(&hello).unwrap();
+    });
+    let args = [
+        "run",
+        "-q",
+        "--board",
+        &board,
+        "--board-timeout",
+        "5",
+        "./arm64",
+    ];
+    bench.refuses(&mut bench.gil(&args), 125, &[&board, "is no board"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::window::Window;
 use gil_wire::address::Address;
 use gil_wire::crew::Crew;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
-use gil_wire::hello::{HELLO_LEN, Hello, HelloError, OPERATOR, SECURE};
+use gil_wire::hello::{HELLO_LEN, HOST, Hello, HelloError, OPERATOR, SECURE};
 use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
 use gil_wire::spin::Spin;
 use gil_wire::window::{self, MAPPED, WINDOW_LEN};
@@ -161,12 +161,36 @@ pub enum ClientError {
         /// What was due.
         expected: &'static str,
     },
+    /// What listens at the address does not answer.
+    #[error(
+        "the board at {address} did not answer the first contact within {} s: see that gil-board runs there and is not stuck (`gil run`'s --board-timeout SECONDS and --timeout SECONDS bound this wait)", .within.as_secs_f64()
+    )]
+    Silent {
+        /// The board's address.
+        address: Address,
+        /// How long that took.
+        within: Duration,
+    },
     /// It took too long.
-    #[error("no answer within {} s: give a longer board-timeout=SECONDS if the work takes that long", .0.as_secs_f64())]
+    #[error("no answer within {} s: give a longer --board-timeout SECONDS (in a simulator's options, board-timeout=SECONDS) if the work takes that long", .0.as_secs_f64())]
     Timeout(Duration),
     /// The user quit.
     #[error("the run was cancelled")]
     Cancelled,
+}
+
+impl ClientError {
+    /// The same, of the first contact with the board at `address`.
+    #[must_use]
+    pub fn first(self, address: &Address) -> Self {
+        match self {
+            Self::Timeout(within) => Self::Silent {
+                address: address.clone(),
+                within,
+            },
+            other => other,
+        }
+    }
 }
 
 /// How boards are reached.
@@ -237,7 +261,8 @@ impl Client {
         let until = Instant::now() + within;
         let mut pause = FIRST_PAUSE;
         loop {
-            let connected = Self::try_connect(config, address);
+            let connected =
+                Self::try_connect(config, address).map_err(|error| error.first(address));
             if !matches!(connected, Err(ClientError::Reset)) {
                 return connected;
             }
@@ -349,12 +374,12 @@ impl Client {
             (None, None) => 0,
         };
         let role = if config.operator { OPERATOR } else { 0 };
-        let ours = Hello::ours().with_capabilities(offers | role);
+        let ours = Hello::ours().with_capabilities(offers | role | HOST);
         self.send([Span::source(&ours.encode())])?;
         let bytes: [u8; HELLO_LEN] = self.inbox(HELLO_LEN)?.try_into().expect("as asked");
         self.inbox.take(HELLO_LEN);
         let theirs = Hello::decode(&bytes).map_err(refused)?;
-        ours.accept(&theirs).map_err(refused)?;
+        ours.accept_board(&theirs).map_err(refused)?;
         match (key, theirs.capabilities & SECURE != 0) {
             (Some(key), true) => self.prove(address, key, ours.encode(), bytes),
             (Some(_), false) => Err(ClientError::NoKeyThere(address.clone())),
@@ -412,7 +437,10 @@ impl Client {
 
     /// A call begins: its bound in wall time counts from now.
     pub fn begin(&mut self) {
-        self.limit = self.timeout.map(|limit| (Instant::now() + limit, limit));
+        // A limit that no clock reaches is none.
+        self.limit = self
+            .timeout
+            .and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
     }
 
     /// Time spent waiting for the board to begin an answer, since the last

@@ -21,6 +21,9 @@ pub const SECURE: u64 = 2;
 /// Bit of [`Hello::capabilities`]: the sender is an operator, who asks for the
 /// agent's [status](crate::status) and opens no session.
 pub const OPERATOR: u64 = 4;
+/// Bit of [`Hello::capabilities`]: the sender is a host. No board has it, so that
+/// a host knows its own hello where something sends that back.
+pub const HOST: u64 = 8;
 /// Bytes of a hello.
 pub const HELLO_LEN: usize = 64;
 
@@ -41,6 +44,9 @@ pub enum HelloError {
     /// The peer is no gil at all.
     #[error("the peer does not speak gil's protocol (it began with {0:02x?}): check the address")]
     Magic([u8; 8]),
+    /// The peer is a host, too, or sends back what comes.
+    #[error("the peer is no board, for it speaks as this side does: check the address")]
+    Host,
     /// Another protocol version.
     #[error(
         "the peer speaks gil protocol version {theirs}, this side speaks {ours}: use the same gil release on both"
@@ -84,6 +90,18 @@ impl Hello {
     /// Whether both sides offer all of `capabilities`.
     pub const fn both_offer(&self, theirs: &Self, capabilities: u64) -> bool {
         self.capabilities & theirs.capabilities & capabilities == capabilities
+    }
+
+    /// Compares a board's hello with this host's.
+    ///
+    /// # Errors
+    /// [`HelloError`] says what differs, or that no board sent it.
+    pub fn accept_board(&self, theirs: &Self) -> Result<(), HelloError> {
+        self.accept(theirs)?;
+        match theirs.capabilities & HOST {
+            0 => Ok(()),
+            _ => Err(HelloError::Host),
+        }
     }
 
     /// The bytes to send.
@@ -151,6 +169,9 @@ mod tests {
         assert_eq!(ours.accept(&able), Ok(()), "capabilities are no condition");
         assert!(able.both_offer(&ours.with_capabilities(3), 2));
         assert!(!able.both_offer(&ours, 2) && !able.both_offer(&able, 1));
+        assert_eq!(able.accept_board(&ours), Ok(()));
+        let host = ours.with_capabilities(HOST | 6);
+        assert_eq!(host.accept_board(&host), Err(HelloError::Host));
         let newer = Hello {
             version: 99,
             ..ours

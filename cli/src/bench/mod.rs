@@ -177,8 +177,9 @@ impl Bench<'_> {
             Some(address) => {
                 let key = self.args.key.clone();
                 let board = agent::Board::At(address.clone());
-                let agent =
-                    agent::ready(&board, key.as_deref(), self.folder, &Confining::default())?;
+                let confining = Confining::default();
+                let (key_file, within) = (key.as_deref(), agent::FIRST_CONTACT);
+                let agent = agent::ready(&board, key_file, self.folder, &confining, within)?;
                 Ok(Board { agent, key })
             }
         }

@@ -200,8 +200,9 @@ impl<'a> Gem5<'a> {
         if let Ok(Some(key)) = key {
             command.args(["--key", &key]);
         }
-        if let Some(seconds) = self.args.board_timeout {
-            command.args(["--board-timeout", &seconds.to_string()]);
+        if let Some(timeout) = self.args.board_timeout {
+            let seconds = timeout.as_secs_f64().to_string();
+            command.args(["--board-timeout", &seconds]);
         }
         if self.args.record.is_some() {
             command.arg("--record").arg(at.join(file::TRACE));

@@ -243,8 +243,8 @@ impl Qemu<'_> {
         if args.time == Time::Strict {
             option += ",time=strict";
         }
-        if let Some(seconds) = args.board_timeout {
-            option += &format!(",board-timeout={seconds}");
+        if let Some(timeout) = args.board_timeout {
+            option += &format!(",board-timeout={}", timeout.as_secs_f64());
         }
         (option + &self.watch_options()).into()
     }

@@ -140,7 +140,11 @@ impl After {
     }
 
     fn is_timeout(&self) -> bool {
-        self.warnings[0].contains("no answer within")
+        let words = [
+            "no answer within",
+            "did not answer the first contact within",
+        ];
+        words.iter().any(|words| self.warnings[0].contains(words))
     }
 }
 
