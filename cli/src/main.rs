@@ -27,6 +27,7 @@ mod memory;
 mod module;
 mod monitor;
 mod outcome;
+mod output;
 mod packages;
 mod ping;
 mod platforms;

@@ -3,6 +3,7 @@
 use crate::args::{ReportArgs, RunArgs};
 use crate::cache::{At, CacheError};
 use crate::outcome::Exit;
+use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
 use comfy_table::{CellAlignment, Table, presets};
 use gil_host::report::{Entry, Report};
@@ -54,8 +55,8 @@ pub enum ReportError {
     },
 }
 
-/// Prints and writes the report of a run that ended; returns the exit, which
-/// is another one if the report cannot be written.
+/// Prints and writes the report of a run that ended; returns the exit. The
+/// program's code stays if the report cannot be written, but for 0.
 pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     let document = document(args, ended);
     let mut text = String::new();
@@ -73,9 +74,9 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     if let Some(path) = &args.json
         && let Err(error) = write_json(path, &document)
     {
-        let _ = writeln!(text, "gil: the report cannot be written: {error}");
+        let _ = writeln!(text, "gil: {error}");
         if exit.code == 0 {
-            exit = Exit::bridge("the report cannot be written");
+            exit = Exit::bridge(error.to_string());
         }
     }
     if let Some(reason) = &document.exit.reason {
@@ -107,12 +108,10 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn write_json(path: &Path, document: &Document) -> Result<(), CacheError> {
-    let mut text = serde_json::to_vec_pretty(document)
-        .map_err(io::Error::from)
-        .at(path)?;
+fn write_json(path: &Path, document: &Document) -> Result<(), OutputError> {
+    let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
     text.push(b'\n');
-    std::fs::write(path, text).at(path)
+    Output::of("--json", path).write(&text)
 }
 
 /// `gil report`.

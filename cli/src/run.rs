@@ -12,6 +12,7 @@ use crate::kernel_command::KernelError;
 use crate::launch;
 use crate::memory::{self, MemoryError};
 use crate::outcome::{Exit, Origin};
+use crate::output::{Made, Output, OutputError};
 use crate::program::{self, ProgramError};
 use crate::progress::Progress;
 use crate::report;
@@ -72,6 +73,9 @@ pub enum RunError {
     /// The guest's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// What the user wants written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// Standard input.
     #[error(transparent)]
     Stdin(#[from] StdinError),
@@ -105,6 +109,14 @@ impl RunError {
 
 /// Runs the program; writes its output, and the report.
 pub fn run(args: &RunArgs) -> Exit {
+    if let Some(Err(error)) = args
+        .json
+        .as_deref()
+        .map(|path| Output::of("--json", path).check())
+    {
+        eprintln!("gil: {error}");
+        return Exit::bridge(error.to_string());
+    }
     let progress = Progress::new(args.quiet);
     let ended = prepare_and_watch(args, &progress);
     progress.clear();
@@ -121,7 +133,6 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     let at = folder.path();
     stdin::take(args, at)?;
     let guest = guest::prepare(args, simulator.part(), progress)?;
-    make_recording(args, at)?;
     simulator.lay_out(&guest, at, progress)?;
     progress.say("asking the board");
     let board = args.board.as_ref().unwrap_or(&Board::Own);
@@ -130,6 +141,7 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     if let Some(lack) = agent::lack(board, &args.confining, Support::here()) {
         progress.note(lack);
     }
+    let _recording = make_recording(args, at)?;
     let board = &agent.address;
     let mut ended = launch::simulate(args, &*simulator, at, board, &signalled, progress)?;
     keep(args, &*simulator, at, &ended)?;
@@ -145,6 +157,9 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if is_path && (!args.program.starts_with('/') || Path::new(&args.program).exists()) {
         program::local(Path::new(&args.program))?;
     }
+    if let Some(record) = &args.record {
+        Output::of("--record", record).check()?;
+    }
     args.files.iter().try_for_each(Copied::check)?;
     args.stdin.as_deref().map(stdin::is_pipe).transpose()?;
     let key = args.key.as_deref();
@@ -159,14 +174,15 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     Ok(())
 }
 
-/// Made before the guest boots, so that a wrong path is told at once.
-fn make_recording(args: &RunArgs, at: &Path) -> Result<(), CacheError> {
+/// The file that the simulator records to, by a link in the run's folder.
+fn make_recording(args: &RunArgs, at: &Path) -> Result<Option<Made>, RunError> {
     let Some(record) = &args.record else {
-        return Ok(());
+        return Ok(None);
     };
     let target = std::path::absolute(record).at(record)?;
-    folder::create_file(&target).at(&target)?;
-    symlink(&target, at.join(file::TRACE)).at(&target)
+    let made = Output::of("--record", &target).make()?;
+    symlink(&target, at.join(file::TRACE)).at(&target)?;
+    Ok(made)
 }
 
 /// Keeps what was asked for, and the logs of a run whose end nobody explained.

@@ -237,7 +237,7 @@ fn post_mortem(simulation: &mut Simulation<'_>) -> String {
     }
     let name = simulation.name;
     if let Some(complaint) = texts.last().and_then(|text| complaint_of(text)) {
-        return format!("{name} ended before the program did: {complaint}");
+        return complaint.of(name);
     }
     let status = simulation.process.ended();
     let how = status.map_or("in an unknown way".to_owned(), |status| status.to_string());
@@ -254,19 +254,35 @@ fn post_mortem(simulation: &mut Simulation<'_>) -> String {
     }
 }
 
-/// What gem5 says as it gives up, if it says so: its own complaint, or that of
-/// gil's run scripts.
-fn complaint_of(log: &str) -> Option<&str> {
-    let of = |line: &'_ str| {
+/// What a simulator, or gil in it, says as it gives up.
+#[derive(Debug, PartialEq, Eq)]
+struct Complaint<'a> {
+    text: &'a str,
+    /// gil's own, in a line by itself: whole, since it says what to do.
+    is_sentence: bool,
+}
+
+impl Complaint<'_> {
+    fn of(&self, simulator: &str) -> String {
+        match self.is_sentence {
+            true => self.text.into(),
+            false => format!("{simulator} ended before the program did: {}", self.text),
+        }
+    }
+}
+
+/// The last one, if there is any.
+fn complaint_of(log: &str) -> Option<Complaint<'_>> {
+    log.lines().rev().find_map(|line| {
         let marks = ["fatal: ", "panic: ", "gil: "];
         marks.iter().find_map(|mark| {
-            let (before, after) = line.split_once(mark)?;
+            let (before, text) = line.split_once(mark)?;
+            // A run script says when the simulation ended.
+            let is_sentence = line.starts_with("gil: ") && !text.contains(" at tick ");
             // Behind a place in gem5's sources, if behind anything.
-            (before.is_empty() || before.ends_with(": ")).then_some(after.len())
+            (before.is_empty() || before.ends_with(": ")).then_some(Complaint { text, is_sentence })
         })
-    };
-    let line = log.lines().rev().find(|line| of(line).is_some())?;
-    of(line).map(|len| &line[line.len() - len..])
+    })
 }
 
 /// Lines shown of a log.
@@ -328,8 +344,11 @@ mod tests {
     #[test]
     fn the_simulators_last_complaint_is_found() {
         let log = "info: x\nsrc/sim/a.cc:12: fatal: there is no b.\nMemory Usage: 1\n";
-        assert_eq!(complaint_of(log), Some("there is no b."));
-        assert_eq!(complaint_of("gil: a at tick 5\n"), Some("a at tick 5"));
+        let said = |log| complaint_of(log).unwrap().of("gem5");
+        let behind = "gem5 ended before the program did: ";
+        assert_eq!(said(log), format!("{behind}there is no b."));
+        assert_eq!(said("gil: a at tick 5\n"), format!("{behind}a at tick 5"));
+        assert_eq!(said("gil: no c: do d\nqemu: x\n"), "no c: do d");
         assert_eq!(complaint_of("warn: system.gil: x\n"), None);
         assert_eq!(complaint_of("the panic: x\n"), None);
         assert_eq!(complaint_of(""), None);

@@ -577,8 +577,36 @@ fn a_report_that_cannot_be_written_is_told() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(127), "{said}");
-    assert!(said.contains("/dev/full"), "{said}");
+    assert!(said.contains("--json /dev/full"), "{said}");
+    assert!(said.contains("disk with room"), "{said}");
     assert!(said.contains("no-such-program"), "{said}");
+}
+
+#[test]
+fn a_place_that_no_file_can_be_written_to_is_told_before_the_run() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    for option in ["--json", "--record"] {
+        for path in ["no/such/file", "tmp"] {
+            let args = ["run", option, path, "./arm64"];
+            bench.refuses(&mut bench.gil(&args), 125, &[option, path, "folder"]);
+        }
+    }
+    // A refused run leaves no recording.
+    let args = ["run", "--record", "new", "--file", "none:/x", "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &["none"]);
+    assert!(!bench.path("new").exists());
+}
+
+#[test]
+fn a_cpu_that_qemu_refuses_is_told_with_its_words() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    for cpu in ["nosuch", "cortex-m3", "cortex-a57,nosuch=on"] {
+        let args = ["run", "--cpu", cpu, "./arm64"];
+        let words = ["QEMU refused", "--cpu", cpu, "-cpu help", "(it says: "];
+        bench.refuses(&mut bench.gil(&args), 125, &words);
+    }
 }
 
 #[test]

@@ -36,14 +36,17 @@ impl Recorder {
     /// # Errors
     /// [`RecorderError::File`].
     pub fn create(path: &Path) -> Result<Self, RecorderError> {
+        // Whoever gave a link wants to read of the file.
+        let target = std::fs::read_link(path);
+        let target = target.unwrap_or_else(|_| path.into());
         let failed = |error| RecorderError::File {
-            path: path.into(),
+            path: target.clone(),
             error,
         };
-        let mut file = File::create(path).map_err(failed)?;
-        file.write_all(&trace::header()).map_err(failed)?;
+        let mut file = File::create(path).map_err(&failed)?;
+        file.write_all(&trace::header()).map_err(&failed)?;
         Ok(Self {
-            path: path.into(),
+            path: target,
             file,
             sessions: 0,
         })
@@ -87,5 +90,19 @@ impl Recorder {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_behind_a_link_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("trace");
+        std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+        let error = Recorder::create(&link).unwrap_err().to_string();
+        assert!(error.contains("the recording /dev/full: "), "{error}");
     }
 }

@@ -59,6 +59,16 @@ pub enum QemuError {
     /// Its version cannot be read.
     #[error("{PROGRAM} does not say its version (it says \"{0}\"): is it QEMU?")]
     NoVersion(String),
+    /// It does not take the CPU.
+    #[error(
+        "QEMU refused --cpu {cpu}: choose one that `{PROGRAM} -M virt -cpu help` lists (it says: {said})"
+    )]
+    Cpu {
+        /// As the user named it.
+        cpu: String,
+        /// QEMU's own words.
+        said: String,
+    },
     /// It cannot be asked.
     #[error(transparent)]
     Tool(ToolError),
@@ -93,6 +103,22 @@ fn ask(option: &str) -> Result<String, QemuError> {
     match answer {
         Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
         Err(ToolError::Missing { .. }) => Err(QemuError::Missing),
+        Err(error) => Err(QemuError::Tool(error)),
+    }
+}
+
+/// Has it make the machine with this CPU, and end.
+fn check_cpu(cpu: &str) -> Result<(), QemuError> {
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(["-M", "virt,dumpdtb=/dev/null", "-cpu", cpu])
+        .args(["-display", "none", "-nodefaults", "-no-user-config"]);
+    match tool::run(&mut command, "asking for its CPU", Path::new("/")) {
+        Ok(_) => Ok(()),
+        Err(ToolError::Failed { detail, .. }) => Err(QemuError::Cpu {
+            cpu: cpu.into(),
+            said: detail.replace(&format!("{PROGRAM}: "), ""),
+        }),
         Err(error) => Err(QemuError::Tool(error)),
     }
 }
@@ -145,7 +171,8 @@ impl Simulator for Qemu<'_> {
     }
 
     fn check(&self) -> Result<(), RunError> {
-        check().map(drop).map_err(RunError::from)
+        check()?;
+        Ok(self.args.cpu.as_deref().map_or(Ok(()), check_cpu)?)
     }
 
     fn part(&self) -> HostPart {
