@@ -9,6 +9,7 @@
 
 use crate::arch::Arch;
 use crate::tool::{self, ToolError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -73,6 +74,23 @@ pub enum AssetError {
         /// What to do.
         mend: &'static str,
     },
+    /// The checkout has changed since this binary was built.
+    #[error(
+        "this gil is older than its checkout, and what it builds there would not understand it: run `cargo build --profile {profile}` in {}",
+        checkout.display()
+    )]
+    Older {
+        /// As cargo names it.
+        profile: String,
+        /// Where.
+        checkout: PathBuf,
+    },
+    /// The binary was copied out of cargo's folder.
+    #[error(
+        "{} is a copy without gil's other files: run the gil in cargo's target folder, or set GIL_HOME to the folder that has libgil_qemu.so",
+        .0.display()
+    )]
+    Copy(PathBuf),
     /// cargo failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -90,7 +108,11 @@ pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
         return files.checked("install gil again, or unset GIL_HOME");
     }
     let checkout = checkout().ok_or(AssetError::NoHome)?;
-    let profile = executable.parent().unwrap_or(&checkout);
+    let profile = cargo_folder(&executable)?;
+    if is_older(&checkout) {
+        let profile = cargo_profile(profile).into();
+        return Err(AssetError::Older { profile, checkout });
+    }
     build(&checkout, profile, with_armhf, part)?;
     let files = built(&checkout, profile, with_armhf, part);
     files.checked("run `cargo build --release` in gil's checkout")
@@ -168,6 +190,45 @@ fn build(
     Ok(())
 }
 
+/// The folder that cargo built this binary in.
+fn cargo_folder(executable: &Path) -> Result<&Path, AssetError> {
+    let is_cargos = |folder: &&Path| {
+        let marks = [".cargo-lock", ".fingerprint"];
+        marks.iter().any(|mark| folder.join(mark).exists())
+    };
+    let copy = || AssetError::Copy(executable.into());
+    executable.parent().filter(is_cargos).ok_or_else(copy)
+}
+
+/// Sources of what gil's parts say to each other, as this binary has them.
+const SPOKEN: [(&str, &str); 4] = [
+    (
+        "wire-protocol/src/hello.rs",
+        include_str!("../../wire-protocol/src/hello.rs"),
+    ),
+    (
+        "wire-protocol/src/message.rs",
+        include_str!("../../wire-protocol/src/message.rs"),
+    ),
+    (
+        "wire-protocol/src/monitor.rs",
+        include_str!("../../wire-protocol/src/monitor.rs"),
+    ),
+    (
+        "wire-protocol/src/generated/mod.rs",
+        include_str!("../../wire-protocol/src/generated/mod.rs"),
+    ),
+];
+
+/// Whether parts that are built from the checkout now would speak otherwise
+/// than this binary.
+fn is_older(checkout: &Path) -> bool {
+    SPOKEN.iter().any(|(path, ours)| {
+        let theirs = fs::read_to_string(checkout.join(path));
+        theirs.is_ok_and(|theirs| theirs != *ours)
+    })
+}
+
 /// The profile whose files lie in this folder.
 fn cargo_profile(folder: &Path) -> &str {
     match folder.file_name().and_then(|name| name.to_str()) {
@@ -221,6 +282,32 @@ mod tests {
             text.contains("libgil_qemu.so is missing: do this"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_changed_checkout_makes_the_binary_an_older_one() {
+        assert!(!is_older(&checkout().unwrap()));
+        let other = tempfile::tempdir().unwrap();
+        assert!(!is_older(other.path()));
+        for (path, text) in SPOKEN {
+            let at = other.path().join(path);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            fs::write(&at, text).unwrap();
+            assert!(!is_older(other.path()), "{path}");
+            fs::write(&at, format!("{text}//")).unwrap();
+            assert!(is_older(other.path()), "{path}");
+            fs::write(&at, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_copied_binary_is_told_from_one_that_cargo_built() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("gil");
+        let error = cargo_folder(&copy).unwrap_err().to_string();
+        assert!(error.contains("is a copy"), "{error}");
+        fs::write(folder.path().join(".cargo-lock"), "").unwrap();
+        assert_eq!(cargo_folder(&copy).unwrap(), folder.path());
     }
 
     #[test]
