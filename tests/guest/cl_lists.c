@@ -2,8 +2,6 @@
 /* Lists with nothing in them, and which error goes first. */
 #include "cl_same.h"
 
-static const char source[] = "__kernel void k(__global int *a) { a[0] = 1; }";
-
 /* How many bytes a query's value has. */
 #define BYTES(ask, object, name)                                               \
 	do {                                                                   \
@@ -75,22 +73,9 @@ static void contexts(struct gpu *gpu)
 	NEED(clReleaseContext(context));
 }
 
-static void pointers(struct gpu *gpu)
+static void memory_lists(struct gpu *gpu)
 {
-	cl_program program = built(gpu, source, "");
-	cl_int error;
-	cl_kernel kernel = clCreateKernel(program, "k", &error);
-	cl_ulong list[2] = { 0 };
-
-	SAY(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL));
-	SAY(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, list));
-	SAY(clSetKernelExecInfo(NULL, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL));
-	SAY(clEnqueueSVMMigrateMem(gpu->queue, 0, NULL, NULL, 0, 0, NULL,
-				   NULL));
-	SAY(clEnqueueSVMFree(gpu->queue, 0, NULL, NULL, NULL, 0, NULL, NULL));
 	SAY(clEnqueueMigrateMemObjects(gpu->queue, 0, NULL, 0, 0, NULL, NULL));
-	NEED(clReleaseKernel(kernel));
-	NEED(clReleaseProgram(program));
 }
 
 /* What is not supported is said before what is wrong. */
@@ -121,7 +106,7 @@ int main(void)
 	memory_objects(&gpu);
 	queues_and_samplers(&gpu);
 	contexts(&gpu);
-	pointers(&gpu);
+	memory_lists(&gpu);
 	orders(&gpu);
 	close_gpu(&gpu);
 	return 0;

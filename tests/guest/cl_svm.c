@@ -370,6 +370,20 @@ static void refused(struct gpu *gpu, cl_program program)
 	clSVMFree(gpu->context, a);
 }
 
+/* Lists of no pointers. */
+static void empty(struct gpu *gpu, cl_program program)
+{
+	cl_kernel kernel = clCreateKernel(program, "add", NULL);
+	cl_ulong list[2] = { 0 };
+
+	SAY(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL));
+	SAY(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, list));
+	SAY(clSetKernelExecInfo(NULL, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL));
+	SAY(clEnqueueSVMMigrateMem(gpu->queue, 0, NULL, NULL, 0, 0, NULL, NULL));
+	SAY(clEnqueueSVMFree(gpu->queue, 0, NULL, NULL, NULL, 0, NULL, NULL));
+	NEED(clReleaseKernel(kernel));
+}
+
 /* What every call answers where no memory is shared, whatever else is wrong. */
 static void without(struct gpu *gpu)
 {
@@ -409,6 +423,7 @@ int main(void)
 	buffers(&gpu, program);
 	frees(&gpu);
 	refused(&gpu, program);
+	empty(&gpu, program);
 	NEED(clReleaseProgram(program));
 	close_gpu(&gpu);
 	return 0;
