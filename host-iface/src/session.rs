@@ -345,9 +345,7 @@ impl Session {
         calls: &mut Calls<'_>,
     ) -> Result<(), Refusal> {
         if calls.has_enqueues_in_front() {
-            calls
-                .front_mut()
-                .for_each(|c| c.finish = context.time == Time::Strict);
+            calls.set_finish(context.time == Time::Strict);
             self.forward(context, calls.front(), None)?;
             calls.front_is_sent();
         }
@@ -495,10 +493,7 @@ impl Session {
     /// does not get to it.
     fn attention_ns(&self, time: Time, answer: &Answer) -> u64 {
         let ends = self.held.ends();
-        let output = match answer.flags & flag::COLLECT {
-            0 => ends.min(),
-            _ => ends.map(|end_ns| ring_ns(end_ns, answer.deadline_ns)).min(),
-        };
+        let output = ends.map(|end_ns| ring_ns(end_ns, answer.deadline_ns)).min();
         let is_async = time == Time::Async && matches!(self.link, Link::Open(_));
         let start = self.timeline.attention_ns().filter(|_| is_async);
         // 0 is no time: a moment later does as well.
@@ -513,6 +508,81 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gil_timing::{MAX_KNOWN, MAX_WAITS, Operation, Order};
+    use gil_wire::envelope::{Engine, Envelope};
+
+    fn session() -> Session {
+        Session::of(1, 64, Engines::default(), false)
+    }
+
+    fn envelope(class: Class, signals: Option<Event>, waits: &[Event]) -> Envelope<'static> {
+        Envelope {
+            op: Op::new(1, 1),
+            class,
+            entry: 0,
+            queue: None,
+            engine: Engine::None,
+            blocking: false,
+            waits: waits.to_vec(),
+            signals,
+            observable: true,
+            retires: None,
+            regions: 0,
+            rows: Vec::new(),
+            args: &[],
+        }
+    }
+
+    /// Whether there is room for a submission of these.
+    fn takes(session: &Session, envelopes: &[Envelope<'_>]) -> bool {
+        let header = Header::default();
+        let calls = Calls::new(&header, envelopes, &[]).unwrap();
+        session.has_room(&calls).is_ok()
+    }
+
+    #[test]
+    fn every_event_of_a_submission_needs_room_once() {
+        let mut session = session();
+        for event in 1..MAX_KNOWN as Event {
+            session.timeline.signal(event, 0, 0).unwrap();
+        }
+        let new = MAX_KNOWN as Event;
+        let enqueue = |event| envelope(Class::Enqueue, Some(event), &[]);
+        let set = |event| envelope(Class::Post, Some(event), &[]);
+        let query = || envelope(Class::Query, None, &[]);
+        assert!(takes(&session, &[enqueue(new), query()]));
+        assert!(takes(&session, &[set(new), query()]));
+        assert!(!takes(&session, &[enqueue(new), enqueue(new + 1)]));
+        assert!(!takes(&session, &[enqueue(new), set(new + 1)]));
+        assert!(!takes(&session, &[set(new), set(new + 1)]));
+    }
+
+    #[test]
+    fn what_enqueues_wait_for_needs_room() {
+        let mut session = session();
+        let operation = Operation {
+            event: 1,
+            entry_ns: 0,
+            submit_ns: 0,
+            queue: None,
+            engine: gil_timing::Engine::None,
+            order: Order::Command,
+            waits: vec![2; MAX_WAITS - 3],
+            observable: true,
+            attended: false,
+        };
+        session.timeline.enqueue(operation).unwrap();
+        let enqueue = |event, waits| envelope(Class::Enqueue, Some(event), waits);
+        let wait = envelope(Class::Wait, None, &[1, 2, 3, 4]);
+        assert!(takes(
+            &session,
+            &[enqueue(3, &[2; 1]), enqueue(4, &[2; 2]), wait]
+        ));
+        assert!(!takes(
+            &session,
+            &[enqueue(3, &[2; 2]), enqueue(4, &[2; 2])]
+        ));
+    }
 
     #[test]
     fn output_is_rung_for_at_its_end_or_when_a_thread_does_not_come() {

@@ -176,6 +176,24 @@ fn blocking_and_synchronous_output_is_there_at_once() {
     assert_eq!((seen.wait, seen.deadline_ns), (SLEEP, 1_000_510));
     assert_eq!(seen.flags & (flag::HOLD | flag::PENDING), 0);
     assert_eq!(guest.read(DATA, 4), b"bloc");
+    assert_eq!(guest.host.finish().totals.bytes_from_board, 8);
+}
+
+#[test]
+fn everything_ends_before_the_board_answers() {
+    let board = FakeBoard::new(|call| match call.event {
+        Some(100) => cpu(0),
+        event => done(event.unwrap(), 0, 1_000, &[]),
+    });
+    let mut guest = Guest::new(&board);
+    let set = Envelope {
+        signals: Some(100),
+        ..call(Class::Sync, 1_000_000)
+    };
+    for envelope in [enqueue(1, 1_000_000), enqueue(2, 1_000_000), set] {
+        assert_eq!(guest.submit(&[envelope], &[]).status, OK);
+    }
+    assert!(board.calls().iter().all(|call| call.finish));
 }
 
 #[test]
@@ -502,12 +520,15 @@ fn a_board_that_lies_about_lengths_is_lost() {
 fn a_refused_call_is_the_guests_fault_and_the_session_goes_on() {
     let refused = Act {
         status: CallStatus::Refused,
+        result: b"there is no such context".to_vec(),
         ..Act::default()
     };
     let board = FakeBoard::acts([refused, cpu(0)]);
     let mut guest = Guest::new(&board);
     let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
     assert_eq!(seen.status, Status::BadRequest as u32);
+    let warning = guest.log.warnings().pop().unwrap();
+    assert!(warning.contains("there is no such context"), "{warning}");
     assert_eq!(guest.submit(&[call(Class::Sync, 0)], &[]).status, OK);
 }
 
@@ -693,10 +714,10 @@ fn who_reads_more_than_there_is_ram_waits() {
     let gated = waiting(with_region(on_its_own(3)), &[100]);
     let seen = guest.submit(&[gated], &half);
     assert_eq!(seen.flags, flag::HOLD | flag::PENDING, "it cannot wait");
-    let seen = guest.submit(&[with_region(on_its_own(4))], &half);
-    assert_eq!((seen.wait, seen.flags & flag::HOLD), (SLEEP, 0));
     let seen = guest.submit(&[on_its_own(5)], &[]);
     assert_ne!(seen.wait, SLEEP, "it reads nothing");
+    let seen = guest.submit(&[with_region(on_its_own(4))], &half);
+    assert_eq!((seen.wait, seen.flags & flag::HOLD), (SLEEP, 0));
 }
 
 #[test]

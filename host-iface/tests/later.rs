@@ -127,6 +127,21 @@ fn durations_are_learnt_when_their_operations_start() {
 }
 
 #[test]
+fn what_is_waited_for_ends_before_its_answer() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    let blocking = Envelope {
+        blocking: true,
+        ..enqueue(2, 1_000_000)
+    };
+    let seen = guest.submit(&[blocking], &[]);
+    assert_eq!(seen.deadline_ns, 1_000_000 + CPU + 2 * DURATION);
+    assert!(board.calls()[1].finish, "though it starts later");
+    assert!(awaited(&board).is_empty());
+}
+
+#[test]
 fn a_wait_publishes_what_it_needs_in_order() {
     let board = FakeBoard::new(answers);
     let mut guest = guest(&board);
@@ -279,6 +294,25 @@ fn input_that_just_fits_into_ram_waits_for_nothing() {
 }
 
 #[test]
+fn who_brings_no_input_waits_for_nothing() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let half = [(DATA, RAM_SIZE / 2, IN)];
+    // Behind an event that nobody sets: the board has to keep all of it.
+    for event in 1..=3 {
+        let gated = Envelope {
+            waits: vec![100],
+            ..on(event, with_region(enqueue(event, 1_000_000)))
+        };
+        assert_eq!(guest.submit(&[gated], &half).status, OK);
+    }
+    for event in 4..=6 {
+        guest.submit(&[enqueue(event, 1_000_000)], &[]);
+    }
+    assert!(awaited(&board).is_empty());
+}
+
+#[test]
 fn output_does_not_end_with_an_enqueue_in_front_of_its_own() {
     let board = FakeBoard::new(|call| match call.event {
         Some(3) => Act {
@@ -338,6 +372,62 @@ fn output_that_ends_long_before_a_wait_does_is_rung_for() {
     guest.now_ns = end(3);
     assert_eq!(guest.collect().released, [1, 2, 3]);
     assert_eq!(guest.host.finish().totals.late_deliveries, 0);
+}
+
+fn release(event: u64) -> Envelope<'static> {
+    Envelope {
+        retires: Some(event),
+        ..call(Class::Post, 1_000_000)
+    }
+}
+
+/// How far these events are; those that are forgotten are as if never enqueued.
+fn states(guest: &mut Guest, events: &[u64]) -> Vec<State> {
+    let poll = guest.submit(&[waiting(Class::Poll, events)], &[]);
+    let observed = poll.answer().observed;
+    observed.iter().map(|o| o.state).collect()
+}
+
+#[test]
+fn released_events_are_forgotten_and_their_output_comes() {
+    let board = reads(late_read());
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
+    guest.now_ns = 1_000_000 + 2 * CPU;
+    assert_eq!(states(&mut guest, &[1, 2]), [State::Running, State::Queued]);
+    for event in [1, 2] {
+        guest.submit(&[release(event)], &[]);
+    }
+    guest.now_ns += 2 * DURATION;
+    guest.collect();
+    assert_eq!(guest.read(DATA, 4), b"made");
+    assert_eq!(states(&mut guest, &[1, 2]), [State::Queued; 2]);
+}
+
+#[test]
+fn a_released_event_is_forgotten_though_its_sender_waits_for_it() {
+    let board = FakeBoard::new(|call| Act {
+        reports: vec![],
+        ..answers(call)
+    });
+    let mut guest = guest(&board);
+    let read = Envelope {
+        waits: vec![100],
+        blocking: true,
+        observable: false,
+        ..enqueue(1, 1_000_000)
+    };
+    guest.submit(&[read], &[]);
+    let set = Envelope {
+        signals: Some(100),
+        ..call(Class::Post, 1_000_000)
+    };
+    guest.submit(&[set], &[]);
+    guest.now_ns += 2 * DURATION;
+    assert_eq!(states(&mut guest, &[1]), [State::Complete]);
+    guest.submit(&[release(1)], &[]);
+    assert_eq!(states(&mut guest, &[1]), [State::Queued]);
 }
 
 #[test]
@@ -401,6 +491,56 @@ fn enqueues_in_front_are_put_at_their_own_times() {
     let is_finished = |call: &support::board::Call| call.event.is_some() && call.finish;
     assert!(!calls.iter().any(is_finished), "they are awaited");
     assert_eq!(awaited(&board), [1, 2, 3]);
+}
+
+#[test]
+fn an_enqueue_in_front_goes_before_what_starts_after_its_entry() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[enqueue(2, 1_000_000)], &[]);
+    let begin = 1_000_000 + CPU;
+    guest.now_ns = begin + 2 * DURATION;
+    // Ready while the first runs; the second is ready at its end.
+    let third = on(6, enqueue(3, begin + 1));
+    let wait = guest.submit(&[third, waiting(Class::Wait, &[3, 2])], &[]);
+    let observed = wait.answer().observed;
+    let starts: Vec<_> = observed.iter().map(|o| o.start_ns).collect();
+    assert_eq!(starts, [begin + DURATION, begin + 2 * DURATION]);
+}
+
+#[test]
+fn what_stands_in_front_reaches_the_board_once_and_waits_never() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    let post = |args| Envelope {
+        args,
+        ..call(Class::Post, 1_000_000)
+    };
+    let wait = || waiting(Class::Wait, &[2]);
+    for envelopes in [
+        vec![enqueue(1, 1_000_000), post(b"one"), set(100, 1_000_000)],
+        vec![enqueue(2, 1_000_000), wait()],
+        vec![post(b"two"), wait()],
+        vec![enqueue(3, 1_000_000), post(b"three")],
+    ] {
+        assert_eq!(guest.submit(&envelopes, &[]).status, OK);
+    }
+    let calls = board.calls();
+    let got: Vec<_> = calls
+        .iter()
+        .map(|call| (call.seq, &call.args[..]))
+        .collect();
+    let wanted: [(u64, &[u8]); 7] = [
+        (1, b"args"),
+        (1, b"one"),
+        (1, b"set"),
+        (2, b"args"),
+        (3, b"two"),
+        (4, b"args"),
+        (4, b"three"),
+    ];
+    assert_eq!(got, wanted);
 }
 
 #[test]

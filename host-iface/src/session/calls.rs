@@ -74,9 +74,10 @@ impl<'a> Calls<'a> {
         &self.all[..self.all.len() - 1]
     }
 
-    pub(super) fn front_mut(&mut self) -> impl Iterator<Item = &mut Call<'a>> {
-        let front = self.all.len() - 1;
-        self.all[..front].iter_mut()
+    /// Operations end before the board answers, or later, whichever call
+    /// enqueues them.
+    pub(super) fn set_finish(&mut self, finish: bool) {
+        self.all.iter_mut().for_each(|call| call.finish = finish);
     }
 
     /// Whether operations are enqueued before the last call.
