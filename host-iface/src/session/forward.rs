@@ -3,6 +3,7 @@
 use super::calls::Call;
 use super::{Context, Link, Refusal, Session};
 use crate::client::{Client, ClientError};
+use crate::mailbox::Region;
 use crate::memory::read_region;
 use crate::vectored::{SendSpan, Span};
 use gil_wire::Op;
@@ -224,7 +225,7 @@ fn send(
             let all = call.regions.iter().map(|region| region.extents.len());
             client.expect(all.fold(0, u64::saturating_add));
             if let Some(window) = client.window_mut() {
-                window.begin(end_of(call, places.as_deref()));
+                window.begin(end_of(call.regions, places.as_deref()));
             }
         }
         if let Some(places) = &places {
@@ -263,15 +264,13 @@ fn send(
 /// Where the regions of a call that is answered are in the window; `None` if
 /// its bytes go through the socket, or it has none.
 pub(super) fn window_places(client: &Client, call: &Call<'_>) -> Option<Vec<u64>> {
-    let window = client.window()?;
-    let regions = descriptions(call);
-    let any = regions.iter().any(|region| region.len > 0);
-    window::places(&regions, window.len()).filter(|_| any)
+    let window = client.window().filter(|_| !call.regions.is_empty())?;
+    window::places(&descriptions(call), window.len())
 }
 
-/// Bytes of the window up to the last that a call uses.
-fn end_of(call: &Call<'_>, places: Option<&[u64]>) -> u64 {
-    let regions = call.regions.iter().zip(places.unwrap_or_default());
+/// Bytes of the window up to the last that a call with these regions uses.
+fn end_of(regions: &[Region], places: Option<&[u64]>) -> u64 {
+    let regions = regions.iter().zip(places.unwrap_or_default());
     let ends = regions.map(|(region, place)| place + region.extents.len());
     ends.max().unwrap_or(0)
 }
@@ -311,7 +310,7 @@ fn lens(call: &Call<'_>) -> Vec<u64> {
 }
 
 pub(super) fn descriptions(call: &Call<'_>) -> Vec<RegionDesc> {
-    let describe = |region: &crate::mailbox::Region| RegionDesc {
+    let describe = |region: &Region| RegionDesc {
         len: region.extents.len(),
         dir: region.dir,
     };
@@ -332,4 +331,22 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
         Reply::Refused { .. } => "a refusal".into(),
     };
     ClientError::Unexpected { found, expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_address_tables::{Extent, Extents};
+    use gil_wire::message::Direction;
+
+    #[test]
+    fn a_call_uses_the_window_up_to_the_end_of_its_last_region() {
+        let regions = [5000, 10].map(|len| Region {
+            dir: Direction::In,
+            extents: Extents::new([Extent { gpa: 1, len }], len).unwrap(),
+        });
+        assert_eq!(end_of(&regions, Some(&[0, 8192])), 8202);
+        assert_eq!(end_of(&regions[..1], Some(&[0])), 5000);
+        assert_eq!(end_of(&regions, None), 0, "they go through the socket");
+    }
 }
