@@ -130,7 +130,7 @@ impl Log {
         };
         let subject = effect.uses.first();
         let taken = subject.and_then(|subject| self.taken.get(subject));
-        if taken.is_none_or(|&taken| taken < before) {
+        if taken.is_none_or(|&taken| taken <= before) {
             self.remove(before);
         }
     }

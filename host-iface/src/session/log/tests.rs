@@ -201,6 +201,13 @@ fn made(object: u64, uses: &[u64]) -> Effect {
 fn arguments_set_again_and_again_take_no_memory() {
     let mut log = Log::default();
     log.add(kept(0, MAKE, 0), made(1, &[]));
+    // Both take the first as it is now, before any argument is set.
+    log.add(kept(0, MAKE, 0), made(2, &[1]));
+    let added = Effect {
+        uses: vec![1],
+        ..Effect::default()
+    };
+    log.add(kept(0, ADD, 0), added);
     for seq in 0..10_000 {
         let effect = Effect {
             uses: vec![1],
@@ -209,7 +216,7 @@ fn arguments_set_again_and_again_take_no_memory() {
         };
         log.add(kept(seq, SAY, 100), effect);
     }
-    assert_eq!(log.entries.len(), 5);
+    assert_eq!(log.entries.len(), 3 + 4);
     assert!(log.is_whole());
 }
 
