@@ -59,6 +59,19 @@ fn wait(waits: &[u64]) -> Envelope<'static> {
     waiting(call(Class::Wait, 0), waits)
 }
 
+/// An enqueue on a queue of its own.
+fn on_its_own(event: u64) -> Envelope<'static> {
+    let queue = Queue {
+        id: event,
+        in_order: true,
+        device: 1,
+    };
+    Envelope {
+        queue: Some(queue),
+        ..enqueue(event, 1_000_000)
+    }
+}
+
 #[test]
 fn a_synchronous_call_occupies_the_cpu_from_its_entry() {
     let board = FakeBoard::acts([cpu(5_000)]);
@@ -229,6 +242,63 @@ fn newer_output_at_once_is_not_overwritten_by_older_held_output() {
 }
 
 #[test]
+fn output_of_a_call_is_not_overwritten_by_what_ended_before_it() {
+    let newer = Act {
+        out: vec![b"newer".to_vec()],
+        ..cpu(1_001)
+    };
+    let board = FakeBoard::acts([done(1, 0, 1_000, &[b"older"]), newer]);
+    let mut guest = Guest::new(&board);
+    guest.submit(&[with_region(enqueue(1, 1_000_000))], &[(DATA, 5, OUT)]);
+    let query = with_region(call(Class::Query, 1_000_000));
+    guest.submit(&[query], &[(DATA, 5, OUT)]);
+    guest.now_ns = 2_000_000;
+    guest.collect();
+    assert_eq!(guest.read(DATA, 5), b"newer");
+}
+
+#[test]
+fn output_that_comes_with_the_end_is_there_though_the_call_has_none() {
+    let board = FakeBoard::acts([Act {
+        out: vec![vec![]],
+        ..done(1, 0, 1_000, &[b"read"])
+    }]);
+    let mut guest = Guest::new(&board);
+    let read = blocking(with_region(enqueue(1, 1_000_000)));
+    guest.submit(&[read], &[(DATA, 4, OUT)]);
+    assert_eq!(guest.read(DATA, 4), b"read");
+}
+
+#[test]
+fn output_that_comes_without_its_end_waits_for_it() {
+    let early = Act {
+        out: vec![b"made".to_vec()],
+        reports: vec![(2, 10, vec![])],
+        ..cpu(0)
+    };
+    let set = Act {
+        reports: vec![(100, 0, vec![]), (1, 700, vec![])],
+        ..cpu(0)
+    };
+    let board = FakeBoard::acts([cpu(0), early, set]);
+    let mut guest = Guest::new(&board);
+    guest.submit(&[waiting(on_its_own(2), &[100])], &[]);
+    let read = waiting(blocking(with_region(on_its_own(1))), &[100]);
+    let seen = guest.submit(&[read], &[(DATA, 4, OUT)]);
+    assert_eq!(seen.flags, flag::HOLD | flag::PENDING);
+    let set = Envelope {
+        signals: Some(100),
+        ..call(Class::Sync, 1_000_000)
+    };
+    guest.submit(&[set], &[]);
+    let seen = guest.submit(&[wait(&[1])], &[]);
+    assert_eq!(guest.read(DATA, 4), [0; 4]);
+    guest.now_ns = seen.deadline_ns;
+    guest.collect();
+    assert_eq!(guest.read(DATA, 4), b"made");
+}
+
+#[test]
 fn what_waits_for_a_user_event_is_unresolved_until_it_is_set() {
     // 1: enqueue behind user event 100. 2: wait. 3: input over its output.
     // 5: the user event is set; the board reports that, and 1.
@@ -392,13 +462,15 @@ fn a_recording_holds_every_call_and_its_bytes() {
 
 #[test]
 fn a_poll_compares_now_with_the_interval() {
-    let board = FakeBoard::acts([done(1, 100, 1_000, &[]), done(2, 100, 1_000, &[])]);
+    let board = FakeBoard::acts([1, 2, 3].map(|event| done(event, 100, 1_000, &[])));
     let mut guest = Guest::new(&board);
     guest.submit(&[enqueue(1, 1_000_000)], &[]);
     guest.submit(&[enqueue(2, 1_000_000)], &[]);
+    // Waits for nothing but the engine.
+    guest.submit(&[on_its_own(3)], &[]);
     let mut states = |now_ns| {
         guest.now_ns = now_ns;
-        let poll = waiting(call(Class::Poll, 0), &[1, 2, 77]);
+        let poll = waiting(call(Class::Poll, 0), &[1, 2, 3, 77]);
         let seen = guest.submit(&[poll], &[]);
         assert_eq!((seen.status, seen.wait), (OK, 0));
         seen.answer()
@@ -407,13 +479,13 @@ fn a_poll_compares_now_with_the_interval() {
             .map(|o| o.state)
             .collect::<Vec<_>>()
     };
-    use State::{Complete, Queued, Running};
-    assert_eq!(states(1_000_050), [Queued, Queued, Queued]);
-    assert_eq!(states(1_000_100), [Running, Queued, Queued]);
-    assert_eq!(states(1_001_099), [Running, Queued, Queued]);
-    assert_eq!(states(1_001_100), [Complete, Running, Queued]);
-    assert_eq!(states(1_002_100), [Complete, Complete, Queued]);
-    assert_eq!(board.calls().len(), 2, "polls never go to the board");
+    use State::{Complete, Queued, Running, Submitted};
+    assert_eq!(states(1_000_099), [Queued; 4]);
+    assert_eq!(states(1_000_100), [Running, Queued, Submitted, Queued]);
+    assert_eq!(states(1_001_099), [Running, Queued, Submitted, Queued]);
+    assert_eq!(states(1_001_100), [Complete, Running, Submitted, Queued]);
+    assert_eq!(states(1_002_100), [Complete, Complete, Running, Queued]);
+    assert_eq!(board.calls().len(), 3, "polls never go to the board");
 }
 
 #[test]
@@ -699,14 +771,6 @@ fn who_reads_more_than_there_is_ram_waits() {
     });
     let mut guest = Guest::new(&board);
     let half = [(DATA, RAM_SIZE / 2, OUT)];
-    let on_its_own = |event: u64| Envelope {
-        queue: Some(Queue {
-            id: event,
-            in_order: true,
-            device: 1,
-        }),
-        ..enqueue(event, 1_000_000)
-    };
     for event in [1, 2] {
         let seen = guest.submit(&[with_region(on_its_own(event))], &half);
         assert_eq!(seen.flags, flag::HOLD, "as much as there is RAM");

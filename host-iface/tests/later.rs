@@ -5,9 +5,9 @@ mod support;
 
 use gil_host::Config;
 use gil_host::config::Time;
-use gil_host::layout::{Status, WaitKind, flag, kind};
+use gil_host::layout::{REPLY_MAX, Status, WaitKind, flag, kind};
 use gil_wire::call::Handle;
-use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, Queue, State};
+use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, MORE_TEXT, Queue, State};
 use std::time::Duration;
 use support::board::{Act, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, IN, OUT, RAM_SIZE, call, enqueue};
@@ -261,6 +261,49 @@ fn output_and_text_arrive_at_their_simulated_end() {
 }
 
 #[test]
+fn text_takes_the_room_that_an_answer_leaves() {
+    const TEXT: usize = 300;
+    let text = [b't'; TEXT].to_vec();
+    let board = FakeBoard::new(move |call| match call.event {
+        Some(1) => Act {
+            later: vec![Later {
+                event: 1,
+                duration_ns: DURATION,
+                text: text.clone(),
+                ..Later::default()
+            }],
+            ..Act::default()
+        },
+        _ => Act {
+            result: vec![b'r'; usize::from(u16::from_le_bytes([call.args[0], call.args[1]]))],
+            ..Act::default()
+        },
+    });
+    let mut guest = guest(&board);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    let mut room = REPLY_MAX as usize;
+    let told = |guest: &mut Guest, len: usize| {
+        let query = Envelope {
+            args: &(len as u16).to_le_bytes(),
+            ..call(Class::Query, guest.now_ns)
+        };
+        let seen = guest.submit(&[query], &[]);
+        assert_eq!(seen.status, OK, "{:?}", guest.log.warnings());
+        let answer = seen.answer();
+        let (printed, more) = (answer.printed.len(), answer.more);
+        (seen.reply.len() - len, printed, more)
+    };
+    let (head, ..) = told(&mut guest, 8000);
+    room -= head;
+    guest.now_ns += 2 * DURATION;
+    assert_eq!(told(&mut guest, room), (head, 0, MORE_TEXT), "it is full");
+    let (_, first, more) = told(&mut guest, room - 100);
+    assert!((1..=100).contains(&first) && more == MORE_TEXT, "{first}");
+    let (_, second, more) = told(&mut guest, 8);
+    assert_eq!((first + second, more), (TEXT, 0));
+}
+
+#[test]
 fn the_board_keeps_no_more_input_than_there_is_ram() {
     let board = FakeBoard::new(answers);
     let mut guest = guest(&board);
@@ -403,6 +446,24 @@ fn released_events_are_forgotten_and_their_output_comes() {
     guest.collect();
     assert_eq!(guest.read(DATA, 4), b"made");
     assert_eq!(states(&mut guest, &[1, 2]), [State::Queued; 2]);
+}
+
+#[test]
+fn events_that_nobody_holds_are_forgotten_at_their_ends() {
+    let board = FakeBoard::new(answers);
+    let mut guest = guest(&board);
+    for event in [1, 2] {
+        let envelope = Envelope {
+            observable: false,
+            ..enqueue(event, 1_000_000)
+        };
+        guest.submit(&[envelope], &[]);
+    }
+    guest.now_ns += 2 * CPU;
+    assert_eq!(states(&mut guest, &[1, 2]), [State::Queued; 2]);
+    guest.now_ns += 2 * DURATION;
+    assert_eq!(states(&mut guest, &[1, 2]), [State::Queued; 2]);
+    assert_eq!(awaited(&board), [2]);
 }
 
 #[test]
@@ -604,6 +665,24 @@ fn a_board_lost_while_it_works_ends_the_session() {
     assert_eq!(wait.status, Status::Lost as u32);
     assert_eq!(guest.read(DATA, 4), [0; 4]);
     assert_eq!(guest.log.warnings().len(), 1, "{:?}", guest.log.warnings());
+}
+
+#[test]
+fn a_board_that_tells_of_another_operation_is_lost() {
+    let board = FakeBoard::new(|call| {
+        let mut act = answers(call);
+        act.later[0].tells_of = Some(3);
+        act
+    });
+    let mut guest = guest(&board);
+    for event in 1..=3 {
+        guest.submit(&[enqueue(event, 1_000_000)], &[]);
+    }
+    let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+    assert_eq!(
+        (awaited(&board), wait.status),
+        (vec![2], Status::Lost as u32)
+    );
 }
 
 /// One program, on boards of different speed in wall time.

@@ -101,6 +101,8 @@ pub struct Later {
     pub text: Vec<u8>,
     /// It was refused where no answer said so.
     pub rejected: bool,
+    /// Tells how this one ended instead.
+    pub tells_of: Option<u64>,
     /// Wall time that it takes.
     pub delay: Duration,
 }
@@ -403,7 +405,7 @@ fn act(
 fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
     std::thread::sleep(later.delay);
     let report = Report {
-        event: later.event,
+        event: later.tells_of.unwrap_or(later.event),
         duration_ns: later.duration_ns,
         status: later.status,
         out: later.out.iter().map(|bytes| bytes.len() as u64).collect(),
