@@ -3,29 +3,15 @@
 //! one counts.
 
 use crate::cache::{At, CacheError};
-use crate::copied;
+use crate::copied::{self, Found, Kind};
 use crate::folder::create_file;
+use crate::unpacked;
 use cpio::newc::{Builder, ModeFileType, trailer};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-/// Debian merged these top-level folders into `/usr`; packages of older
-/// releases still carry files under the old names.
-pub const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
-
-/// What the guest never reads.
-const LEFT_OUT: [&str; 6] = [
-    "usr/share/doc",
-    "usr/share/man",
-    "usr/share/info",
-    "usr/share/locale",
-    "usr/share/lintian",
-    "usr/share/bug",
-];
 
 /// Bytes of an initramfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,22 +30,12 @@ const INODE: u64 = 1024;
 /// Writes one archive.
 pub struct Archive {
     path: PathBuf,
+    /// The folder that all of it is in, with a `/` behind it; empty: the root.
+    inside: String,
     unpacked: u64,
     out: BufWriter<File>,
     folders: BTreeSet<String>,
     next_inode: u32,
-}
-
-/// The guest's name for a path of a package: relative, under `/usr` where
-/// Debian merged.
-pub fn guest_path(path: &str) -> String {
-    let path = path.trim_start_matches("./").trim_matches('/');
-    let top = path.split('/').next().unwrap_or_default();
-    if MERGED.contains(&top) {
-        format!("usr/{path}")
-    } else {
-        path.to_owned()
-    }
 }
 
 impl Archive {
@@ -82,11 +58,27 @@ impl Archive {
     fn of(file: File, path: &Path) -> Self {
         Self {
             path: path.into(),
+            inside: String::new(),
             unpacked: 0,
             out: BufWriter::with_capacity(1 << 20, file),
             folders: BTreeSet::new(),
             next_inode: 1,
         }
+    }
+
+    /// What comes from here on is in that folder; empty: at the root.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn enter(&mut self, folder: &str) -> Result<(), CacheError> {
+        self.inside.clear();
+        self.folders.clear();
+        if !folder.is_empty() {
+            self.folder(folder, 0o755)?;
+            self.folders.clear();
+            self.inside = format!("{folder}/");
+        }
+        Ok(())
     }
 
     /// A folder, with those above it.
@@ -131,57 +123,24 @@ impl Archive {
         self.write(entry, target)
     }
 
-    /// All of the unpacked packages in `root`, but documentation; `seen` is
-    /// told each file and link.
+    /// All of the unpacked packages in `root`, but documentation.
     ///
     /// # Errors
     /// [`CacheError`] if something cannot be read or written.
-    pub fn tree(
-        &mut self,
-        root: &Path,
-        seen: &mut dyn FnMut(&str, &fs::Metadata, Option<&Path>),
-    ) -> Result<(), CacheError> {
-        let mut pending = vec![root.to_path_buf()];
-        while let Some(folder) = pending.pop() {
-            let mut entries: Vec<_> = fs::read_dir(&folder)
-                .and_then(Iterator::collect)
-                .at(&folder)?;
-            entries.sort_by_key(fs::DirEntry::file_name);
-            for entry in entries {
-                self.tree_entry(root, &entry.path(), &mut pending, seen)?;
-            }
-        }
-        Ok(())
+    pub fn tree(&mut self, root: &Path) -> Result<(), CacheError> {
+        unpacked::visit(root, &mut |found| self.add(found))
     }
 
-    fn tree_entry(
-        &mut self,
-        root: &Path,
-        path: &Path,
-        pending: &mut Vec<PathBuf>,
-        seen: &mut dyn FnMut(&str, &fs::Metadata, Option<&Path>),
-    ) -> Result<(), CacheError> {
-        let inside = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        let name = guest_path(&inside);
-        let meta = fs::symlink_metadata(path).at(path)?;
-        let mode = meta.permissions().mode() & 0o7777;
-        if LEFT_OUT.contains(&name.as_str()) {
-            return Ok(());
+    /// A file, folder or link of this machine.
+    ///
+    /// # Errors
+    /// [`CacheError`] if something cannot be read or written.
+    pub fn add(&mut self, found: &Found) -> Result<(), CacheError> {
+        match &found.kind {
+            Kind::Folder(mode) => self.folder(&found.name, *mode),
+            Kind::File(mode) => self.copy(&found.name, *mode, &found.source),
+            Kind::Link(target) => self.link(&found.name, target.as_os_str().as_bytes()),
         }
-        if meta.is_dir() {
-            if !MERGED.contains(&inside.as_ref()) {
-                self.folder(&name, mode)?;
-            }
-            pending.push(path.into());
-        } else if meta.is_symlink() {
-            let target = fs::read_link(path).at(path)?;
-            seen(&name, &meta, Some(&target));
-            self.link(&name, target.as_os_str().as_bytes())?;
-        } else if meta.is_file() {
-            seen(&name, &meta, None);
-            self.copy(&name, mode, path)?;
-        }
-        Ok(())
     }
 
     /// Ends the archive; how many bytes it takes unpacked.
@@ -205,7 +164,7 @@ impl Archive {
     fn entry(&mut self, name: &str, mode: u32, kind: ModeFileType) -> Builder {
         let inode = self.next_inode;
         self.next_inode += 1;
-        Builder::new(name)
+        Builder::new(&format!("{}{name}", self.inside))
             .ino(inode)
             .mode(mode)
             .nlink(1)
@@ -228,6 +187,7 @@ impl Archive {
 mod tests {
     use super::*;
     use cpio::newc::Reader;
+    use std::fs;
 
     fn entries(path: &Path) -> Vec<(String, u32, Vec<u8>)> {
         let mut file = File::open(path).unwrap();
@@ -256,10 +216,7 @@ mod tests {
 
         let path = work.path().join("a.cpio");
         let mut archive = Archive::create(&path).unwrap();
-        let mut seen = Vec::new();
-        archive
-            .tree(&root, &mut |name, _, _| seen.push(name.to_owned()))
-            .unwrap();
+        archive.tree(&root).unwrap();
         archive.finish().unwrap();
 
         let found = entries(&path);
@@ -278,7 +235,6 @@ mod tests {
         assert_eq!(found[4].1 & 0o170000, 0o120000);
         assert_eq!(found[4].2, b"libx.so.1.2");
         assert_eq!(found[5].2, b"elf");
-        assert_eq!(seen, ["usr/lib/arch/libx.so.1", "usr/lib/arch/libx.so.1.2"]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Files of this machine that are copied into the guest: regular files, folders
 //! and links, nothing that has no end.
 
-use crate::archive::guest_path;
 use crate::cache::{At, CacheError};
+use crate::unpacked::guest_path;
 use nix::fcntl::OFlag;
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -12,6 +12,9 @@ use std::str::FromStr;
 
 /// Most bytes that an initramfs holds of one file.
 pub const FILE_MAX: u64 = u32::MAX as u64;
+
+/// Folders are the guest's, whoever may enter them here.
+const FOLDER_MODE: u32 = 0o755;
 
 /// A file to copy into the guest, `SRC:DST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl Copied {
         let mut pending = vec![Found::new(self.source.clone(), name, &meta)?];
         while let Some(found) = pending.pop() {
             each(&found)?;
-            if found.kind == Kind::Folder {
+            if matches!(found.kind, Kind::Folder(_)) {
                 found.add_contents(&mut pending)?;
             }
         }
@@ -92,8 +95,8 @@ pub struct Found {
 pub enum Kind {
     /// A regular file with these permissions.
     File(u32),
-    /// A folder.
-    Folder,
+    /// A folder with these permissions.
+    Folder(u32),
     /// A link to this path.
     Link(PathBuf),
 }
@@ -101,7 +104,7 @@ pub enum Kind {
 impl Found {
     fn new(source: PathBuf, name: String, meta: &Metadata) -> Result<Self, CacheError> {
         let kind = if meta.is_dir() {
-            Kind::Folder
+            Kind::Folder(FOLDER_MODE)
         } else if meta.is_symlink() {
             Kind::Link(fs::read_link(&source).at(&source)?)
         } else {
@@ -198,7 +201,7 @@ mod tests {
         symlink("f", at("link")).unwrap();
         let link = |target: &str| Kind::Link(target.into());
         let expected = [
-            ("usr/lib/x", Kind::Folder),
+            ("usr/lib/x", Kind::Folder(0o755)),
             ("usr/lib/x/dangling", link("nowhere")),
             ("usr/lib/x/data", Kind::File(0o750)),
             ("usr/lib/x/loop", link(".")),

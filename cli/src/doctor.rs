@@ -5,6 +5,7 @@ use crate::apt;
 use crate::arch::Arch;
 use crate::assets::{self, HostPart};
 use crate::cache::Cache;
+use crate::disk_image;
 use crate::memory;
 use crate::progress::Progress;
 use crate::simulator::qemu;
@@ -64,6 +65,7 @@ fn look() -> Vec<Finding> {
         tool("make", "make", &["--version"]),
         tool("package fetcher", "apt-get", &["--version"]),
         tool("package unpacker", "dpkg-deb", &["--version"]),
+        tool("maker of disks", disk_image::READER, &["-V"]),
         guest_memory(),
         cache(),
         archive(),

@@ -19,6 +19,8 @@ pub mod file {
     pub const KERNEL_ELF: &str = "kernel.elf";
     /// The initramfs.
     pub const INITRD: &str = "initrd";
+    /// A disk with packages' files, with a number behind it.
+    pub const DISK: &str = "disk";
     /// The guest's files as a folder, where no kernel unpacks them.
     pub const SYSROOT: &str = "sysroot";
     /// What the program reads as standard input.

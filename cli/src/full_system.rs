@@ -1,5 +1,5 @@
 //! What a full system boots: Debian's kernel, and an initramfs with gil's driver
-//! and init.
+//! and init; its packages are there or on disks.
 
 use crate::args::RunArgs;
 use crate::cache::{At, Cache, CacheError};
@@ -8,19 +8,30 @@ use crate::guest::Guest;
 use crate::image::{self, Contents, RunFile};
 use crate::kernel::{self, Kernel};
 use crate::memory;
-use crate::module::{self, Detect};
+use crate::module::{self, Detect, OwnModules};
 use crate::progress::Progress;
 use crate::run::RunError;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// A kernel and the driver for it.
+/// A kernel and the modules for it.
 pub struct FullSystem {
     /// The kernel.
     pub kernel: Kernel,
-    /// The driver.
-    pub module: PathBuf,
+    /// gil's own modules.
+    modules: OwnModules,
+    /// What mounts disks, if the simulator has them for the packages.
+    layers: Option<Vec<PathBuf>>,
+}
+
+/// Where a simulator has the packages' files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the initramfs.
+    Initramfs,
+    /// On disks in memory.
+    Disks,
 }
 
 impl FullSystem {
@@ -28,11 +39,28 @@ impl FullSystem {
     ///
     /// # Errors
     /// [`RunError`] says what cannot be had.
-    pub fn prepare(guest: &Guest, detect: Detect, progress: &Progress) -> Result<Self, RunError> {
+    pub fn prepare(
+        guest: &Guest,
+        place: Place,
+        detect: Detect,
+        progress: &Progress,
+    ) -> Result<Self, RunError> {
         let cache = Cache::open()?;
         let kernel = kernel::ensure(&cache, progress)?;
-        let module = module::ensure(&cache, &kernel, &guest.assets.driver, detect, progress)?;
-        Ok(Self { kernel, module })
+        let modules = module::ensure(&cache, &kernel, &guest.assets.driver, detect, progress)?;
+        let layers = match place {
+            Place::Initramfs => None,
+            Place::Disks => {
+                let mut layers = kernel::LAYERS.ensure(&cache, &kernel, progress)?;
+                layers.push(modules.disk.clone());
+                Some(layers)
+            }
+        };
+        Ok(Self {
+            kernel,
+            modules,
+            layers,
+        })
     }
 
     /// Puts kernel, driver and initramfs into the run's folder; how much memory
@@ -43,19 +71,23 @@ impl FullSystem {
     /// memory for it.
     pub fn lay_out(&self, args: &RunArgs, guest: &Guest, at: &Path) -> Result<u64, RunError> {
         link(&self.kernel.image, &at.join(file::KERNEL))?;
-        link(&self.module, &at.join(file::MODULE))?;
+        link(&self.modules.driver, &at.join(file::MODULE))?;
         let initrd = at.join(file::INITRD);
         let stdin = args.stdin.is_some().then(|| at.join(file::STDIN));
         let contents = Contents {
             assets: &guest.assets,
-            module: &self.module,
+            module: &self.modules.driver,
             tree: &guest.tree,
             program: &guest.program,
             files: &args.files,
             stdin: stdin.as_deref(),
             run: &run_file(args, guest),
         };
-        let sizes = image::write(&initrd, &guest.sets, &contents)?;
+        let base = match &self.layers {
+            None => image::Base::Unpacked(&guest.sets),
+            Some(layers) => image::Base::Disks(layers),
+        };
+        let sizes = image::write(&initrd, &base, &contents)?;
         Ok(memory::choose(args.memory, sizes)?)
     }
 }

@@ -1,7 +1,8 @@
 //! Files of a guest, read from its initramfs.
 
-use crate::archive::guest_path;
 use crate::cache::{At, CacheError};
+use crate::image::in_root;
+use crate::unpacked::guest_path;
 use cpio::newc::Reader;
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,6 +19,7 @@ const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 
 /// An initramfs: archives behind each other, of which a later one counts.
+#[derive(Default)]
 pub struct GuestFiles {
     bytes: Vec<u8>,
     files: BTreeMap<String, Range<usize>>,
@@ -25,24 +27,22 @@ pub struct GuestFiles {
 }
 
 impl GuestFiles {
-    /// Reads one.
+    /// Adds what is in one.
     ///
     /// # Errors
     /// [`CacheError`] if it cannot be read.
-    pub fn open(path: &Path) -> Result<Self, CacheError> {
-        let mut this = Self {
-            bytes: fs::read(path).at(path)?,
-            files: BTreeMap::new(),
-            links: BTreeMap::new(),
-        };
-        let bytes = std::mem::take(&mut this.bytes);
-        this.index(&bytes).at(path)?;
-        this.bytes = bytes;
-        Ok(this)
+    pub fn add(&mut self, path: &Path) -> Result<(), CacheError> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let from = bytes.len();
+        bytes.extend(fs::read(path).at(path)?);
+        self.index(&bytes, from).at(path)?;
+        self.bytes = bytes;
+        Ok(())
     }
 
-    fn index(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn index(&mut self, bytes: &[u8], from: usize) -> io::Result<()> {
         let mut cursor = Cursor::new(bytes);
+        cursor.set_position(from as u64);
         loop {
             // Between archives there is padding.
             let rest = &bytes[(cursor.position() as usize).min(bytes.len())..];
@@ -52,14 +52,14 @@ impl GuestFiles {
             cursor.set_position(cursor.position() + padding as u64);
             let mut entry = Reader::new(cursor)?;
             if !entry.entry().is_trailer() {
-                self.add(&mut entry)?;
+                self.add_entry(&mut entry)?;
             }
             cursor = entry.skip()?;
         }
     }
 
-    fn add(&mut self, entry: &mut Reader<Cursor<&[u8]>>) -> io::Result<()> {
-        let name = guest_path(entry.entry().name());
+    fn add_entry(&mut self, entry: &mut Reader<Cursor<&[u8]>>) -> io::Result<()> {
+        let name = guest_path(in_root(entry.entry().name()));
         let (kind, len) = (entry.entry().mode() & KIND, entry.entry().file_size());
         self.files.remove(&name);
         self.links.remove(&name);
@@ -155,7 +155,9 @@ mod tests {
             bytes.resize(bytes.len().next_multiple_of(512), 0);
         }
         fs::write(&whole, bytes).unwrap();
-        GuestFiles::open(&whole).unwrap()
+        let mut guest = GuestFiles::default();
+        guest.add(&whole).unwrap();
+        guest
     }
 
     #[test]

@@ -1,20 +1,21 @@
-//! The guest's initramfs: the base every guest has, the packages asked for, and
-//! what is this run's own.
+//! The guest's initramfs: the base that every guest has, what is this run's own,
+//! and the packages, where they are not on disks of their own.
 
-use crate::archive::{Archive, MERGED, Sizes};
+use crate::apt::AptError;
+use crate::archive::{Archive, Sizes};
 use crate::assets::Assets;
 use crate::cache::{At, CacheError};
-use crate::copied::{Copied, Kind};
+use crate::copied::Copied;
 use crate::folder::create_file;
 use crate::packages::PackageSet;
 use crate::program::Program;
 use crate::tree::{Entry, PROGRAM_FOLDERS, Tree};
+use crate::unpacked::MERGED;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the guest's init reads.
 #[derive(Clone, Debug, Serialize)]
@@ -60,43 +61,93 @@ pub struct Contents<'a> {
     pub run: &'a RunFile,
 }
 
+/// Where the packages' files are.
+pub enum Base<'a> {
+    /// In the initramfs: the kernel unpacks them into the guest's memory.
+    Unpacked(&'a [PackageSet]),
+    /// On disks, which the guest's init mounts with these modules.
+    Disks(&'a [PathBuf]),
+}
+
+/// What init makes the guest's root of, and where: see the crate `gil-init`.
+mod place {
+    /// What every guest has, below the disks.
+    pub const SKELETON: &str = ".gil/skeleton";
+    /// What is this run's own, above them.
+    pub const OWN: &str = ".gil/own";
+    /// The kernel's modules, and their order.
+    pub const MODULES: &str = ".gil/modules";
+}
+
+/// The name in the guest of what is in the initramfs under this one.
+pub fn in_root(name: &str) -> &str {
+    let mut parts = [place::SKELETON, place::OWN].into_iter();
+    let inside = parts.find_map(|part| name.strip_prefix(part)?.strip_prefix('/'));
+    inside.unwrap_or(name)
+}
+
 /// Writes the initramfs at `path`.
 ///
 /// # Errors
-/// [`CacheError`] if something cannot be read or written.
-pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<Sizes, CacheError> {
+/// [`AptError`] if something cannot be read or written.
+pub fn write(path: &Path, base: &Base, contents: &Contents) -> Result<Sizes, AptError> {
     let own = path.with_extension("run");
-    let unpacked = write_run(&own, contents)?;
-    join(path, sets, (&own, unpacked))
+    let mut archive = Archive::create_private(&own)?;
+    archive.copy("init", 0o755, &contents.assets.init)?;
+    if let Base::Disks(modules) = base {
+        write_modules(&mut archive, modules)?;
+        archive.enter(place::OWN)?;
+    }
+    write_run(&mut archive, path, contents)?;
+    let unpacked = archive.finish()?;
+    join(path, base, (&own, unpacked))
 }
 
 /// Writes the initramfs at `path`: the skeleton, the packages, and the archive
 /// `own`, which is removed; beside it stands what it takes unpacked.
 ///
 /// # Errors
-/// [`CacheError`] if something cannot be read or written.
-pub fn join(path: &Path, sets: &[PackageSet], own: (&Path, u64)) -> Result<Sizes, CacheError> {
-    let skeleton = path.with_extension("skeleton");
-    let (own, mut unpacked) = own;
-    unpacked += write_skeleton(&skeleton)?;
-    unpacked += sets.iter().map(|set| set.unpacked).sum::<u64>();
-    let parts = std::iter::once(skeleton.as_path())
-        .chain(sets.iter().map(|set| set.image.as_path()))
-        .chain([own]);
+/// [`AptError`] if something cannot be read or written.
+pub fn join(path: &Path, base: &Base, own: (&Path, u64)) -> Result<Sizes, AptError> {
+    let (own, own_unpacked) = own;
     let mut out = create_file(path).at(path)?;
-    for part in parts {
-        let mut file = File::open(part).at(part)?;
-        let len = io::copy(&mut file, &mut out).at(path)?;
-        // Each archive begins at a multiple of four.
-        let padding = [0; 4];
-        let short = (4 - len % 4) % 4;
-        io::Write::write_all(&mut out, &padding[..short as usize]).at(path)?;
+    let mut unpacked = own_unpacked;
+    let part = path.with_extension("part");
+    unpacked += write_skeleton(&part, base)?;
+    append(&mut out, path, &part)?;
+    if let Base::Unpacked(sets) = base {
+        for set in *sets {
+            unpacked += set.write_archive(&part)?;
+            append(&mut out, path, &part)?;
+        }
     }
-    for part in [skeleton.as_path(), own] {
-        fs::remove_file(part).at(part)?;
-    }
+    append(&mut out, path, own)?;
     let archive = out.metadata().at(path)?.len();
     Ok(Sizes { archive, unpacked })
+}
+
+/// Puts an archive behind the others, and removes it.
+fn append(out: &mut File, path: &Path, part: &Path) -> Result<(), CacheError> {
+    let mut file = File::open(part).at(part)?;
+    let len = io::copy(&mut file, out).at(path)?;
+    // Each archive begins at a multiple of four.
+    let padding = [0; 4];
+    let short = (4 - len % 4) % 4;
+    io::Write::write_all(out, &padding[..short as usize]).at(path)?;
+    fs::remove_file(part).at(part)
+}
+
+/// The modules, with the order in which they are loaded.
+fn write_modules(archive: &mut Archive, modules: &[PathBuf]) -> Result<(), CacheError> {
+    archive.enter(place::MODULES)?;
+    let mut order = String::new();
+    for module in modules {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        archive.copy(&name, 0o644, module)?;
+        order += &format!("{name}\n");
+    }
+    archive.file("order", 0o644, order.as_bytes())?;
+    archive.enter("")
 }
 
 /// Programs that Debian's busybox has. A package that has one of its own
@@ -121,8 +172,11 @@ pub fn skeleton() -> Tree {
 
 /// The folders and files that every Linux program expects; first, so that
 /// packages find `/lib` and its like as the links Debian has.
-fn write_skeleton(path: &Path) -> Result<u64, CacheError> {
+fn write_skeleton(path: &Path, base: &Base) -> Result<u64, CacheError> {
     let mut archive = Archive::create(path)?;
+    if matches!(base, Base::Disks(_)) {
+        archive.enter(place::SKELETON)?;
+    }
     for folder in MERGED {
         archive.folder(&format!("usr/{folder}"), 0o755)?;
         archive.link(folder, format!("usr/{folder}").as_bytes())?;
@@ -155,16 +209,14 @@ pub const ACCOUNTS: [(&str, &str); 4] = [
     ),
 ];
 
-fn write_run(path: &Path, contents: &Contents) -> Result<u64, CacheError> {
-    let mut archive = Archive::create_private(path)?;
-    archive.copy("init", 0o755, &contents.assets.init)?;
+fn write_run(archive: &mut Archive, path: &Path, contents: &Contents) -> Result<(), CacheError> {
     archive.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
-    write_opencl(&mut archive, contents)?;
+    write_opencl(archive, contents)?;
     if let Program::Local(local) = contents.program {
         archive.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
     for file in contents.files {
-        write_copied(&mut archive, file)?;
+        write_copied(archive, file)?;
     }
     if let Some(stdin) = contents.stdin {
         archive.copy(STDIN.trim_start_matches('/'), 0o644, stdin)?;
@@ -172,8 +224,7 @@ fn write_run(path: &Path, contents: &Contents) -> Result<u64, CacheError> {
     let run = serde_json::to_vec(contents.run)
         .map_err(io::Error::from)
         .at(path)?;
-    archive.file("etc/gil/run.json", 0o644, &run)?;
-    archive.finish()
+    archive.file("etc/gil/run.json", 0o644, &run)
 }
 
 /// As an ICD vendor library for the stock loader; in place of the loader where
@@ -196,11 +247,7 @@ fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheE
 /// # Errors
 /// [`CacheError`] if it cannot be read.
 pub fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {
-    file.visit(&mut |found| match &found.kind {
-        Kind::Folder => archive.folder(&found.name, 0o755),
-        Kind::File(mode) => archive.copy(&found.name, *mode, &found.source),
-        Kind::Link(target) => archive.link(&found.name, target.as_os_str().as_bytes()),
-    })
+    file.visit(&mut |found| archive.add(found))
 }
 
 /// The environment a program starts with; `added` replaces what is usual.

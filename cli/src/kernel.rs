@@ -5,7 +5,6 @@ use crate::cache::{At, Cache, CacheError};
 use crate::packages;
 use crate::progress::Progress;
 use crate::tool;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,35 +40,86 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
     open(&place)
 }
 
-/// What a machine with a network of QEMU's needs of the kernel's modules, in the
-/// order in which they are loaded.
-pub const NETWORK: [&str; 4] = [
-    "drivers/virtio/virtio_mmio.ko",
-    "net/core/failover.ko",
-    "drivers/net/net_failover.ko",
-    "drivers/net/virtio_net.ko",
-];
+/// Modules of the kernel that serve one end, in the order in which they are
+/// loaded.
+pub struct Modules {
+    /// Of the cache's folder.
+    name: &'static str,
+    /// Without `.ko`, from the folder of all modules.
+    paths: [&'static str; 4],
+}
 
-/// The folder with the modules of [`NETWORK`], from the cache or the archive.
-///
-/// # Errors
-/// [`AptError`] if they are not in the cache and cannot be had.
-pub fn network(cache: &Cache, kernel: &Kernel, progress: &Progress) -> Result<PathBuf, AptError> {
-    let folder = Path::new("kernel-network").join(&kernel.release);
-    let place = cache.root().join(&folder);
-    if place.exists() {
-        return Ok(place);
+/// What a machine with a network of QEMU's needs.
+pub const NETWORK: Modules = Modules {
+    name: "network",
+    paths: [
+        "drivers/virtio/virtio_mmio",
+        "net/core/failover",
+        "drivers/net/net_failover",
+        "drivers/net/virtio_net",
+    ],
+};
+
+/// What a root of read-only disks and a layer above them needs.
+pub const LAYERS: Modules = Modules {
+    name: "layers",
+    paths: [
+        "crypto/crc32c_generic",
+        "lib/libcrc32c",
+        "fs/erofs/erofs",
+        "fs/overlayfs/overlay",
+    ],
+};
+
+impl Modules {
+    /// Their files, from the cache or the archive.
+    ///
+    /// # Errors
+    /// [`AptError`] if they are not in the cache and cannot be had.
+    pub fn ensure(
+        &self,
+        cache: &Cache,
+        kernel: &Kernel,
+        progress: &Progress,
+    ) -> Result<Vec<PathBuf>, AptError> {
+        let folder = Path::new("kernel-modules").join(format!("{}-{}", self.name, kernel.release));
+        let place = cache.root().join(&folder);
+        if !place.exists() {
+            let lock = cache.lock()?;
+            if !place.exists() {
+                progress.say("fetching the kernel's modules");
+                let apt = Apt::open(cache, &["arm64"], progress)?;
+                let package = one(&apt, format!("linux-image-{}", kernel.release))?;
+                cache.publish(&lock, &folder, |at| self.take(at, &package))?;
+            }
+        }
+        Ok(self.files().map(|name| place.join(name)).collect())
     }
-    let lock = cache.lock()?;
-    if !place.exists() {
-        progress.say("fetching the kernel's network modules");
-        let apt = Apt::open(cache, &["arm64"], progress)?;
-        let package = one(&apt, format!("linux-image-{}", kernel.release))?;
-        let modules = format!("lib/modules/{}/kernel", kernel.release);
-        let paths = NETWORK.map(|module| format!("{modules}/{module}"));
-        cache.publish(&lock, &folder, |at| take(at, &package, &paths))?;
+
+    fn files(&self) -> impl Iterator<Item = String> {
+        let names = self.paths.iter().map(|path| path.rsplit('/').next());
+        names.map(|name| format!("{}.ko", name.unwrap_or_default()))
     }
-    Ok(place)
+
+    /// As they are loaded soonest: not compressed, which Debian's are since
+    /// 13, and without type information, which the kernel would look through.
+    fn take(&self, at: &Path, package: &Path) -> Result<(), AptError> {
+        let patterns = self.paths.map(|path| format!("*/kernel/{path}.ko*"));
+        take(at, package, &patterns)?;
+        for name in self.files() {
+            let packed = at.join(format!("{name}.xz"));
+            if packed.exists() {
+                let mut command = Command::new("xz");
+                command.arg("--decompress").arg(&packed);
+                tool::run(&mut command, "unpacking a module of the kernel", at)?;
+            }
+            let mut command = Command::new("aarch64-linux-gnu-strip");
+            command.args(["--strip-debug", "--remove-section=.BTF"]);
+            command.arg(at.join(name));
+            tool::run(&mut command, "taking a module of the kernel", at)?;
+        }
+        Ok(())
+    }
 }
 
 /// Package files of one kernel.
@@ -120,31 +170,23 @@ fn build(at: &Path, place: &Path, sources: &Sources, progress: &Progress) -> Res
 
 /// Of the kernel's package, the bootable image alone: its modules are many.
 fn take_image(at: &Path, sources: &Sources) -> Result<(), AptError> {
-    let inside = format!("boot/vmlinuz-{}", sources.release);
-    take(at, &sources.image, std::slice::from_ref(&inside))?;
-    let taken = at.join(format!("vmlinuz-{}", sources.release));
+    let name = format!("vmlinuz-{}", sources.release);
+    take(at, &sources.image, &[format!("*/boot/{name}")])?;
+    let taken = at.join(name);
     fs::rename(&taken, at.join("vmlinuz")).at(&taken)?;
     Ok(())
 }
 
-/// Puts files of a package into a folder, without the folders they lie in.
-fn take(at: &Path, package: &Path, paths: &[String]) -> Result<(), AptError> {
+/// Puts the files of a package whose paths are like these patterns into a
+/// folder, without the folders they lie in.
+fn take(at: &Path, package: &Path, patterns: &[String]) -> Result<(), AptError> {
     let script = "set -o pipefail; deb=$1; at=$2; shift 2; \
-                  dpkg-deb --fsys-tarfile \"$deb\" | tar -x -C \"$at\" \"${@/#/./}\"";
+                  dpkg-deb --fsys-tarfile \"$deb\" | \
+                  tar -x -C \"$at\" --wildcards --transform='s|.*/||' \"$@\"";
     let mut command = Command::new("bash");
     command.args(["-c", script, "bash"]);
-    command.arg(package).arg(at).args(paths);
+    command.arg(package).arg(at).args(patterns);
     tool::run(&mut command, "unpacking the kernel's package", at)?;
-    for path in paths {
-        let inside = at.join(path);
-        let name = inside.file_name().unwrap_or_default();
-        fs::rename(&inside, at.join(name)).at(&inside)?;
-    }
-    let tops = paths.iter().filter_map(|path| path.split('/').next());
-    for top in tops.collect::<BTreeSet<_>>() {
-        let top = at.join(top);
-        fs::remove_dir_all(&top).at(&top)?;
-    }
     Ok(())
 }
 

@@ -6,13 +6,13 @@ use crate::archive::Archive;
 use crate::args::MachineArgs;
 use crate::cache::{At, Cache, CacheError};
 use crate::full_system::link;
-use crate::image;
+use crate::image::{self, Base};
 use crate::kernel;
 use crate::packages::{self, Packages};
 use crate::platforms::Platforms;
 use crate::progress::Progress;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why there is no machine.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
         packages.add(&args.packages)?;
     }
     let kernel = kernel::ensure(&cache, progress)?;
-    let modules = kernel::network(&cache, &kernel, progress)?;
+    let modules = kernel::NETWORK.ensure(&cache, &kernel, progress)?;
     fs::create_dir_all(&args.folder).at(&args.folder)?;
     let at = args.folder.join("kernel");
     let _ = fs::remove_file(&at);
@@ -56,7 +56,7 @@ fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
     let initrd = args.folder.join("initrd");
     let own = initrd.with_extension("own");
     let unpacked = write_own(&own, args, &modules, progress)?;
-    image::join(&initrd, packages.sets(), (&own, unpacked))?;
+    image::join(&initrd, &Base::Unpacked(packages.sets()), (&own, unpacked))?;
     Ok(())
 }
 
@@ -64,7 +64,7 @@ fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
 fn write_own(
     path: &Path,
     args: &MachineArgs,
-    modules: &Path,
+    modules: &[PathBuf],
     progress: &Progress,
 ) -> Result<u64, MachineError> {
     let mut archive = Archive::create(path)?;
@@ -79,12 +79,13 @@ fn write_own(
     Ok(archive.finish()?)
 }
 
-fn write_modules(archive: &mut Archive, modules: &Path) -> Result<(), CacheError> {
-    let names = kernel::NETWORK.map(|module| module.rsplit('/').next().unwrap_or(module));
-    for name in names {
-        archive.copy(&format!("{MODULES}/{name}"), 0o644, &modules.join(name))?;
+fn write_modules(archive: &mut Archive, modules: &[PathBuf]) -> Result<(), CacheError> {
+    let mut order = String::new();
+    for module in modules {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        archive.copy(&format!("{MODULES}/{name}"), 0o644, module)?;
+        order += &format!("{name}\n");
     }
-    let order = names.map(|name| format!("{name}\n")).concat();
     archive.file(&format!("{MODULES}/order"), 0o644, order.as_bytes())
 }
 
@@ -96,7 +97,7 @@ fn write_debs(
 ) -> Result<(), MachineError> {
     let root = path.with_extension("root");
     packages::unpack(&args.debs, &root, progress)?;
-    archive.tree(&root, &mut |_, _, _| {})?;
+    archive.tree(&root)?;
     fs::remove_dir_all(&root).at(&root)?;
     Ok(())
 }

@@ -12,6 +12,7 @@ mod bench;
 mod cache;
 mod checksum;
 mod copied;
+mod disk_image;
 mod doctor;
 mod folder;
 mod full_system;
@@ -46,6 +47,7 @@ mod supervise;
 mod sysroot;
 mod tool;
 mod tree;
+mod unpacked;
 mod watch;
 
 use args::{Cli, Command, KeyCommand};

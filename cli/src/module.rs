@@ -1,4 +1,4 @@
-//! Builds `gil.ko` for the guest's kernel from its sources.
+//! Builds `gil.ko` and `gil_disk.ko` for the guest's kernel from their sources.
 
 use crate::apt::AptError;
 use crate::cache::{self, At, Cache, CacheError};
@@ -27,7 +27,19 @@ impl Detect {
     }
 }
 
-/// The module, from the cache or built from `source`.
+/// The guest's modules that are gil's own.
+pub struct OwnModules {
+    /// The driver.
+    pub driver: PathBuf,
+    /// Disks in memory.
+    pub disk: PathBuf,
+}
+
+/// Their files' names.
+const DRIVER: &str = "gil.ko";
+const DISK: &str = "gil_disk.ko";
+
+/// The modules, from the cache or built from `source`.
 ///
 /// # Errors
 /// [`AptError`] if it does not build.
@@ -37,7 +49,7 @@ pub fn ensure(
     source: &Path,
     detect: Detect,
     progress: &Progress,
-) -> Result<PathBuf, AptError> {
+) -> Result<OwnModules, AptError> {
     let sources = read_sources(source)?;
     let key = cache::key(&(&sources, &kernel.release, kernel::compiler()?, detect));
     let folder = Path::new("module").join(format!("{}-{key}", kernel.release));
@@ -49,7 +61,10 @@ pub fn ensure(
             cache.publish(&lock, &folder, |at| build(at, kernel, &sources, detect))?;
         }
     }
-    Ok(place.join("gil.ko"))
+    Ok(OwnModules {
+        driver: place.join(DRIVER),
+        disk: place.join(DISK),
+    })
 }
 
 /// A file's path from the driver's folder, and its bytes.
@@ -97,8 +112,10 @@ fn build(at: &Path, kernel: &Kernel, sources: &[Source], detect: Detect) -> Resu
         command.arg("GIL_NO_MARKER=1");
     }
     tool::run(&mut command, "building the guest's driver", at)?;
-    let built = work.join("gil.ko");
-    fs::rename(&built, at.join("gil.ko")).at(&built)?;
+    for name in [DRIVER, DISK] {
+        let built = work.join(name);
+        fs::rename(&built, at.join(name)).at(&built)?;
+    }
     fs::remove_dir_all(&work).at(&work)?;
     Ok(())
 }

@@ -6,27 +6,66 @@ use crate::apt::{Apt, AptError, Deb};
 use crate::arch::Arch;
 use crate::archive::Archive;
 use crate::cache::{self, At, Cache, CacheError};
+use crate::disk_image;
 use crate::platforms::Platforms;
 use crate::progress::Progress;
 use crate::python;
 use crate::tool;
-use crate::tree::{Entry, Tree};
+use crate::tree::Tree;
+use crate::unpacked;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Packages with all they depend on, ready for a guest.
 pub struct PackageSet {
-    /// The part of the initramfs.
-    pub image: PathBuf,
+    /// Its files, as a read-only disk.
+    pub disk: PathBuf,
     /// What is in it.
     pub tree: Tree,
-    /// Bytes of guest memory that it takes unpacked.
-    pub unpacked: u64,
     packages: Vec<Deb>,
 }
 
+impl PackageSet {
+    /// Its files in a folder, which is removed when it is dropped.
+    ///
+    /// # Errors
+    /// [`AptError`] if they cannot be unpacked.
+    pub fn unpack(&self) -> Result<Folder, AptError> {
+        let folder = tempfile::tempdir().at(&std::env::temp_dir())?;
+        disk_image::unpack(&self.disk, &folder.path().join(FILES))?;
+        Ok(Folder(folder))
+    }
+
+    /// Its files as a part of an initramfs at `path`; how many bytes of the
+    /// guest's memory they take there.
+    ///
+    /// # Errors
+    /// [`AptError`] if they cannot be unpacked or written.
+    pub fn write_archive(&self, path: &Path) -> Result<u64, AptError> {
+        let folder = self.unpack()?;
+        let mut archive = Archive::create(path)?;
+        archive.tree(&folder.files())?;
+        Ok(archive.finish()?)
+    }
+}
+
+/// A set's files, unpacked.
+pub struct Folder(TempDir);
+
+/// Their folder in it.
+const FILES: &str = "files";
+
+impl Folder {
+    /// Where they are.
+    pub fn files(&self) -> PathBuf {
+        self.0.path().join(FILES)
+    }
+}
+
+/// A set's disk.
+const DISK: &str = "files.erofs";
 /// The C and C++ libraries, which most programs need.
 const LIBRARIES: [&str; 3] = ["libc6", "libgcc-s1", "libstdc++6"];
 /// The guest's shell and its tools.
@@ -138,7 +177,7 @@ impl Packages<'_> {
         names.dedup();
         let apt = apt_for(self.cache, &names, self.progress)?;
         // A name of its own for every way in which sets are built.
-        let folder = Path::new("sets-5")
+        let folder = Path::new("sets-6")
             .join(apt.release())
             .join(folder_name(&names, self.platforms));
         let place = self.cache.root().join(&folder);
@@ -177,15 +216,13 @@ impl Packages<'_> {
         alternatives::link(files, &root)?;
         python::compile(self.cache, &root, self.progress)?;
         self.platforms.settle(&root)?;
-        let mut tree = Tree::default();
-        let mut archive = Archive::create(&at.join("image.cpio"))?;
-        archive.tree(&root, &mut |name, meta, target| {
-            tree.insert(name, entry(meta, target));
-        })?;
-        let unpacked = archive.finish()?;
-        fs::remove_dir_all(&root).at(&root)?;
+        let settled = at.join("settled");
+        let tree = unpacked::settle(&root, &settled)?;
+        disk_image::make(&settled, &at.join(DISK))?;
+        for folder in [&root, &settled] {
+            fs::remove_dir_all(folder).at(folder)?;
+        }
         write_json(&at.join("tree.json"), &tree)?;
-        write_json(&at.join("unpacked.json"), &unpacked)?;
         write_json(&at.join("packages.json"), &debs)?;
         Ok(())
     }
@@ -203,9 +240,8 @@ fn folder_name(names: &[String], platforms: Platforms) -> String {
 
 fn open(place: &Path) -> Result<PackageSet, AptError> {
     Ok(PackageSet {
-        image: place.join("image.cpio"),
+        disk: place.join(DISK),
         tree: read_json(&place.join("tree.json"))?,
-        unpacked: read_json(&place.join("unpacked.json"))?,
         packages: read_json(&place.join("packages.json"))?,
     })
 }
@@ -215,17 +251,6 @@ fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheErro
     serde_json::from_slice(&text)
         .map_err(std::io::Error::from)
         .at(path)
-}
-
-fn entry(meta: &fs::Metadata, target: Option<&Path>) -> Entry {
-    match target {
-        Some(target) => Entry::Link {
-            target: target.to_string_lossy().into_owned(),
-        },
-        None => Entry::File {
-            executable: meta.permissions().mode() & 0o111 != 0,
-        },
-    }
 }
 
 /// Unpacks package files beside each other into `root`.

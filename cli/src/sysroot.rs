@@ -3,7 +3,6 @@
 
 use crate::apt::AptError;
 use crate::arch::Arch;
-use crate::archive::MERGED;
 use crate::args::SysrootArgs;
 use crate::assets::{self, AssetError, Assets, HostPart};
 use crate::cache::{At, Cache, CacheError};
@@ -15,9 +14,9 @@ use crate::platforms::Platforms;
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::tree::Tree;
-use cpio::newc::Reader;
-use std::fs::{self, File, Permissions};
-use std::io::{self, BufReader};
+use crate::unpacked::{self, MERGED};
+use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
@@ -129,7 +128,7 @@ impl Root {
         self.skeleton()?;
         let mut tree = Tree::default();
         for set in sets {
-            self.unpack(&set.image)?;
+            unpacked::visit(&set.unpack()?.files(), &mut |found| self.copied(found))?;
             tree.extend(set.tree.clone());
         }
         self.libraries(assets, &tree)
@@ -139,7 +138,7 @@ impl Root {
     fn copied(&self, found: &Found) -> Result<(), SysrootError> {
         let name = &found.name;
         match &found.kind {
-            Kind::Folder => self.folder(name),
+            Kind::Folder(_) => self.folder(name),
             Kind::File(mode) => self.file(name, mode & 0o777, &copied::read(&found.source)?),
             Kind::Link(target) => self.link(name, &target.to_string_lossy()),
         }
@@ -162,24 +161,6 @@ impl Root {
             self.file(name, 0o644, text.as_bytes())?;
         }
         Ok(())
-    }
-
-    fn unpack(&self, archive: &Path) -> Result<(), SysrootError> {
-        let mut file = BufReader::new(File::open(archive).at(archive)?);
-        loop {
-            let reader = Reader::new(file).at(archive)?;
-            if reader.entry().is_trailer() {
-                return Ok(());
-            }
-            let (name, mode) = (reader.entry().name().to_owned(), reader.entry().mode());
-            let mut bytes = Vec::new();
-            file = reader.to_writer(&mut bytes).at(archive)?;
-            match mode & 0o170000 {
-                0o040000 => self.folder(&name)?,
-                0o120000 => self.link(&name, &String::from_utf8_lossy(&bytes))?,
-                _ => self.file(&name, mode & 0o777, &bytes)?,
-            }
-        }
     }
 
     /// The guest's OpenCL library, for the loader and, where no package has

@@ -2,7 +2,7 @@
 //! before it boots.
 
 use crate::arch::Arch;
-use crate::archive::MERGED;
+use crate::unpacked::MERGED;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,11 @@
 //! `gil run --watch`: which file of the guest a watched function is in, before
 //! the guest boots.
 
+use crate::apt::AptError;
 use crate::cache::{At, CacheError};
 use crate::folder::file;
 use crate::guest_files::GuestFiles;
+use crate::packages::PackageSet;
 use gil_host::detect::watch::{Spec, WatchError, Watches};
 use std::fs;
 use std::path::Path;
@@ -14,6 +16,9 @@ pub enum Error {
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Packages.
+    #[error(transparent)]
+    Packages(#[from] AptError),
     /// The function.
     #[error(transparent)]
     Watch(#[from] WatchError),
@@ -25,15 +30,16 @@ pub enum Error {
 }
 
 /// What the plugin is to watch: the files of programs and libraries are taken
-/// from the initramfs into the run's folder. What is not there is an error.
+/// from the initramfs, and from the packages that are beside it on disks, into
+/// the run's folder. What is not there is an error.
 ///
 /// # Errors
 /// [`Error`] says what is missing.
-pub fn resolve(asked: &[Spec], at: &Path) -> Result<Vec<Spec>, Error> {
+pub fn resolve(asked: &[Spec], beside: &[PackageSet], at: &Path) -> Result<Vec<Spec>, Error> {
     if asked.is_empty() {
         return Ok(Vec::new());
     }
-    let guest = GuestFiles::open(&at.join(file::INITRD))?;
+    let guest = files(beside, at)?;
     let mut specs = Vec::new();
     for spec in asked {
         match (&spec.object, &spec.file) {
@@ -44,6 +50,22 @@ pub fn resolve(asked: &[Spec], at: &Path) -> Result<Vec<Spec>, Error> {
     Watches::new(&specs, Some(&at.join(file::KERNEL)), 0)?;
     Ok(specs)
 }
+
+/// What the guest will have.
+fn files(beside: &[PackageSet], at: &Path) -> Result<GuestFiles, Error> {
+    let mut guest = GuestFiles::default();
+    let part = at.join(PART);
+    for set in beside {
+        set.write_archive(&part)?;
+        guest.add(&part)?;
+        fs::remove_file(&part).at(&part)?;
+    }
+    guest.add(&at.join(file::INITRD))?;
+    Ok(guest)
+}
+
+/// Packages' files, while they are looked through.
+const PART: &str = "packages.part";
 
 /// The same name may be there for both architectures: all are watched.
 fn in_guest(

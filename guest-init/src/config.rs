@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Where `gil run` puts it.
 pub const PATH: &str = "/etc/gil/run.json";
 /// Where the image has the driver, unless told otherwise.
-pub const MODULE: &str = "/lib/gil/gil.ko";
+pub const MODULE: &str = "/usr/lib/gil/gil.ko";
 /// Where programs are looked for, unless told otherwise.
 const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

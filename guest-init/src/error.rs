@@ -16,6 +16,24 @@ pub enum Error {
         /// Why.
         errno: Errno,
     },
+    /// A disk, or all of them as one root, could not be mounted.
+    #[error(
+        "cannot mount {at} in the guest ({errno}): use gil_disk.ko and the kernel's modules of one `gil run`"
+    )]
+    Layer {
+        /// Where.
+        at: PathBuf,
+        /// Why.
+        errno: Errno,
+    },
+    /// What the root is made of cannot be read or made.
+    #[error("cannot use {path} in the guest ({error}): build the image with `gil run`")]
+    Root {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
     /// The description of the run is not there.
     #[error("cannot read {path} in the guest ({error}): build the image with `gil run`")]
     ConfigRead {

@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`config`] | what to run: `/etc/gil/run.json` |
+//! | [`disks`] | the root: the packages' disks, with the run's own files above them |
 //! | [`system`] | mounts, host name, loopback, the module, power |
 //! | [`host`] | control calls to the host interface |
 //! | [`program`] | the program's process: search, fork, exec |
@@ -12,6 +13,7 @@
 //! | [`error`] | what can go wrong, with the exit code it stands for |
 
 mod config;
+mod disks;
 mod error;
 mod explain;
 mod host;
@@ -22,6 +24,7 @@ mod watch;
 use config::Config;
 use error::Error;
 use host::{Host, Simulator};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -38,10 +41,14 @@ fn main() -> ExitCode {
 /// Everything but the power switch. An error is what could not be reported to
 /// the host.
 fn boot() -> Result<(), Error> {
-    let config = Config::read(config::PATH.as_ref());
+    let root = disks::enter();
+    let config = root.and_then(|()| Config::read(config::PATH.as_ref()));
     let mounted = system::prepare(config.as_ref().map_or(0, |c| c.seed));
-    let module = config.as_ref().map_or(config::MODULE, |c| &c.module);
-    system::load_module(module.as_ref())?;
+    let module = match &config {
+        Ok(config) => PathBuf::from(&config.module),
+        Err(_) => disks::driver(),
+    };
+    system::load_module(&module)?;
     let mut host = Simulator::open()?;
     match mounted
         .and(config)

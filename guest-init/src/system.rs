@@ -7,6 +7,7 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::stat::Mode;
+use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -174,16 +175,25 @@ fn raise_loopback() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Loads the driver.
+/// Loads a module that takes no parameters.
 ///
 /// # Errors
 /// [`Error::ModuleRead`] and [`Error::ModuleLoad`].
 pub fn load_module(path: &Path) -> Result<(), Error> {
+    load_module_with(path, "")
+}
+
+/// Loads a module with these parameters, separated by spaces.
+///
+/// # Errors
+/// As [`load_module`]; [`Error::Zero`].
+pub fn load_module_with(path: &Path, parameters: &str) -> Result<(), Error> {
+    let parameters = CString::new(parameters).map_err(|_| Error::Zero(parameters.into()))?;
     let module = File::open(path).map_err(|error| Error::ModuleRead {
         path: path.into(),
         error,
     })?;
-    match finit_module(module, c"", ModuleInitFlags::empty()) {
+    match finit_module(module, &parameters, ModuleInitFlags::empty()) {
         Ok(()) | Err(Errno::EEXIST) => Ok(()),
         Err(errno) => Err(Error::ModuleLoad {
             path: path.into(),

@@ -9,7 +9,7 @@ use crate::args::RunArgs;
 use crate::assets::HostPart;
 use crate::cache::{At, CacheError};
 use crate::folder::file;
-use crate::full_system::FullSystem;
+use crate::full_system::{FullSystem, Place};
 use crate::guest::Guest;
 use crate::image;
 use crate::kernel_command;
@@ -150,11 +150,11 @@ impl<'a> Gem5<'a> {
         at: &Path,
         progress: &Progress,
     ) -> Result<(), RunError> {
-        let system = FullSystem::prepare(guest, self.args.detect, progress)?;
+        let system = FullSystem::prepare(guest, Place::Initramfs, self.args.detect, progress)?;
         progress.say("writing the guest's image");
         self.memory = system.lay_out(self.args, guest, at)?;
         kernel_command::make_elf(&system.kernel.image, &at.join(file::KERNEL_ELF))?;
-        self.watch = watch::resolve(&self.args.watch, at)?;
+        self.watch = watch::resolve(&self.args.watch, &[], at)?;
         Ok(())
     }
 

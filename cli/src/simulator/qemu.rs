@@ -4,11 +4,12 @@ use super::{Ending, Simulator, Time};
 use crate::agent;
 use crate::args::RunArgs;
 use crate::assets::HostPart;
-use crate::cache::At;
+use crate::cache::{At, CacheError};
 use crate::folder::{create_file, file};
-use crate::full_system::{self, FullSystem};
+use crate::full_system::{self, FullSystem, Place};
 use crate::guest::Guest;
 use crate::module::Detect;
+use crate::packages::PackageSet;
 use crate::progress::Progress;
 use crate::run::RunError;
 use crate::tool::{self, ToolError};
@@ -16,6 +17,7 @@ use crate::watch;
 use gil_host::detect::watch::Spec;
 use nix::sys::signal::Signal;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -142,6 +144,8 @@ pub struct Qemu<'a> {
     args: &'a RunArgs,
     /// Bytes of guest RAM, once the run is laid out.
     memory: u64,
+    /// Bytes of each disk with packages' files.
+    disks: Vec<u64>,
     /// Functions to watch, with the files they are in.
     watch: Vec<Spec>,
 }
@@ -164,6 +168,7 @@ impl<'a> Qemu<'a> {
             None => Ok(Self {
                 args,
                 memory: 0,
+                disks: Vec::new(),
                 watch: Vec::new(),
             }),
         }
@@ -185,25 +190,24 @@ impl Simulator for Qemu<'_> {
     }
 
     fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError> {
-        let system = FullSystem::prepare(guest, self.args.detect, progress)?;
+        let system = FullSystem::prepare(guest, Place::Disks, self.args.detect, progress)?;
         progress.say("writing the guest's image");
         full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
         self.memory = system.lay_out(self.args, guest, at)?;
+        self.disks = link_disks(&guest.sets, at)?;
         let console = at.join(file::CONSOLE);
         create_file(&console).at(&console)?;
-        self.watch = watch::resolve(&self.args.watch, at)?;
+        self.watch = watch::resolve(&self.args.watch, &guest.sets, at)?;
         Ok(())
     }
 
     /// Board addresses hold no comma, or they were refused before.
     fn command(&self, folder: &Path, board: &str) -> Command {
         let at = |name: &str| folder.join(name).display().to_string();
-        let memory = self.memory;
-        let ram = format!("memory-backend-memfd,id=ram,size={memory},share=on");
         let mut command = Command::new(PROGRAM);
+        command.args(["-M", "virt,dtb-randomness=off"]);
+        self.memory_options(&mut command, folder);
         command
-            .args(["-M", "virt,memory-backend=ram,dtb-randomness=off"])
-            .args(["-object", &ram, "-m", &format!("{memory}B")])
             .args(["-cpu", self.args.cpu.as_deref().unwrap_or(CPU)])
             .args(["-smp", "1", "-icount", "shift=0,sleep=off"])
             // Nothing of this machine, not even its date, reaches the guest: the
@@ -213,7 +217,7 @@ impl Simulator for Qemu<'_> {
             .args(["-nodefaults", "-no-user-config", "-no-reboot"])
             .args(["-serial", &format!("file:{}", at(file::CONSOLE))])
             .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
-            .args(["-append", KERNEL_COMMAND_LINE])
+            .args(["-append", &self.kernel_command_line()])
             .arg("-plugin")
             .arg(self.plugin_option(folder, board));
         command
@@ -247,7 +251,57 @@ const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=p
      random.trust_bootloader=on cryptomgr.notests=1 \
      initcall_blacklist=load_system_certificate_list,init_blk_tracer";
 
+/// Where this machine's RAM begins: hw/arm/virt.c of QEMU, `VIRT_MEM`.
+const RAM: u64 = 0x4000_0000;
+
+/// Makes the packages' disks files of the run's folder; their sizes.
+fn link_disks(sets: &[PackageSet], at: &Path) -> Result<Vec<u64>, CacheError> {
+    let mut sizes = Vec::new();
+    for (number, set) in sets.iter().enumerate() {
+        full_system::link(&set.disk, &at.join(format!("{}{number}", file::DISK)))?;
+        sizes.push(fs::metadata(&set.disk).at(&set.disk)?.len());
+    }
+    Ok(sizes)
+}
+
 impl Qemu<'_> {
+    /// RAM that the host interface shares; behind it, as what QEMU calls further
+    /// NUMA nodes, the packages' disks. They are mapped, privately: nothing of
+    /// them is read before the guest reads it.
+    fn memory_options(&self, command: &mut Command, folder: &Path) {
+        let whole = self.memory + self.disks.iter().sum::<u64>();
+        let ram = format!("memory-backend-memfd,id=ram,size={},share=on", self.memory);
+        command.args(["-m", &format!("{whole}B"), "-object", &ram]);
+        command.args(["-numa", "node,memdev=ram"]);
+        for (number, size) in self.disks.iter().enumerate() {
+            let name = format!("{}{number}", file::DISK);
+            let path = folder.join(&name);
+            let disk = format!(
+                "memory-backend-file,id={name},mem-path={},size={size},share=off,readonly=on,rom=off",
+                path.display()
+            );
+            command.args(["-object", &disk, "-numa", &format!("node,memdev={name}")]);
+        }
+    }
+
+    /// The kernel's memory is the RAM alone, without nodes; the disks' places
+    /// are for the module that makes them.
+    fn kernel_command_line(&self) -> String {
+        let mut next = RAM + self.memory;
+        let (mut places, mut sizes) = (Vec::new(), Vec::new());
+        for size in &self.disks {
+            places.push(format!("{next:#x}"));
+            sizes.push(format!("{size:#x}"));
+            next += size;
+        }
+        format!(
+            "{KERNEL_COMMAND_LINE} numa=off mem={} gil_disk.at={} gil_disk.bytes={}",
+            self.memory,
+            places.join(","),
+            sizes.join(",")
+        )
+    }
+
     fn plugin_option(&self, folder: &Path, board: &str) -> OsString {
         let args = self.args;
         let at = |name: &str| folder.join(name).display().to_string();
