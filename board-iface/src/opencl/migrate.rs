@@ -26,7 +26,7 @@ pub fn on_the_device(
     op: Op,
     args: &[u8],
 ) -> Result<Option<Vec<u8>>, Refusal> {
-    let none_is = operations.blocked().is_empty() && !operations.has_failed();
+    let none_is = !operations.has_blocked() && !operations.has_failed();
     if op != wire::CL_ENQUEUE_MIGRATE_MEM_OBJECTS || none_is {
         return Ok(None);
     }

@@ -41,10 +41,18 @@ pub struct Operation {
     pub queue: QueueRef,
     /// How it is ordered there.
     pub order: Order,
-    /// The real events it waits for.
+    /// The real events it waits for; once it is blocked, those that block it.
     pub waits: Vec<Pointer>,
     /// The call's memory, which the driver may use until the operation ends.
     pub memory: Memory,
+}
+
+/// One that waits for what the guest has yet to cause.
+#[derive(Debug)]
+struct Blocked {
+    operation: Operation,
+    /// It waits for everything before it on its queue.
+    behind_all: bool,
 }
 
 /// How an operation ended.
@@ -70,7 +78,7 @@ pub trait Device {
 #[derive(Debug, Default)]
 pub struct Operations {
     unset: HashSet<Pointer>,
-    blocked: Vec<Operation>,
+    blocked: Vec<Blocked>,
     /// Neither blocked nor reported, by the guest's number.
     under_way: HashMap<u64, Operation>,
     has_failed: bool,
@@ -102,15 +110,18 @@ impl Operations {
         self.unset.iter().copied()
     }
 
-    /// Operations that are blocked.
-    pub fn blocked(&self) -> &[Operation] {
-        &self.blocked
+    fn blocked_operations(&self) -> impl Iterator<Item = &Operation> {
+        self.blocked.iter().map(|blocked| &blocked.operation)
+    }
+
+    /// Whether any operation is blocked.
+    pub fn has_blocked(&self) -> bool {
+        !self.blocked.is_empty()
     }
 
     /// Whether the operation that has this number is blocked.
     pub fn is_blocked(&self, number: u64) -> bool {
-        self.blocked
-            .iter()
+        self.blocked_operations()
             .any(|operation| operation.number == number)
     }
 
@@ -130,18 +141,6 @@ impl Operations {
         self.unset.is_empty() && self.blocked.is_empty()
     }
 
-    /// Whether an operation enqueued now would be blocked.
-    pub fn would_block(&self, queue: QueueRef, order: Order, waits: &[Pointer]) -> bool {
-        waits.iter().any(|event| self.is_unset(*event))
-            || self.blocked.iter().any(|earlier| {
-                waits.contains(&earlier.event)
-                    || earlier.queue.queue == queue.queue
-                        && (queue.in_order
-                            || earlier.order == Order::Barrier
-                            || order != Order::Command && waits.is_empty())
-            })
-    }
-
     /// An operation was enqueued. If `finish`, waits for it unless it is
     /// blocked; returns how it ended, with its memory.
     pub fn enqueued(
@@ -150,16 +149,51 @@ impl Operations {
         finish: bool,
         device: &mut impl Device,
     ) -> Option<(Operation, Ending)> {
-        if self.would_block(operation.queue, operation.order, &operation.waits) {
-            self.blocked.push(operation);
+        let behind_all = operation.order != Order::Command && operation.waits.is_empty();
+        let blocked = Blocked {
+            operation,
+            behind_all,
+        };
+        self.place(blocked, finish, device)
+    }
+
+    /// As [`enqueued`](Self::enqueued), of one that may have been blocked.
+    fn place(
+        &mut self,
+        mut blocked: Blocked,
+        finish: bool,
+        device: &mut impl Device,
+    ) -> Option<(Operation, Ending)> {
+        // Of those that block nobody now, the session may hold no reference:
+        // their addresses may be other events' soon.
+        let waits = &mut blocked.operation.waits;
+        waits.retain(|event| self.blocks(*event));
+        if self.would_block(&blocked) {
+            self.blocked.push(blocked);
             return None;
         }
+        let operation = blocked.operation;
         if !finish {
             device.begin(&operation);
             self.under_way.insert(operation.number, operation);
             return None;
         }
         Some(self.end(operation, device))
+    }
+
+    /// Whether what waits for this event is blocked.
+    fn blocks(&self, event: Pointer) -> bool {
+        self.is_unset(event) || self.blocked_operations().any(|one| one.event == event)
+    }
+
+    fn would_block(&self, later: &Blocked) -> bool {
+        let operation = &later.operation;
+        let queue = operation.queue;
+        !operation.waits.is_empty()
+            || self.blocked_operations().any(|earlier| {
+                earlier.queue.queue == queue.queue
+                    && (queue.in_order || earlier.order == Order::Barrier || later.behind_all)
+            })
     }
 
     fn end(&mut self, operation: Operation, device: &mut impl Device) -> (Operation, Ending) {
@@ -195,7 +229,7 @@ impl Operations {
         // finds all that the event unblocks.
         candidates
             .into_iter()
-            .filter_map(|operation| self.enqueued(operation, finish, device))
+            .filter_map(|blocked| self.place(blocked, finish, device))
             .collect()
     }
 }

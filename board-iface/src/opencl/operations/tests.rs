@@ -73,7 +73,7 @@ fn a_user_event_blocks_directly_through_others_and_through_the_queue() {
     let seqs: Vec<u64> = ended.iter().map(|(op, _)| op.number).collect();
     assert_eq!(seqs, [1, 2, 3]);
     assert_eq!(fake.finished, [4, 1, 2, 3]);
-    assert!(ops.blocked().is_empty());
+    assert!(!ops.has_blocked());
 }
 
 #[test]
@@ -125,6 +125,27 @@ fn an_out_of_order_queue_goes_on_past_a_blocked_command_but_not_a_barrier() {
             .is_none()
     );
     assert_eq!(ops.set(at(500), true, &mut fake).len(), 4);
+}
+
+/// A driver gives a new event the address of one that is gone.
+#[test]
+fn an_event_that_is_over_blocks_nobody_by_its_address() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    let over = 1001;
+    ops.enqueued(operation(1, 1, true, &[]), true, &mut fake);
+    ops.user_event(at(500));
+    ops.user_event(at(501));
+    ops.enqueued(operation(2, 2, true, &[500, 501, over]), true, &mut fake);
+    let list = Operation {
+        order: Order::Marker,
+        ..operation(3, 3, false, &[over])
+    };
+    assert!(ops.enqueued(list, true, &mut fake).is_some());
+    ops.user_event(at(over));
+    assert!(ops.set(at(500), true, &mut fake).is_empty());
+    ops.user_event(at(500));
+    assert_eq!(ops.set(at(501), true, &mut fake).len(), 1);
+    assert_eq!(fake.finished, [1, 3, 2]);
 }
 
 /// A random program: operations on two in-order and one out-of-order queue,
