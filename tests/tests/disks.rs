@@ -4,8 +4,11 @@
 use gil_tests::Run;
 
 fn shell(options: &[&str], script: &str) -> String {
-    let all = options.iter().chain(&["--", "sh", "-c", script]);
-    Run::new(all).finish().ok().stdout
+    let program = ["--", "sh", "-c", script];
+    Run::new(options.iter().chain(&program))
+        .finish()
+        .ok()
+        .stdout
 }
 
 #[test]
@@ -49,7 +52,11 @@ fn packages_and_files_lie_above_each_other() {
     assert!(lines[2].parse::<u32>().unwrap() > 600, "{said}");
     let linkers = ["/lib/ld-linux-aarch64.so.1", "/lib/ld-linux-armhf.so.3"];
     assert_eq!(lines[3..5], linkers, "{said}");
-    assert_eq!(lines[5..], ["gil/disk2", "gil/disk1", "gil/disk0"], "{said}");
+    assert_eq!(
+        lines[5..],
+        ["gil/disk2", "gil/disk1", "gil/disk0"],
+        "{said}"
+    );
 }
 
 /// What nobody reads takes no memory: a guest of 256 MiB has packages of more.

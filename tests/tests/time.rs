@@ -122,7 +122,10 @@ fn delayed_replies_cost_no_simulated_time() {
         assert_eq!(prompt.integer(&pointer), late.integer(&pointer), "{what}");
     }
     let calls = late.number("/totals/calls");
-    assert!(late.number("/wall/total_ns") - prompt.number("/wall/total_ns") > calls * 25e6);
+    assert!(
+        late.number("/wall/total_ns") > calls * 25e6,
+        "nothing was late"
+    );
 }
 
 #[test]
