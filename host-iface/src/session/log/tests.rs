@@ -163,7 +163,8 @@ fn logged(calls: &[Entry], prunes: bool) -> Log {
 }
 
 proptest! {
-    /// Whatever a program did: what the log keeps makes the same objects.
+    /// Whatever a program did: what the log keeps makes the same objects, and
+    /// it knows how much that is.
     #[test]
     fn the_log_makes_the_same_objects(steps in steps()) {
         let calls = program(&steps);
@@ -171,6 +172,8 @@ proptest! {
         for prunes in [false, true] {
             let mut log = logged(&calls, prunes);
             prop_assert_eq!(&Board::of(log.calls()).everything(), &all);
+            let lens: usize = log.entries.values().map(|entry| entry.call.len()).sum();
+            prop_assert_eq!(log.len, lens);
         }
     }
 
