@@ -7,7 +7,7 @@ use gil_host::Config;
 use gil_host::config::Time;
 use gil_host::layout::{Status, flag};
 use gil_wire::envelope::{Class, Envelope, State};
-use support::board::{Act, Call, FakeBoard, Later};
+use support::board::{Act, Call, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, OUT, call, enqueue};
 
 const OK: u32 = Status::Ok as u32;
@@ -158,6 +158,24 @@ fn what_stands_in_front_of_a_refused_enqueue_is_as_it_was() {
         let waits = guest.submit(&[finish()], &[]);
         assert_eq!(waits.status, UNRESOLVED, "4 was accepted: {time:?}");
     });
+}
+
+#[test]
+fn a_refusal_may_tell_how_another_operation_ended() {
+    let board = FakeBoard::new(|call| Act {
+        cpu_ns: 100,
+        reports: match call.args == b"refused" {
+            true => vec![(1, LASTS, vec![])],
+            false => vec![],
+        },
+        ..answers(call)
+    });
+    let mut guest = guest(&board, Time::Async);
+    guest.submit(&[enqueue(1, 1_000_000)], &[]);
+    guest.submit(&[refused(2)], &[]);
+    let drained = guest.submit(&[finish()], &[]);
+    assert_eq!(drained.deadline_ns, 1_000_100 + LASTS);
+    assert!(!board.got().contains(&Got::Await(1)), "it was told");
 }
 
 /// The program was told that it is enqueued, so it waits like any other; then
