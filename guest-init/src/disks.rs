@@ -120,9 +120,10 @@ fn mount_layers(place: &Path, disks: &[String], root: &Path) -> Result<(), Error
     for disk in disks.iter().rev() {
         let _ = write!(options, "{disk}:");
     }
+    // Folders of packages can be renamed as any other.
     let _ = write!(
         options,
-        "{},upperdir={},workdir={}",
+        "{},upperdir={},workdir={},redirect_dir=on",
         skeleton.display(),
         own.display(),
         work.display()

@@ -25,6 +25,15 @@ fn files_of_packages_can_be_changed_and_removed() {
     assert_eq!(shell(&[], script), expected);
 }
 
+/// Renamed with a system call: `mv` would copy what cannot be.
+#[test]
+fn folders_of_packages_can_be_renamed() {
+    let script = "import os; os.rename('/usr/lib/python3', '/usr/lib/moved')
+print(len(os.listdir('/usr/lib/moved')) > 0, os.path.exists('/usr/lib/python3'))";
+    let run = Run::new(["--pkg", "python3", "--", "python3", "-c", script]);
+    assert_eq!(run.finish().ok().stdout, "True False\n");
+}
+
 /// What a package has replaces what busybox is for; of two sets of packages
 /// that have a folder, both fill it; files of this machine come above all.
 #[test]
