@@ -252,7 +252,7 @@ mod tests {
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
                     module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
-                    kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/p,watch-limit=7";
+                    kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
             key: Some("/k.key".into()),
@@ -268,7 +268,7 @@ mod tests {
             checkpoint_log: true,
             time: Time::Strict,
             kernel: Some("/k".into()),
-            watch: ["do_exit", "gil:f", "p:g@/p"]
+            watch: ["do_exit", "gil:f", "p:g@/a b/p"]
                 .map(|spec| spec.parse().unwrap())
                 .to_vec(),
             watch_limit: 7,

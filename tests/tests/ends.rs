@@ -27,9 +27,14 @@ impl Watched {
         self.folder.path()
     }
 
+    /// With a letter that QEMU's options give a meaning.
+    fn temp(&self) -> PathBuf {
+        self.path().join("tmp=")
+    }
+
     fn gil(&self, args: &[&str]) -> Command {
         let report = self.path().join("report.json");
-        let temp = self.path().join("tmp");
+        let temp = self.temp();
         std::fs::create_dir_all(&temp).expect("a folder");
         let mut command = Command::new(binary("gil"));
         command
@@ -60,7 +65,7 @@ impl Watched {
 
     /// Processes of the run, by what their command lines name.
     fn processes(&self) -> Vec<String> {
-        processes_naming(&self.path().join("tmp").display().to_string())
+        processes_naming(&self.temp().display().to_string())
     }
 
     #[track_caller]
@@ -74,7 +79,7 @@ impl Watched {
 
     #[track_caller]
     fn no_file_is_left(&self) {
-        let left = std::fs::read_dir(self.path().join("tmp")).expect("a folder");
+        let left = std::fs::read_dir(self.temp()).expect("a folder");
         let left: Vec<PathBuf> = left.flatten().map(|entry| entry.path()).collect();
         assert_eq!(left, Vec::<PathBuf>::new());
     }

@@ -306,7 +306,7 @@ impl Qemu<'_> {
         let args = self.args;
         let at = |name: &str| folder.join(name).display().to_string();
         let mut option = format!(
-            "{},board={board},monitor={},detect={}",
+            "file={},board={board},monitor={},detect={}",
             at(file::PLUGIN),
             at(file::MONITOR),
             args.detect.name(),

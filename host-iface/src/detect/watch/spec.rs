@@ -36,12 +36,14 @@ impl FromStr for Spec {
             Some((object, function)) => (Some(object), function),
             None => (None, name),
         };
-        let parts = [object, Some(function), file];
-        let is_word = |part: &str| {
-            let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
+        let is_name = |part: &str| {
+            let is_plain = |c: char| !c.is_control() && c != ',';
             !part.is_empty() && part.chars().all(is_plain)
         };
-        match parts.into_iter().flatten().all(is_word) {
+        let is_word = |part: &str| is_name(part) && !part.contains(char::is_whitespace);
+        let has_words = is_word(function) && object.is_none_or(is_word);
+        // Folders may have spaces in their names.
+        match has_words && file.is_none_or(is_name) {
             true => Ok(Self {
                 object: object.map(Into::into),
                 function: function.into(),
