@@ -44,6 +44,12 @@ pub enum CacheError {
         /// What it should be, and why.
         wanted: &'static str,
     },
+    /// A file of the cache is not as it was written.
+    #[error("{} is damaged: remove the folder it is in and run the same command again", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+    },
     /// A file does not fit an initramfs.
     #[error("{} is 4 GiB or larger, and a guest takes no file of that size: split it", path.display())]
     Large {

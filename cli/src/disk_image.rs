@@ -2,9 +2,12 @@
 //! as it lies in the file (erofs-utils; Linux, Documentation/filesystems/erofs).
 
 use crate::apt::AptError;
-use crate::cache::At;
-use crate::tool;
+use crate::cache::{self, At, CacheError};
+use crate::process::dies_with_us;
+use crate::tool::{self, ToolError};
 use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -37,6 +40,44 @@ pub fn make(folder: &Path, image: &Path) -> Result<(), AptError> {
     Ok(())
 }
 
+/// Whether it is whole: a file that a crash of this machine cut short would
+/// give a guest some of its packages' files.
+///
+/// # Errors
+/// [`CacheError::Damaged`] if not.
+pub fn check(image: &Path) -> Result<(), CacheError> {
+    match is_whole(image).at(image)? {
+        true => Ok(()),
+        false => Err(CacheError::Damaged { path: image.into() }),
+    }
+}
+
+/// Where its superblock is, and that of it which is read here: `struct
+/// erofs_super_block` of Linux, fs/erofs/erofs_fs.h.
+const SUPERBLOCK: (u64, usize) = (1024, 40);
+const MAGIC: u32 = 0xe0f5_e1e2;
+/// Places in the superblock.
+const BLOCK_BITS: usize = 12;
+const BLOCKS: usize = 36;
+
+fn is_whole(image: &Path) -> io::Result<bool> {
+    let meta = fs::metadata(image)?;
+    let (at, len) = SUPERBLOCK;
+    if !meta.is_file() || meta.len() < at + len as u64 {
+        return Ok(false);
+    }
+    let mut bytes = [0; SUPERBLOCK.1];
+    File::open(image)?.read_exact_at(&mut bytes, at)?;
+    let number = |at: usize| {
+        bytes[at..at + 4]
+            .iter()
+            .rfold(0, |sum, &b| sum << 8 | u32::from(b))
+    };
+    let bits = bytes[BLOCK_BITS].min(16);
+    let used = u64::from(number(BLOCKS)) << bits;
+    Ok(number(0) == MAGIC && meta.len() == used.next_multiple_of(ALIGNMENT))
+}
+
 /// Unpacks one into the new folder `folder`, owned by this user.
 ///
 /// # Errors
@@ -47,10 +88,26 @@ pub fn unpack(image: &Path, folder: &Path) -> Result<(), AptError> {
         .args(["--no-preserve-owner", "--preserve-perms"])
         .arg(format!("--extract={}", folder.display()))
         .arg(image);
-    tool::run(&mut command, "reading a disk of packages", folder)?;
+    let read = tool::run(
+        dies_with_us(&mut command),
+        "reading a disk of packages",
+        folder,
+    );
+    read.map_err(|error| why(error, folder))?;
     fs::metadata(folder).at(folder)?;
     Ok(())
 }
+
+/// The reader's words are the same for a full disk as for a damaged image.
+fn why(error: ToolError, folder: &Path) -> AptError {
+    match cache::has_room(folder, LITTLE) {
+        Err(CacheError::Small { path, .. }) => CacheError::Full { path }.into(),
+        _ => error.into(),
+    }
+}
+
+/// A disk with less free is full.
+const LITTLE: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -82,10 +139,28 @@ mod tests {
     }
 
     #[test]
+    fn an_image_that_is_not_whole_is_refused() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        fs::create_dir(at("in")).unwrap();
+        fs::write(at("in/large"), vec![7; 5 << 20]).unwrap();
+        make(&at("in"), &at("image")).unwrap();
+        check(&at("image")).unwrap();
+        check(&at("in")).unwrap_err();
+        let file = File::options().write(true).open(at("image")).unwrap();
+        for len in [4 << 20, 1 << 20, 1025, 0] {
+            file.set_len(len).unwrap();
+            let said = check(&at("image")).unwrap_err().to_string();
+            assert!(said.contains("image is damaged"), "{said}");
+        }
+    }
+
+    #[test]
     fn what_is_no_image_is_refused() {
         let work = tempfile::tempdir().unwrap();
         let image = work.path().join("image");
         fs::write(&image, vec![1; 8192]).unwrap();
         assert!(unpack(&image, &work.path().join("out")).is_err());
+        assert!(check(&image).is_err());
     }
 }

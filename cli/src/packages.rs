@@ -28,23 +28,23 @@ pub struct PackageSet {
 }
 
 impl PackageSet {
-    /// Its files in a folder, which is removed when it is dropped.
+    /// Its files in a folder of the folder `within`, removed when it is dropped.
     ///
     /// # Errors
     /// [`AptError`] if they cannot be unpacked.
-    pub fn unpack(&self) -> Result<Folder, AptError> {
-        let folder = tempfile::tempdir().at(&std::env::temp_dir())?;
+    pub fn unpack(&self, within: &Path) -> Result<Folder, AptError> {
+        let folder = tempfile::tempdir_in(within).at(within)?;
         disk_image::unpack(&self.disk, &folder.path().join(FILES))?;
         Ok(Folder(folder))
     }
 
-    /// Its files as a part of an initramfs at `path`; how many bytes of the
-    /// guest's memory they take there.
+    /// Its files as a part of an initramfs at `path`, unpacked beside it; how
+    /// many bytes of the guest's memory they take there.
     ///
     /// # Errors
     /// [`AptError`] if they cannot be unpacked or written.
     pub fn write_archive(&self, path: &Path) -> Result<u64, AptError> {
-        let folder = self.unpack()?;
+        let folder = self.unpack(path.parent().unwrap_or(path))?;
         let mut archive = Archive::create(path)?;
         archive.tree(&folder.files())?;
         Ok(archive.finish()?)
@@ -239,8 +239,10 @@ fn folder_name(names: &[String], platforms: Platforms) -> String {
 }
 
 fn open(place: &Path) -> Result<PackageSet, AptError> {
+    let disk = place.join(DISK);
+    disk_image::check(&disk)?;
     Ok(PackageSet {
-        disk: place.join(DISK),
+        disk,
         tree: read_json(&place.join("tree.json"))?,
         packages: read_json(&place.join("packages.json"))?,
     })
@@ -282,6 +284,27 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), CacheErr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a killed `gil` leaves goes with the folder that it worked on.
+    #[test]
+    fn a_set_is_unpacked_where_it_is_needed() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        fs::create_dir_all(at("in/usr")).unwrap();
+        fs::write(at("in/usr/file"), "text").unwrap();
+        disk_image::make(&at("in"), &at(DISK)).unwrap();
+        write_json(&at("tree.json"), &Tree::default()).unwrap();
+        write_json(&at("packages.json"), &Vec::<Deb>::new()).unwrap();
+        let set = open(work.path()).unwrap();
+        let folder = set.unpack(&at("in")).unwrap();
+        let files = folder.files();
+        assert!(files.starts_with(at("in")) && files.join("usr/file").exists());
+        drop(folder);
+        assert_eq!(fs::read_dir(at("in")).unwrap().count(), 1);
+
+        fs::write(at(DISK), "no image").unwrap();
+        assert!(open(work.path()).is_err());
+    }
 
     #[test]
     fn folder_names_are_safe_and_differ() {

@@ -128,7 +128,9 @@ impl Root {
         self.skeleton()?;
         let mut tree = Tree::default();
         for set in sets {
-            unpacked::visit(&set.unpack()?.files(), &mut |found| self.copied(found))?;
+            unpacked::visit(&set.unpack(&self.0)?.files(), &mut |found| {
+                self.copied(found)
+            })?;
             tree.extend(set.tree.clone());
         }
         self.libraries(assets, &tree)

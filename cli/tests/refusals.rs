@@ -503,6 +503,29 @@ fn running_on_a_full_disk_is_named_with_its_path() {
     bench.refuses(&mut command, 125, &[&small, "is full", "TMPDIR"]);
 }
 
+#[test]
+fn unpacking_on_a_full_disk_is_named_with_its_path() {
+    let bench = Bench::new();
+    let home = hollow_home(&bench);
+    std::fs::create_dir(bench.path("home/gem5")).unwrap();
+    let whole = bench.path("whole").display().to_string();
+    // Fills the cache.
+    let mut command = bench.gil(&["sysroot", "--quiet", &whole]);
+    let output = command.env("GIL_HOME", &home).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+
+    let small = bench.path("small").display().to_string();
+    std::fs::create_dir(&small).unwrap();
+    let script = format!("exec '{}' sysroot '{small}'", env!("CARGO_BIN_EXE_gil"));
+    let Some(mut command) = with_small_disk(&small, &script) else {
+        return;
+    };
+    bench.prepare(&mut command);
+    command.env("GIL_HOME", &home);
+    bench.refuses(&mut command, 1, &[&small, "is full"]);
+}
+
 /// What it leaves is private while it lives, and gone once another run starts.
 #[test]
 fn what_a_killed_run_left_was_private_and_goes_at_the_next_start() {
