@@ -22,8 +22,9 @@ const LEN: usize = 2;
 /// Encrypted bytes that go out at a time: few enough for the peer to open some
 /// while the next are sealed, and for a second-level cache.
 const BATCH: usize = 4 * (RECORD + OVERHEAD);
-/// The same where a crew seals them.
-const CREW_BATCH: usize = 2 * BATCH;
+/// Records that go out at a time where a crew seals them.
+const CREW_RECORDS: usize = 8;
+const CREW_BATCH: usize = CREW_RECORDS * (RECORD + OVERHEAD);
 /// Largest record that a peer may make (Noise's bound), with its length.
 const LARGEST: usize = LEN + u16::MAX as usize;
 /// Bytes opened at once where they are taken in pieces.
@@ -175,7 +176,7 @@ impl Records {
     /// Bytes that are sealed at once where that many are given.
     pub fn at_once(&self) -> usize {
         match self.crew {
-            Some(_) => CREW_BATCH / (RECORD + OVERHEAD) * RECORD,
+            Some(_) => CREW_RECORDS * RECORD,
             None => RECORD,
         }
     }
@@ -495,6 +496,12 @@ mod tests {
             assert_eq!(host.seal(b"more"), Ok(4));
             let at_once = if is_helped { 262_144 } else { 32_768 };
             assert_eq!(host.at_once(), at_once);
+            let (mut host, _) = helped(is_helped, false);
+            let almost = vec![5; records * RECORD - 1];
+            assert_eq!(host.seal(&almost), Ok(almost.len()));
+            host.flush().unwrap();
+            assert_eq!(host.sealed().len(), records * SEALED - 1);
+            assert!(!host.is_full());
         }
     }
 
@@ -512,7 +519,13 @@ mod tests {
         assert_eq!(sealed_behind(b"cd", true), 4 + OVERHEAD);
         let before = 4 + OVERHEAD;
         assert_eq!(sealed_behind(&[5; RECORD - 1], false), before);
-        assert_eq!(sealed_behind(&[5], false), before + RECORD + OVERHEAD);
+        let before = before + RECORD + OVERHEAD;
+        assert_eq!(sealed_behind(&[5], false), before);
+        // What does not fit into a record begins the next one.
+        assert_eq!(sealed_behind(&[5; RECORD - 1], false), before);
+        let before = before + RECORD + OVERHEAD;
+        assert_eq!(sealed_behind(&[5; 100], false), before);
+        assert_eq!(sealed_behind(&[], true), before + 99 + OVERHEAD);
     }
 
     #[test]
