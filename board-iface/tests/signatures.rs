@@ -3,10 +3,10 @@
 
 use gil_board::opencl::generated::functions::Functions;
 use gil_board::opencl::generated::types::*;
-use gil_board::opencl::signature::{
+use gil_board::opencl::{Driver, DriverOptions, OpenClError};
+use gil_kernel_signatures::{
     Access, Argument, Program, Qualifiers, Signatures, Space, Target, What,
 };
-use gil_board::opencl::{Driver, DriverOptions, OpenClError};
 use std::ffi::{CString, c_void};
 use std::ptr::{NonNull, null, null_mut};
 

@@ -6,7 +6,7 @@ use crate::args::KernelArgs;
 use crate::cache::{At, Cache, CacheError};
 use crate::kernel;
 use crate::progress::Progress;
-use gil_host::detect::kernel_image::{ImageError, KernelImage};
+use gil_detect::kernel_image::{ImageError, KernelImage};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

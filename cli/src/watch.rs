@@ -6,7 +6,7 @@ use crate::cache::{At, CacheError};
 use crate::folder::file;
 use crate::guest_files::GuestFiles;
 use crate::packages::PackageSet;
-use gil_host::detect::watch::{Spec, WatchError, Watches};
+use gil_detect::watch::{Spec, WatchError, Watches};
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! What a simulator is told about gil: a list of `key=value`.
 
-use crate::detect::watch::{Spec, SpecError};
+use gil_detect::watch::{Spec, SpecError};
 use gil_wire::address::{Address, AddressError};
 use std::path::PathBuf;
 use std::str::FromStr;

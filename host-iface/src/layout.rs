@@ -18,8 +18,7 @@ pub const REGIONS_MAX: u32 = 64;
 pub const EXTENTS_PER_PAGE: u32 = 255;
 /// `GIL_RELEASED_MAX`.
 pub const RELEASED_MAX: usize = 16;
-/// `GIL_MARKER_A64`: `mov x27, x27`.
-pub const MARKER_A64: u32 = 0xaa1b_03fb;
+pub use gil_detect::marker::MARKER_A64;
 
 /// `gil_mailbox.kind`.
 pub mod kind {

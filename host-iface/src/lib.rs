@@ -3,7 +3,7 @@
 //!
 //! An adapter makes a [`Host`] from a [`Config`], says where guest RAM is
 //! ([`memory`]), and calls [`Host::doorbell`] on the vCPU's own thread whenever
-//! the guest's driver rings ([`detect`]): simulated time stands still until it
+//! the guest's driver rings ([`gil_detect`]): simulated time stands still until it
 //! returns. C and C++ adapters use `include/gil_host.h` ([`ffi`]).
 //!
 //! | module | what |
@@ -16,14 +16,12 @@
 //! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
 //! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
-//! | [`detect`] | how doorbells are found |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
 pub mod checkpoint;
 pub mod client;
 pub mod config;
 pub mod control;
-pub mod detect;
 pub mod events;
 pub mod executed;
 pub mod ffi;

@@ -3,9 +3,9 @@
 use crate::counter::Counter;
 use crate::registers::Registers;
 use crate::{refuse, translate};
+use gil_detect::module_code::{ModuleCode, ModuleError};
+use gil_detect::watch::{Point, Spec, WatchError, Watches, When};
 use gil_host::config::Detect;
-use gil_host::detect::module_code::{ModuleCode, ModuleError};
-use gil_host::detect::watch::{Point, Spec, WatchError, Watches, When};
 use gil_host::events::Standard;
 use gil_host::host::HostError;
 use gil_host::memory::Mapped;

@@ -1,8 +1,8 @@
 //! The guest's registers, as QEMU shows them to plugins.
 
 use crate::guest_code;
-use gil_host::detect::watch::Guest;
-use gil_host::detect::watch::arguments::Convention;
+use gil_detect::watch::Guest;
+use gil_detect::watch::arguments::Convention;
 use qemu_plugin::{RegisterDescriptor, qemu_plugin_get_registers};
 
 /// General registers that hold arguments.

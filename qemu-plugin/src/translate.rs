@@ -2,9 +2,9 @@
 
 use crate::bridge::{self, Bridge, Doorbells};
 use crate::guest_code;
-use gil_host::detect::marker;
-use gil_host::detect::module_code::ModuleCode;
-use gil_host::detect::watch::{Point, Watches};
+use gil_detect::marker;
+use gil_detect::module_code::ModuleCode;
+use gil_detect::watch::{Point, Watches};
 use qemu_plugin::sys::qemu_plugin_tb;
 use qemu_plugin::{CallbackFlags, Instruction, PluginId, TranslationBlock};
 

@@ -25,7 +25,6 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
-pub mod build_options;
 pub mod call;
 pub mod checkpoint;
 pub mod compact;
@@ -36,8 +35,6 @@ pub mod envelope;
 pub mod frame;
 pub mod generated;
 pub mod hello;
-pub mod image;
-pub mod include_lines;
 pub mod length;
 pub mod message;
 pub mod monitor;

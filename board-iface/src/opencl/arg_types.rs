@@ -6,8 +6,8 @@ use super::driver::{Driver, fetch, fetch_handle, fetch_text};
 use super::generated::types::*;
 use super::probe::{Answer, Probe};
 use super::session::Session;
-use super::signature::{Argument, What};
 use crate::table::Pointer;
+use gil_kernel_signatures::{Argument, What};
 use gil_wire::generated::opencl::Kind;
 use std::ptr::null_mut;
 

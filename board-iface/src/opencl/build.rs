@@ -9,9 +9,10 @@ use super::refusal::Refusal;
 use super::session::Session;
 use super::support::decode;
 use crate::table::Pointer;
+use gil_opencl_common::build_options;
+use gil_wire::Op;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};
-use gil_wire::{Op, build_options};
 use std::ffi::{CStr, CString, c_void};
 
 impl Session {

@@ -2,8 +2,8 @@
 
 use super::generated::functions::Functions;
 use super::generated::types::*;
-use super::signature::Target;
 use crate::table::Pointer;
+use gil_kernel_signatures::Target;
 use gil_wire::Op;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::session::Session;
 use crate::region::Counted;
 use crate::table::Pointer;
-use gil_wire::build_options::paths;
+use gil_opencl_common::build_options::paths;
 use gil_wire::call::unpack;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::{HashMap, HashSet};

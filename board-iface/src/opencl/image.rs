@@ -6,9 +6,9 @@ use super::refusal::Refusal;
 use super::session::Session;
 use super::shield;
 use super::support::size;
+use gil_opencl_common::image::{Form, Layout, element_bytes};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};
-use gil_wire::image::{Form, Layout, element_bytes};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 

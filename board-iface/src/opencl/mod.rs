@@ -31,7 +31,6 @@ mod queue;
 pub mod refusal;
 pub mod session;
 mod shield;
-pub mod signature;
 mod staging;
 pub mod subgroups;
 pub mod support;

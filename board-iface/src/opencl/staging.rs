@@ -8,9 +8,9 @@ use super::session::Session;
 use crate::board::Unable;
 use crate::region::OutOfMemory;
 use crate::table::Pointer;
+use gil_opencl_common::image::{Form as ImageForm, Layout};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
-use gil_wire::image::{Form as ImageForm, Layout};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 

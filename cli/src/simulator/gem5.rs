@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::run::RunError;
 use crate::sysroot;
 use crate::watch;
-use gil_host::detect::watch::Spec;
+use gil_detect::watch::Spec;
 use gil_wire::control::Stream;
 use nix::sys::signal::Signal;
 use options::{Gem5Options, Mode};

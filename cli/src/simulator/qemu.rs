@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::run::RunError;
 use crate::tool::{self, ToolError};
 use crate::watch;
-use gil_host::detect::watch::Spec;
+use gil_detect::watch::Spec;
 use nix::sys::signal::Signal;
 use std::ffi::OsString;
 use std::fs;

@@ -2,8 +2,8 @@
 
 use super::{R, copy_text, gil_host_result, guarded, text};
 use crate::config::Config;
-use crate::detect::watch::arguments::Convention;
-use crate::detect::watch::{Guest, Mapping, Point, Watches, When};
+use gil_detect::watch::arguments::Convention;
+use gil_detect::watch::{Guest, Mapping, Point, Watches, When};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::PathBuf;
 

@@ -6,12 +6,12 @@ use crate::file::{file_of, records};
 use crate::input::Input;
 use gil_board::board::{Board, Call, Guest};
 use gil_board::meter::Meter;
-use gil_board::opencl::signature::{self, Program, Target};
 use gil_board::opencl::{DriverOptions, OpenClBoard};
 use gil_board::region::{Budget, Region};
 use gil_board::replay::ReplayBoard;
 use gil_board::session::{SessionOptions, serve};
 use gil_board::transport::{Connection, Greeting, Shaken, Terms};
+use gil_kernel_signatures::{Program, Target};
 use gil_wire::Op;
 use gil_wire::generated::opencl;
 use gil_wire::hello::Hello;
@@ -166,6 +166,6 @@ pub fn opencl_c(data: &[u8]) {
 
 /// A module of SPIR-V.
 pub fn spirv(data: &[u8]) {
-    let _ = signature::spirv::is_module(data);
-    let _ = signature::spirv::signatures(data);
+    let _ = gil_kernel_signatures::spirv::is_module(data);
+    let _ = gil_kernel_signatures::spirv::signatures(data);
 }

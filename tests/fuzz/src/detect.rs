@@ -1,10 +1,10 @@
 //! Kernels and ELF files.
 
 use crate::input::Input;
-use gil_host::detect::btf::Btf;
-use gil_host::detect::kernel_image::KernelImage;
-use gil_host::detect::module_code::ModuleCode;
-use gil_host::detect::symbol::Symbols;
+use gil_detect::btf::Btf;
+use gil_detect::kernel_image::KernelImage;
+use gil_detect::module_code::ModuleCode;
+use gil_detect::symbol::Symbols;
 
 /// A kernel's Image. What is left out of it is zero: `len` bytes of those stand
 /// before each piece.

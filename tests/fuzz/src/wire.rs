@@ -2,19 +2,20 @@
 
 use crate::input::Input;
 use gil_address_tables::{Extent, Extents, RamMap, RamRange};
+use gil_detect::watch::Spec;
 use gil_host::Config;
-use gil_host::detect::watch::Spec;
+use gil_opencl_common::build_options;
+use gil_opencl_common::image;
 use gil_wire::address::Address;
 use gil_wire::call::unpack;
 use gil_wire::envelope::{self, Answer};
 use gil_wire::frame::{PREFIX_LEN, Prefix};
 use gil_wire::generated::{self, opencl};
 use gil_wire::hello::{HELLO_LEN, Hello};
-use gil_wire::image;
 use gil_wire::message::{Reply, Request};
 use gil_wire::pieces::Pieces;
 use gil_wire::rows::Rows;
-use gil_wire::{Op, build_options, monitor, window};
+use gil_wire::{Op, monitor, window};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;

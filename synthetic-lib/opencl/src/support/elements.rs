@@ -5,9 +5,9 @@ use super::enqueue::Enqueue;
 use super::memory::memory;
 use super::objects::Object;
 use crate::generated::types::*;
+use gil_opencl_common::image::{Form, Layout};
 use gil_wire::envelope::Engine;
 use gil_wire::generated::opencl as wire;
-use gil_wire::image::{Form, Layout};
 use gil_wire::rows::Rows;
 use std::ffi::c_void;
 

@@ -7,10 +7,10 @@ use super::memory::{Image, Memory};
 use super::objects::{Object, create, find, find_optional, new_number, number};
 use super::request::Request;
 use crate::generated::types::*;
+use gil_opencl_common::image::{Form, Layout, element_bytes};
 use gil_wire::call::{Handle, InData};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
-use gil_wire::image::{Form, Layout, element_bytes};
 use std::ffi::c_void;
 
 /// Most entries of a list of properties.

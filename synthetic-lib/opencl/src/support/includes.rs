@@ -11,7 +11,7 @@ use super::info::{Room, answer_info};
 use super::objects::Object;
 use super::request::Request;
 use crate::generated::types::*;
-use gil_wire::build_options::paths;
+use gil_opencl_common::build_options::paths;
 use gil_wire::call::{InfoType, pack};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl as wire;
@@ -132,8 +132,9 @@ impl Search {
             return None;
         }
         let start = std::env::current_dir().ok()?;
-        let places = |paths: Vec<gil_wire::build_options::Path>| {
-            let place = |path: gil_wire::build_options::Path| plain(&start.join(path.text));
+        let places = |paths: Vec<gil_opencl_common::build_options::Path>| {
+            let place =
+                |path: gil_opencl_common::build_options::Path| plain(&start.join(path.text));
             paths.into_iter().map(place).collect()
         };
         Some(Self {
@@ -256,7 +257,7 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gil_wire::include_lines::has_absolute;
+    use gil_opencl_common::include_lines::has_absolute;
 
     #[test]
     fn include_lines_are_read() {

@@ -7,7 +7,7 @@ use super::border::CallResult;
 use super::details::Details;
 use super::objects::Object;
 use crate::generated::types::*;
-use gil_wire::image::Layout;
+use gil_opencl_common::image::Layout;
 use gil_wire::rows::Rows;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

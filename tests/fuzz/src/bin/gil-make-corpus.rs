@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[path = "../../../../host-iface/tests/support/kernel.rs"]
+#[path = "../../../../host-iface/detect/tests/support/kernel.rs"]
 mod kernel;
 
 /// Longest input that is kept.

@@ -3,7 +3,7 @@
 //! then the stack).
 
 use super::Guest;
-use crate::detect::btf::{Kind, Parameter};
+use crate::btf::{Kind, Parameter};
 use std::fmt::Write;
 
 /// Registers shown of a function whose prototype is not known.

@@ -3,9 +3,9 @@
 #[path = "support/kernel.rs"]
 mod kernel;
 
-use gil_host::detect::btf::{Btf, Kind, Parameter};
-use gil_host::detect::watch::arguments::{Convention, describe};
-use gil_host::detect::watch::{Guest, Point, Spec, Watches, When};
+use gil_detect::btf::{Btf, Kind, Parameter};
+use gil_detect::watch::arguments::{Convention, describe};
+use gil_detect::watch::{Guest, Point, Spec, Watches, When};
 use kernel::{BASE, Image, USUAL, symbols, types};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -380,7 +380,7 @@ const SOURCE: &str = "
 
 #[test]
 fn debug_information_gives_prototypes_and_layouts() {
-    use gil_host::detect::symbol::Symbols;
+    use gil_detect::symbol::Symbols;
     if !gil_need::program("gcc") {
         return;
     }

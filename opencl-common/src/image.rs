@@ -1,8 +1,8 @@
 //! The memory of images as programs give it: bytes of an element, and where
 //! rows, slices and layers lie.
 
-use crate::length::Length;
-use crate::rows::Rows;
+use gil_wire::length::Length;
+use gil_wire::rows::Rows;
 
 /// How many dimensions an image has, and whether it is an array of such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A function of a program or shared library, known by the page it lies in.
 
-use crate::detect::btf::Parameter;
-use crate::detect::symbol::{Function, SymbolError, Symbols};
+use crate::btf::Parameter;
+use crate::symbol::{Function, SymbolError, Symbols};
 use object::Architecture;
 use std::ops::RangeInclusive;
 

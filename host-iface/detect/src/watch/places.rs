@@ -4,7 +4,7 @@
 use super::mapping::{self, Mapping, Mappings};
 use super::process::ProcessCode;
 use super::{Point, Target, Watch, WatchError, Watches, open};
-use crate::detect::btf::Btf;
+use crate::btf::Btf;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;

@@ -7,7 +7,7 @@
 //! place.
 
 use super::u64_at;
-use crate::detect::marker::is_kernel_address;
+use crate::marker::is_kernel_address;
 use std::collections::BTreeSet;
 
 /// `R_AARCH64_RELATIVE`, as the second word of an `Elf64_Rela`.

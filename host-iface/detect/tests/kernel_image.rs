@@ -4,8 +4,8 @@
 #[path = "support/kernel.rs"]
 mod kernel;
 
-use gil_host::detect::btf::{Btf, Kind};
-use gil_host::detect::kernel_image::{ImageError, KernelImage};
+use gil_detect::btf::{Btf, Kind};
+use gil_detect::kernel_image::{ImageError, KernelImage};
 use kernel::{BASE, Form, Image, Symbol, USUAL, stock, symbols};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use proptest::prelude::*;

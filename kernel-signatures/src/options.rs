@@ -1,6 +1,6 @@
 //! Build options (OpenCL 3.0, 5.8.6).
 
-use gil_wire::build_options::words;
+use gil_opencl_common::build_options::words;
 
 /// What the options say about macros, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

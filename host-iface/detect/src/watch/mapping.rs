@@ -3,7 +3,7 @@
 
 use super::Guest;
 use super::arguments::Convention;
-use crate::detect::btf::Btf;
+use crate::btf::Btf;
 
 /// The kernel's function that tells of mappings.
 pub const TOLD_BY: &str = "perf_event_mmap";

@@ -3,7 +3,7 @@
 
 use super::Guest;
 use super::arguments::Convention;
-use crate::detect::btf::Btf;
+use crate::btf::Btf;
 
 /// `MODULE_NAME_LEN`, with room.
 const NAME: usize = 56;

@@ -1,7 +1,7 @@
 //! Symbols in real ELF files: compiled here, and the system's own.
 
-use gil_host::detect::module_code::{ModuleCode, ModuleError};
-use gil_host::detect::symbol::{SymbolError, Symbols};
+use gil_detect::module_code::{ModuleCode, ModuleError};
+use gil_detect::symbol::{SymbolError, Symbols};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

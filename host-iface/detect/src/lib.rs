@@ -9,7 +9,7 @@
 //! - [`btf`], [`dwarf`]: structures and prototypes.
 //!
 //! A doorbell register, where the simulator lets a device be added, needs
-//! nothing from here: it calls [`Host::doorbell`](crate::Host::doorbell).
+//! nothing from here: it calls the host interface's `doorbell`.
 
 pub mod btf;
 pub mod dwarf;

@@ -1,0 +1,14 @@
+//! What a guest's OpenCL library and a board's back end must agree on, and no
+//! one else needs.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`build_options`] | the words of a program's build options, and the paths in them |
+//! | [`image`] | where the elements of images lie in memory |
+//! | [`include_lines`] | the files that a program's text includes |
+
+#![forbid(unsafe_code)]
+
+pub mod build_options;
+pub mod image;
+pub mod include_lines;
