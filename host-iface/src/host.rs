@@ -6,7 +6,6 @@ use crate::config::{Config, Time};
 use crate::control;
 use crate::events::{Events, Monitor, MonitorError, Sink};
 use crate::key;
-use crate::layout::{STATUS_UNSEEN, Status, WaitKind, kind};
 use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
@@ -15,6 +14,7 @@ use crate::report::{Entry, Program, Report};
 use crate::session::{Context, Served, Session};
 use crate::stats::{Counters, Stats};
 use gil_timing::Engines;
+use gil_uapi::{STATUS_UNSEEN, Status, WaitKind, kind};
 use gil_wire::Op;
 use gil_wire::control::Exited;
 use gil_wire::envelope;
@@ -70,7 +70,7 @@ pub struct Rung {
     pub seq: u64,
     /// The number of a [`WaitKind`].
     pub wait_kind: u32,
-    /// See [`crate::layout::flag`].
+    /// See [`gil_uapi::flag`].
     pub flags: u32,
     /// Guest nanoseconds at the doorbell.
     pub now_ns: u64,

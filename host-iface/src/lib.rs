@@ -9,7 +9,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
-//! | [`mailbox`], [`layout`] | the driver's structures in guest RAM, checked |
+//! | [`mailbox`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
 //! | [`client`], [`vectored`], [`window`], [`key`] | the connection to the board; memory or a key shared with it |
 //! | [`held`], [`executed`] | output not due yet; sequence numbers |
@@ -28,7 +28,6 @@ pub mod ffi;
 pub mod held;
 pub mod host;
 pub mod key;
-pub mod layout;
 pub mod mailbox;
 pub mod memory;
 pub mod prediction;

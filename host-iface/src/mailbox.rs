@@ -1,10 +1,15 @@
 //! The mailbox that a doorbell names: copied once, then validated whole,
 //! before anything it says is acted upon.
 
-use crate::layout::{self, REGIONS_MAX, REPLY_MAX, REQUEST_MAX, Status, WaitKind, u32_at, u64_at};
 use crate::memory::{GuestMemory, MemoryError};
 use gil_address_tables::{Extent, Extents, ExtentsError};
+use gil_uapi::{
+    ABI_VERSION, EXTENTS_PER_PAGE, ExtentPage, MAILBOX_MAGIC, Mailbox, MailboxRegion, REGIONS_MAX,
+    RELEASED_MAX, REPLY_MAX, REQUEST_MAX, Status, WaitKind,
+};
 use gil_wire::message::Direction;
+use std::mem::offset_of;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// Smallest extent that a driver makes, but for a few at a region's ends:
 /// bounds how many a region may have.
@@ -19,7 +24,7 @@ pub struct Header {
     pub session: u64,
     /// The submission's number.
     pub seq: u64,
-    /// See [`layout::kind`].
+    /// See [`gil_uapi::kind`].
     pub kind: u32,
     /// Width of the program's pointers.
     pub pointer_bits: u32,
@@ -70,7 +75,7 @@ pub struct Answer {
     pub deadline_ns: u64,
     /// How it waits.
     pub wait: WaitKind,
-    /// See [`layout::flag`].
+    /// See [`gil_uapi::flag`].
     pub flags: u32,
     /// Numbers of submissions whose held regions may be unpinned.
     pub released: Vec<u64>,
@@ -117,7 +122,7 @@ pub enum MailboxError {
     /// Another driver version.
     #[error(
         "the guest's gil.ko speaks version {theirs}, this side {ours}: use the gil.ko of the same gil release",
-        ours = layout::ABI_VERSION
+        ours = ABI_VERSION
     )]
     Version {
         /// The driver's.
@@ -159,37 +164,34 @@ fn field<T>(field: &'static str, value: impl Into<u64>) -> Result<T, MailboxErro
 /// [`MailboxError`]; its address is no mailbox's if
 /// [`MailboxError::is_answerable`] denies.
 pub fn header(memory: &dyn GuestMemory, gpa: u64) -> Result<Header, MailboxError> {
-    use layout::mailbox as at;
-    let mut bytes = [0; at::SIZE];
-    if memory.read(gpa, &mut bytes).is_err() {
+    let mut raw = Mailbox::default();
+    if memory.read(gpa, raw.as_mut_bytes()).is_err() {
         return Err(MailboxError::Magic { gpa, found: 0 });
     }
-    let word = |offset| u32_at(&bytes, offset);
-    let long = |offset| u64_at(&bytes, offset);
-    if word(at::MAGIC) != layout::MAILBOX_MAGIC {
-        let found = word(at::MAGIC);
+    if raw.magic != MAILBOX_MAGIC {
+        let found = raw.magic;
         return Err(MailboxError::Magic { gpa, found });
     }
-    if word(at::VERSION) != layout::ABI_VERSION {
-        let theirs = word(at::VERSION);
+    if raw.version != ABI_VERSION {
+        let theirs = raw.version;
         return Err(MailboxError::Version { theirs });
     }
     let header = Header {
-        session: long(at::SESSION),
-        seq: long(at::SEQ),
-        kind: word(at::KIND),
-        pointer_bits: word(at::POINTER_BITS),
-        process: word(at::PROCESS),
-        thread: word(at::THREAD),
-        now_ns: long(at::NOW_NS),
-        now_counter: long(at::NOW_COUNTER),
-        counter_hz: word(at::COUNTER_HZ),
-        region_count: word(at::REGION_COUNT),
-        regions: long(at::REGIONS),
-        request: long(at::REQUEST),
-        reply: long(at::REPLY),
-        request_len: word(at::REQUEST_LEN),
-        reply_cap: word(at::REPLY_CAP),
+        session: raw.session,
+        seq: raw.seq,
+        kind: raw.kind,
+        pointer_bits: raw.pointer_bits,
+        process: raw.process,
+        thread: raw.thread,
+        now_ns: raw.now_ns,
+        now_counter: raw.now_counter,
+        counter_hz: raw.counter_hz,
+        region_count: raw.region_count,
+        regions: raw.regions,
+        request: raw.request,
+        reply: raw.reply,
+        request_len: raw.request_len,
+        reply_cap: raw.reply_cap,
     };
     header.check()?;
     Ok(header)
@@ -197,7 +199,7 @@ pub fn header(memory: &dyn GuestMemory, gpa: u64) -> Result<Header, MailboxError
 
 impl Header {
     fn check(&self) -> Result<(), MailboxError> {
-        use layout::kind::{ATTEND, OPEN, SUBMIT};
+        use gil_uapi::kind::{ATTEND, OPEN, SUBMIT};
         if !(OPEN..=ATTEND).contains(&self.kind) {
             return field("kind", self.kind);
         }
@@ -262,12 +264,13 @@ pub fn submission(
     room.map_err(|error| failed(error.into()))?;
     let mut request = vec![0; header.request_len as usize];
     memory.read(header.request, &mut request).map_err(failed)?;
-    let mut table = vec![0; header.region_count as usize * layout::region::SIZE];
-    memory.read(header.regions, &mut table).map_err(failed)?;
-    let mut regions = Vec::with_capacity(header.region_count as usize);
+    let mut table = vec![MailboxRegion::default(); header.region_count as usize];
+    let read = memory.read(header.regions, table.as_mut_bytes());
+    read.map_err(failed)?;
+    let mut regions = Vec::with_capacity(table.len());
     let mut left = memory.size();
-    for (index, bytes) in (0..).zip(table.chunks_exact(layout::region::SIZE)) {
-        let region = region(memory, gpa, index, bytes, left)?;
+    for (index, raw) in (0..).zip(&table) {
+        let region = region(memory, gpa, index, raw, left)?;
         left -= region.extents.len();
         regions.push(region);
     }
@@ -279,21 +282,18 @@ fn region(
     memory: &dyn GuestMemory,
     gpa: u64,
     index: u32,
-    bytes: &[u8],
+    raw: &MailboxRegion,
     limit: u64,
 ) -> Result<Region, MailboxError> {
-    use layout::region as at;
-    let raw = u32_at(bytes, at::DIR);
-    let Some(dir) = Direction::from_raw(raw) else {
-        return field("region dir", raw);
+    let Some(dir) = Direction::from_raw(raw.dir) else {
+        return field("region dir", raw.dir);
     };
-    let len = u64_at(bytes, at::LEN);
+    let len = raw.len;
     if !(1..=limit).contains(&len) {
         return field("region len", len);
     }
     let failed = |error| MailboxError::Memory { gpa, error };
-    let first = u64_at(bytes, at::EXTENTS);
-    let list = extents(memory, gpa, first, len / EXTENT_UNIT + EXTENTS_FREE)?;
+    let list = extents(memory, gpa, raw.extents, len / EXTENT_UNIT + EXTENTS_FREE)?;
     let extents =
         Extents::new(list, len).map_err(|error| MailboxError::Extents { index, error })?;
     for extent in extents.iter() {
@@ -310,26 +310,21 @@ fn extents(
     first: u64,
     most: u64,
 ) -> Result<Vec<Extent>, MailboxError> {
-    use layout::extent_page as at;
     let mut list = Vec::new();
-    let mut page = first;
+    let mut page = ExtentPage::new_zeroed();
+    page.next = first;
     loop {
-        let mut bytes = [0; at::SIZE];
-        let read = memory.read(page, &mut bytes);
+        let read = memory.read(page.next, page.as_mut_bytes());
         read.map_err(|error| MailboxError::Memory { gpa, error })?;
-        let count = u32_at(&bytes, at::COUNT);
-        let total = list.len() as u64 + u64::from(count);
+        let count = page.count as usize;
+        let total = list.len() as u64 + u64::from(page.count);
         // No empty page: a chain that loops reaches the bound.
-        if !(1..=layout::EXTENTS_PER_PAGE).contains(&count) || total > most {
+        if !(1..=EXTENTS_PER_PAGE).contains(&count) || total > most {
             return field("extent count", total);
         }
-        let entries = bytes[at::EXTENT..].chunks_exact(at::EXTENT_SIZE);
-        list.extend(entries.take(count as usize).map(|entry| Extent {
-            gpa: u64_at(entry, 0),
-            len: u64_at(entry, 8),
-        }));
-        page = u64_at(&bytes, at::NEXT);
-        if page == 0 {
+        let entries = page.extent[..count].iter();
+        list.extend(entries.map(|&gil_uapi::Extent { gpa, len }| Extent { gpa, len }));
+        if page.next == 0 {
             return Ok(list);
         }
     }
@@ -346,26 +341,20 @@ pub fn answer(
     header: &Header,
     answer: &Answer,
 ) -> Result<(), MailboxError> {
-    use layout::mailbox as at;
     let failed = |error| MailboxError::Memory { gpa, error };
     memory.write(header.reply, &answer.reply).map_err(failed)?;
-    let mut bytes = [0; at::SIZE - at::STATUS];
-    let mut put = |offset: usize, value: &[u8]| {
-        let from = offset - at::STATUS;
-        bytes[from..from + value.len()].copy_from_slice(value);
+    let mut raw = gil_uapi::Answer {
+        status: answer.status as u32,
+        reply_len: answer.reply.len() as u32,
+        deadline_ns: answer.deadline_ns,
+        wait_kind: answer.wait as u32,
+        flags: answer.flags,
+        attention_ns: answer.attention_ns,
+        ..Default::default()
     };
-    put(at::STATUS, &(answer.status as u32).to_le_bytes());
-    put(at::REPLY_LEN, &(answer.reply.len() as u32).to_le_bytes());
-    put(at::DEADLINE_NS, &answer.deadline_ns.to_le_bytes());
-    put(at::WAIT_KIND, &(answer.wait as u32).to_le_bytes());
-    put(at::FLAGS, &answer.flags.to_le_bytes());
-    let released = &answer.released[..answer.released.len().min(layout::RELEASED_MAX)];
-    put(at::RELEASED_COUNT, &(released.len() as u32).to_le_bytes());
-    for (index, seq) in released.iter().enumerate() {
-        put(at::RELEASED + 8 * index, &seq.to_le_bytes());
-    }
-    put(at::ATTENTION_NS, &answer.attention_ns.to_le_bytes());
-    memory
-        .write(gpa + at::STATUS as u64, &bytes)
-        .map_err(failed)
+    let released = &answer.released[..answer.released.len().min(RELEASED_MAX)];
+    raw.released_count = released.len() as u32;
+    raw.released[..released.len()].copy_from_slice(released);
+    let at = gpa + offset_of!(Mailbox, answer) as u64;
+    memory.write(at, raw.as_bytes()).map_err(failed)
 }

@@ -15,8 +15,8 @@
 //! rings a few instructions after the driver read the clock: after each wait
 //! those count twice, some tens of nanoseconds.
 
-use crate::layout::WaitKind;
 use crate::report::Guest;
+use gil_uapi::WaitKind;
 
 /// Instruction counts at doorbells and when the CPU idled.
 #[derive(Debug, Default)]

@@ -3,7 +3,10 @@
 
 use crate::Host;
 use crate::host::Rung;
-use crate::layout::{self, extent_page, kind, mailbox as at, region};
+use gil_uapi::{
+    ABI_VERSION, EXTENTS_PER_PAGE, ExtentPage, MAILBOX_MAGIC, Mailbox, MailboxRegion, RELEASED_MAX,
+    REPLY_MAX, STATUS_UNSEEN, kind,
+};
 use gil_wire::envelope::{self, Answer, Envelope};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
@@ -12,6 +15,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use zerocopy::IntoBytes;
 
 /// Where RAM begins, a guest physical address.
 pub const RAM_BASE: u64 = 0x4000_0000;
@@ -42,13 +46,13 @@ pub struct Region {
 /// What a driver reads back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
-    /// The number of a [`layout::Status`].
+    /// The number of a [`gil_uapi::Status`].
     pub status: u32,
     /// Guest nanoseconds until when the thread waits.
     pub deadline_ns: u64,
-    /// The number of a [`layout::WaitKind`].
+    /// The number of a [`gil_uapi::WaitKind`].
     pub wait: u32,
-    /// See [`layout::flag`].
+    /// See [`gil_uapi::flag`].
     pub flags: u32,
     /// Numbers of submissions whose regions are released.
     pub released: Vec<u64>,
@@ -112,7 +116,7 @@ impl Driver {
             now_ns: 1_000_000,
             seq: 0,
             session: 7,
-            extents_per_page: layout::EXTENTS_PER_PAGE as usize,
+            extents_per_page: EXTENTS_PER_PAGE,
         }
     }
 
@@ -142,33 +146,34 @@ impl Driver {
     }
 
     /// A mailbox of this [`kind`], without submission.
-    pub fn header(&self, kind: u32) -> [u8; at::SIZE] {
-        let mut bytes = [0; at::SIZE];
-        let mut put = |offset: usize, value: &[u8]| {
-            bytes[offset..offset + value.len()].copy_from_slice(value);
-        };
-        put(at::MAGIC, &layout::MAILBOX_MAGIC.to_le_bytes());
-        put(at::VERSION, &layout::ABI_VERSION.to_le_bytes());
-        put(at::SESSION, &self.session.to_le_bytes());
-        put(at::SEQ, &self.seq.to_le_bytes());
-        put(at::KIND, &kind.to_le_bytes());
-        put(at::POINTER_BITS, &64u32.to_le_bytes());
-        put(at::PROCESS, &42u32.to_le_bytes());
-        put(at::THREAD, &43u32.to_le_bytes());
-        put(at::NOW_NS, &self.now_ns.to_le_bytes());
-        put(at::NOW_COUNTER, &self.now_ns.to_le_bytes());
-        put(at::COUNTER_HZ, &COUNTER_HZ.to_le_bytes());
-        put(at::REGIONS, &REGIONS.to_le_bytes());
-        put(at::REQUEST, &REQUEST.to_le_bytes());
-        put(at::REPLY, &REPLY.to_le_bytes());
-        put(at::REPLY_CAP, &layout::REPLY_MAX.to_le_bytes());
-        put(at::STATUS, &layout::STATUS_UNSEEN.to_le_bytes());
-        bytes
+    pub fn header(&self, kind: u32) -> Mailbox {
+        Mailbox {
+            magic: MAILBOX_MAGIC,
+            version: ABI_VERSION,
+            session: self.session,
+            seq: self.seq,
+            kind,
+            pointer_bits: 64,
+            process: 42,
+            thread: 43,
+            now_ns: self.now_ns,
+            now_counter: self.now_ns,
+            counter_hz: COUNTER_HZ,
+            regions: REGIONS,
+            request: REQUEST,
+            reply: REPLY,
+            reply_cap: REPLY_MAX,
+            answer: gil_uapi::Answer {
+                status: STATUS_UNSEEN,
+                ..Default::default()
+            },
+            ..Default::default()
+        }
     }
 
     /// Rings with a mailbox of this [`kind`], without submission.
     pub fn simple(&self, kind: u32) -> Seen {
-        self.ring(&self.header(kind))
+        self.ring(self.header(kind).as_bytes())
     }
 
     /// `COLLECT`.
@@ -196,19 +201,21 @@ impl Driver {
 
     /// What the mailbox says now.
     pub fn seen(&self) -> Seen {
-        let bytes = self.read(MAILBOX, at::SIZE);
-        let count = layout::u32_at(&bytes, at::RELEASED_COUNT).min(layout::RELEASED_MAX as u32);
-        let reply_len = layout::u32_at(&bytes, at::REPLY_LEN).min(layout::REPLY_MAX);
+        let mut mailbox = Mailbox::default();
+        let read = self
+            .file
+            .read_exact_at(mailbox.as_mut_bytes(), MAILBOX - RAM_BASE);
+        read.expect(INSIDE);
+        let answer = mailbox.answer;
+        let count = (answer.released_count as usize).min(RELEASED_MAX);
         Seen {
-            status: layout::u32_at(&bytes, at::STATUS),
-            deadline_ns: layout::u64_at(&bytes, at::DEADLINE_NS),
-            wait: layout::u32_at(&bytes, at::WAIT_KIND),
-            flags: layout::u32_at(&bytes, at::FLAGS),
-            released: (0..count as usize)
-                .map(|i| layout::u64_at(&bytes, at::RELEASED + 8 * i))
-                .collect(),
-            reply: self.read(REPLY, reply_len as usize),
-            attention_ns: layout::u64_at(&bytes, at::ATTENTION_NS),
+            status: answer.status,
+            deadline_ns: answer.deadline_ns,
+            wait: answer.wait_kind,
+            flags: answer.flags,
+            released: answer.released[..count].to_vec(),
+            reply: self.read(REPLY, answer.reply_len.min(REPLY_MAX) as usize),
+            attention_ns: answer.attention_ns,
         }
     }
 
@@ -230,10 +237,9 @@ impl Driver {
             page = self.put_region(index, one, page);
         }
         let mut header = self.header(kind::SUBMIT);
-        let (len, count) = (request.len() as u32, regions.len() as u32);
-        header[at::REQUEST_LEN..][..4].copy_from_slice(&len.to_le_bytes());
-        header[at::REGION_COUNT..][..4].copy_from_slice(&count.to_le_bytes());
-        self.write(MAILBOX, &header);
+        header.request_len = request.len() as u32;
+        header.region_count = regions.len() as u32;
+        self.write(MAILBOX, header.as_bytes());
     }
 
     /// Its chain of pages begins at `page`; returns the next free one.
@@ -241,10 +247,10 @@ impl Driver {
         let len: u64 = one.extents.iter().map(|extent| extent.1).sum();
         let numbers = [len, page, one.dir];
         let entry: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
-        self.write(REGIONS + index * region::SIZE as u64, &entry);
+        self.write(REGIONS + index * size_of::<MailboxRegion>() as u64, &entry);
         let mut pages = one.extents.chunks(self.extents_per_page).peekable();
         while let Some(extents) = pages.next() {
-            let after = page + extent_page::SIZE as u64;
+            let after = page + size_of::<ExtentPage>() as u64;
             assert!(
                 after <= DATA,
                 "as many extents as the stand-in has room for"

@@ -2,7 +2,7 @@
 
 mod support;
 
-use gil_host::layout::Status;
+use gil_uapi::Status;
 use gil_wire::Op;
 use gil_wire::envelope::{self, Class, Envelope};
 use support::board::{Act, FakeBoard};

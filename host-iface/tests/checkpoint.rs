@@ -5,9 +5,9 @@ mod support;
 
 use gil_host::checkpoint::CheckpointError;
 use gil_host::config::Time;
-use gil_host::layout::Status;
 use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
+use gil_uapi::Status;
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, Packed};
 use gil_wire::checkpoint::{Contents, PastEvent, Survey};

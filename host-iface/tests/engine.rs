@@ -2,7 +2,7 @@
 
 mod support;
 
-use gil_host::layout::{Status, WaitKind, flag};
+use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::control::{self, Console, Exited, Started, Stream};
 use gil_wire::envelope::{Class, Envelope, Queue, State};
 use gil_wire::generated::opencl::CL_ENQUEUE_READ_BUFFER;
@@ -522,7 +522,7 @@ fn close_revokes_held_output() {
     guest.now_ns = 9_000_000;
     assert_eq!(guest.collect().status, Status::BadMailbox as u32);
     guest.session = 8;
-    assert_eq!(guest.simple(gil_host::layout::kind::OPEN).status, OK);
+    assert_eq!(guest.simple(gil_uapi::kind::OPEN).status, OK);
     guest.collect();
     assert_eq!(guest.read(DATA, 4), [0; 4]);
 }
@@ -558,7 +558,7 @@ fn a_lost_board_is_one_sessions_and_is_said_once() {
         "{warnings:?}"
     );
     guest.session = 8;
-    guest.simple(gil_host::layout::kind::OPEN);
+    guest.simple(gil_uapi::kind::OPEN);
     assert_eq!(guest.submit(&[call(Class::Sync, 0)], &[]).status, OK);
     assert!(guest.host.finish().board.lost.is_some());
 }

@@ -4,11 +4,12 @@
 mod support;
 
 use gil_address_tables::{RamMap, RamRange};
-use gil_host::layout::{self, mailbox as at};
 use gil_host::memory::{Callbacks, ReadGuest, WriteGuest};
 use gil_host::{Config, Host};
+use gil_uapi::Mailbox;
 use gil_wire::rows::{RegionRows, Rows};
 use proptest::prelude::*;
+use std::mem::offset_of;
 use std::sync::{Arc, Mutex};
 use support::Log;
 use support::board::{Act, FakeBoard};
@@ -59,26 +60,32 @@ fn number() -> impl Strategy<Value = u64> {
 
 /// A mailbox whose every field may be anything, but that mostly passes for one.
 fn mailbox() -> impl Strategy<Value = Vec<u8>> {
-    let fields = proptest::collection::vec((0..at::SIZE / 4, number()), 0..6);
+    let fields = proptest::collection::vec((0..size_of::<Mailbox>() / 4, number()), 0..6);
     (fields, 1..5u32, 1..3u64).prop_map(|(fields, kind, session)| {
-        let mut bytes = vec![0; at::SIZE];
+        let mut bytes = vec![0; size_of::<Mailbox>()];
         let mut put = |offset: usize, value: &[u8]| {
-            let end = (offset + value.len()).min(at::SIZE);
+            let end = (offset + value.len()).min(size_of::<Mailbox>());
             bytes[offset..end].copy_from_slice(&value[..end - offset]);
         };
-        put(at::MAGIC, &layout::MAILBOX_MAGIC.to_le_bytes());
-        put(at::VERSION, &layout::ABI_VERSION.to_le_bytes());
-        put(at::SESSION, &session.to_le_bytes());
-        put(at::SEQ, &1u64.to_le_bytes());
-        put(at::KIND, &kind.to_le_bytes());
-        put(at::POINTER_BITS, &64u32.to_le_bytes());
-        put(at::COUNTER_HZ, &1000u32.to_le_bytes());
-        put(at::REGION_COUNT, &2u32.to_le_bytes());
-        put(at::REGIONS, &(BASE + 0x1000).to_le_bytes());
-        put(at::REQUEST, &(BASE + 0x2000).to_le_bytes());
-        put(at::REPLY, &(BASE + 0x3000).to_le_bytes());
-        put(at::REQUEST_LEN, &64u32.to_le_bytes());
-        put(at::REPLY_CAP, &64u32.to_le_bytes());
+        put(
+            offset_of!(Mailbox, magic),
+            &gil_uapi::MAILBOX_MAGIC.to_le_bytes(),
+        );
+        put(
+            offset_of!(Mailbox, version),
+            &gil_uapi::ABI_VERSION.to_le_bytes(),
+        );
+        put(offset_of!(Mailbox, session), &session.to_le_bytes());
+        put(offset_of!(Mailbox, seq), &1u64.to_le_bytes());
+        put(offset_of!(Mailbox, kind), &kind.to_le_bytes());
+        put(offset_of!(Mailbox, pointer_bits), &64u32.to_le_bytes());
+        put(offset_of!(Mailbox, counter_hz), &1000u32.to_le_bytes());
+        put(offset_of!(Mailbox, region_count), &2u32.to_le_bytes());
+        put(offset_of!(Mailbox, regions), &(BASE + 0x1000).to_le_bytes());
+        put(offset_of!(Mailbox, request), &(BASE + 0x2000).to_le_bytes());
+        put(offset_of!(Mailbox, reply), &(BASE + 0x3000).to_le_bytes());
+        put(offset_of!(Mailbox, request_len), &64u32.to_le_bytes());
+        put(offset_of!(Mailbox, reply_cap), &64u32.to_le_bytes());
         for (word, value) in fields {
             put(word * 4, &value.to_le_bytes());
         }
@@ -170,7 +177,7 @@ proptest! {
         let ram = Arc::new(Mutex::new(ram));
         let host = host(&ram, None);
         for (mailbox, elsewhere) in rings {
-            ram.lock().unwrap()[..at::SIZE].copy_from_slice(&mailbox);
+            ram.lock().unwrap()[..size_of::<Mailbox>()].copy_from_slice(&mailbox);
             host.doorbell(BASE, None);
             host.doorbell(elsewhere, None);
         }
@@ -196,7 +203,7 @@ proptest! {
         let mut seq = 0;
         let mut ring = |kind: u32, len: usize, regions: u32, now_ns: u64| {
             seq += 1;
-            word(0, u64::from(layout::MAILBOX_MAGIC) | u64::from(layout::ABI_VERSION) << 32);
+            word(0, u64::from(gil_uapi::MAILBOX_MAGIC) | u64::from(gil_uapi::ABI_VERSION) << 32);
             word(8, 1);
             word(16, seq);
             word(24, u64::from(kind) | 64 << 32);
@@ -207,12 +214,12 @@ proptest! {
             word(72, BASE + 0x2000);
             word(80, BASE + 0x3000);
             word(88, len as u64 | 4096 << 32);
-            word(96, u64::from(layout::STATUS_UNSEEN));
+            word(96, u64::from(gil_uapi::STATUS_UNSEEN));
             host.doorbell(BASE, None);
             let bytes = ram.lock().unwrap();
-            layout::u32_at(&bytes, at::STATUS)
+            u32::from_le_bytes(bytes[offset_of!(Mailbox, answer.status)..][..4].try_into().unwrap())
         };
-        prop_assert_eq!(ring(layout::kind::OPEN, 0, 0, 1), 0);
+        prop_assert_eq!(ring(gil_uapi::kind::OPEN, 0, 0, 1), 0);
         // Two regions of one extent, in and out.
         for (region, dir) in [(0, 1), (1, 2)] {
             let page = 0x4000 + region * 0x1000;
@@ -225,11 +232,11 @@ proptest! {
         }
         for (request, regions, now_ns) in submissions {
             ram.lock().unwrap()[0x2000..][..request.len()].copy_from_slice(&request);
-            let status = ring(layout::kind::SUBMIT, request.len(), regions, now_ns);
+            let status = ring(gil_uapi::kind::SUBMIT, request.len(), regions, now_ns);
             prop_assert!(status <= 5, "{status}");
-            ring(layout::kind::COLLECT, 0, 0, now_ns);
+            ring(gil_uapi::kind::COLLECT, 0, 0, now_ns);
         }
-        prop_assert_eq!(ring(layout::kind::CLOSE, 0, 0, 1), 0);
+        prop_assert_eq!(ring(gil_uapi::kind::CLOSE, 0, 0, 1), 0);
         host.finish();
     }
 }

@@ -5,7 +5,7 @@ mod support;
 
 use gil_host::Config;
 use gil_host::config::Time;
-use gil_host::layout::{REPLY_MAX, Status, WaitKind, flag, kind};
+use gil_uapi::{REPLY_MAX, Status, WaitKind, flag, kind};
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, MORE_TEXT, Queue, State};
 use std::time::Duration;

@@ -2,10 +2,11 @@
 //! where it is said to.
 
 use gil_address_tables::{Extent, RamMap, RamRange};
-use gil_host::layout::{self, Status, WaitKind, kind, mailbox as at, u32_at, u64_at};
 use gil_host::mailbox::{Answer, Header, MailboxError, Submission, answer, header, submission};
 use gil_host::memory::Callbacks;
+use gil_uapi::{Mailbox, MailboxRegion, Status, WaitKind, kind};
 use gil_wire::message::Direction;
+use std::mem::offset_of;
 use std::sync::{Arc, Mutex};
 
 const BASE: u64 = 0x4000_0000;
@@ -15,6 +16,14 @@ const REQUEST: u64 = BASE + 0x4000;
 const REPLY: u64 = BASE + 0x8000;
 const PAGES: u64 = BASE + 0x10000;
 const IN: u32 = 1;
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
 
 /// RAM with a good `SUBMIT` mailbox at its beginning.
 struct Guest {
@@ -69,25 +78,25 @@ impl Guest {
 
     fn mailbox(&self) {
         let words = [
-            (at::MAGIC, layout::MAILBOX_MAGIC),
-            (at::VERSION, layout::ABI_VERSION),
-            (at::KIND, kind::SUBMIT),
-            (at::POINTER_BITS, 64),
-            (at::PROCESS, 101),
-            (at::THREAD, 102),
-            (at::COUNTER_HZ, 62_500_000),
-            (at::REGION_COUNT, 0),
-            (at::REQUEST_LEN, 5),
-            (at::REPLY_CAP, 77),
+            (offset_of!(Mailbox, magic), gil_uapi::MAILBOX_MAGIC),
+            (offset_of!(Mailbox, version), gil_uapi::ABI_VERSION),
+            (offset_of!(Mailbox, kind), kind::SUBMIT),
+            (offset_of!(Mailbox, pointer_bits), 64),
+            (offset_of!(Mailbox, process), 101),
+            (offset_of!(Mailbox, thread), 102),
+            (offset_of!(Mailbox, counter_hz), 62_500_000),
+            (offset_of!(Mailbox, region_count), 0),
+            (offset_of!(Mailbox, request_len), 5),
+            (offset_of!(Mailbox, reply_cap), 77),
         ];
         let longs = [
-            (at::SESSION, 0x1_0000_0007),
-            (at::SEQ, 0x1_0000_0009),
-            (at::NOW_NS, 5_000_000_000),
-            (at::NOW_COUNTER, 312_500_000),
-            (at::REGIONS, REGIONS),
-            (at::REQUEST, REQUEST),
-            (at::REPLY, REPLY),
+            (offset_of!(Mailbox, session), 0x1_0000_0007),
+            (offset_of!(Mailbox, seq), 0x1_0000_0009),
+            (offset_of!(Mailbox, now_ns), 5_000_000_000),
+            (offset_of!(Mailbox, now_counter), 312_500_000),
+            (offset_of!(Mailbox, regions), REGIONS),
+            (offset_of!(Mailbox, request), REQUEST),
+            (offset_of!(Mailbox, reply), REPLY),
         ];
         for (offset, value) in words {
             self.word(offset, value);
@@ -101,7 +110,7 @@ impl Guest {
     /// A region whose extents lie in one chain, so many a page.
     fn region(&self, index: u64, len: u64, extents: &[Extent], a_page: usize) {
         let first = PAGES + index * 0x8000;
-        let entry = REGIONS + index * layout::region::SIZE as u64;
+        let entry = REGIONS + index * size_of::<MailboxRegion>() as u64;
         self.put(entry, &len.to_le_bytes());
         self.put(entry + 8, &first.to_le_bytes());
         self.put(entry + 16, &IN.to_le_bytes());
@@ -116,7 +125,7 @@ impl Guest {
                 self.put(gpa + 24 + 16 * entry, &extent.len.to_le_bytes());
             }
         }
-        self.word(at::REGION_COUNT, index as u32 + 1);
+        self.word(offset_of!(Mailbox, region_count), index as u32 + 1);
     }
 
     fn header(&self) -> Result<Header, MailboxError> {
@@ -169,14 +178,39 @@ fn fields_are_read_from_their_places() {
 
 #[test]
 fn fields_have_bounds() {
-    let (most, replies) = (layout::REQUEST_MAX, layout::REPLY_MAX);
+    let (most, replies) = (gil_uapi::REQUEST_MAX, gil_uapi::REPLY_MAX);
     let bounds: [(&str, usize, &[u32], &[u32]); 6] = [
-        ("kind", at::KIND, &[1, 2, 3, 4, 5], &[0, 6, u32::MAX]),
-        ("seq", at::SEQ, &[1], &[]),
-        ("counter_hz", at::COUNTER_HZ, &[1, u32::MAX], &[0]),
-        ("request_len", at::REQUEST_LEN, &[1, most], &[0, most + 1]),
-        ("reply_cap", at::REPLY_CAP, &[0, replies], &[replies + 1]),
-        ("region_count", at::REGION_COUNT, &[0, 64], &[65]),
+        (
+            "kind",
+            offset_of!(Mailbox, kind),
+            &[1, 2, 3, 4, 5],
+            &[0, 6, u32::MAX],
+        ),
+        ("seq", offset_of!(Mailbox, seq), &[1], &[]),
+        (
+            "counter_hz",
+            offset_of!(Mailbox, counter_hz),
+            &[1, u32::MAX],
+            &[0],
+        ),
+        (
+            "request_len",
+            offset_of!(Mailbox, request_len),
+            &[1, most],
+            &[0, most + 1],
+        ),
+        (
+            "reply_cap",
+            offset_of!(Mailbox, reply_cap),
+            &[0, replies],
+            &[replies + 1],
+        ),
+        (
+            "region_count",
+            offset_of!(Mailbox, region_count),
+            &[0, 64],
+            &[65],
+        ),
     ];
     for (field, offset, right, wrong) in bounds {
         for &value in right {
@@ -194,16 +228,19 @@ fn fields_have_bounds() {
 
 #[test]
 fn sessions_and_submissions_have_numbers() {
-    for (field, offset) in [("session", at::SESSION), ("seq", at::SEQ)] {
+    for (field, offset) in [
+        ("session", offset_of!(Mailbox, session)),
+        ("seq", offset_of!(Mailbox, seq)),
+    ] {
         let guest = Guest::new();
         guest.long(offset, 0);
         assert_eq!(refused(guest.header()), (field, 0));
     }
     // What only a submission says is its own.
     let guest = Guest::new();
-    guest.word(at::KIND, kind::COLLECT);
-    guest.long(at::SEQ, 0);
-    guest.word(at::REQUEST_LEN, 0);
+    guest.word(offset_of!(Mailbox, kind), kind::COLLECT);
+    guest.long(offset_of!(Mailbox, seq), 0);
+    guest.word(offset_of!(Mailbox, request_len), 0);
     guest.header().unwrap();
 }
 
@@ -211,8 +248,8 @@ fn sessions_and_submissions_have_numbers() {
 fn programs_that_open_have_a_width() {
     let with = |kind, bits| {
         let guest = Guest::new();
-        guest.word(at::KIND, kind);
-        guest.word(at::POINTER_BITS, bits);
+        guest.word(offset_of!(Mailbox, kind), kind);
+        guest.word(offset_of!(Mailbox, pointer_bits), bits);
         guest.header()
     };
     for bits in [32, 64] {
@@ -230,7 +267,7 @@ fn what_is_no_mailbox_gets_no_answer() {
         assert!(matches!(error, MailboxError::Magic { .. }), "{error}");
         assert!(!error.is_answerable());
     }
-    guest.word(at::VERSION, layout::ABI_VERSION + 1);
+    guest.word(offset_of!(Mailbox, version), gil_uapi::ABI_VERSION + 1);
     let error = guest.header().unwrap_err();
     assert!(
         matches!(error, MailboxError::Version { theirs: 3 }),
@@ -254,9 +291,9 @@ fn entries_are_before_their_doorbell() {
 #[test]
 fn request_reply_and_regions_lie_in_ram() {
     for (offset, gpa) in [
-        (at::REQUEST, BASE + SIZE - 4),
-        (at::REPLY, BASE + SIZE - 76),
-        (at::REGIONS, BASE + SIZE - 1),
+        (offset_of!(Mailbox, request), BASE + SIZE - 4),
+        (offset_of!(Mailbox, reply), BASE + SIZE - 76),
+        (offset_of!(Mailbox, regions), BASE + SIZE - 1),
     ] {
         let guest = Guest::new();
         guest.region(0, 64, &apart(1, 64), 1);
@@ -269,7 +306,7 @@ fn request_reply_and_regions_lie_in_ram() {
         assert!(guest.header().is_ok());
     }
     let guest = Guest::new();
-    guest.long(at::REPLY, BASE + SIZE - 77);
+    guest.long(offset_of!(Mailbox, reply), BASE + SIZE - 77);
     guest.submission().unwrap();
 }
 
@@ -384,22 +421,46 @@ fn any_answer() -> Answer {
 #[test]
 fn answers_are_written_to_their_places() {
     let guest = Guest::new();
-    guest.put(BASE + at::SIZE as u64, &[9; 8]);
-    let before = guest.bytes.lock().unwrap()[..at::STATUS].to_vec();
+    guest.put(BASE + size_of::<Mailbox>() as u64, &[9; 8]);
+    let before = guest.bytes.lock().unwrap()[..offset_of!(Mailbox, answer.status)].to_vec();
     let header = guest.header().unwrap();
     answer(&guest.memory, BASE, &header, &any_answer()).unwrap();
     let bytes = guest.bytes.lock().unwrap();
-    assert_eq!(bytes[..at::STATUS], before, "the driver's half is its own");
+    assert_eq!(
+        bytes[..offset_of!(Mailbox, answer.status)],
+        before,
+        "the driver's half is its own"
+    );
     let word = |offset| u32_at(&bytes, offset);
     let long = |offset| u64_at(&bytes, offset);
-    assert_eq!((word(at::STATUS), word(at::REPLY_LEN)), (4, 5));
-    assert_eq!((word(at::WAIT_KIND), word(at::FLAGS)), (2, 21));
-    assert_eq!(long(at::DEADLINE_NS), 0x1_0000_0002);
-    assert_eq!(long(at::ATTENTION_NS), 0x1_0000_0003);
-    assert_eq!(word(at::RELEASED_COUNT), 16);
-    let released: Vec<u64> = (0..16).map(|n| long(at::RELEASED + 8 * n)).collect();
+    assert_eq!(
+        (
+            word(offset_of!(Mailbox, answer.status)),
+            word(offset_of!(Mailbox, answer.reply_len))
+        ),
+        (4, 5)
+    );
+    assert_eq!(
+        (
+            word(offset_of!(Mailbox, answer.wait_kind)),
+            word(offset_of!(Mailbox, answer.flags))
+        ),
+        (2, 21)
+    );
+    assert_eq!(long(offset_of!(Mailbox, answer.deadline_ns)), 0x1_0000_0002);
+    assert_eq!(
+        long(offset_of!(Mailbox, answer.attention_ns)),
+        0x1_0000_0003
+    );
+    assert_eq!(word(offset_of!(Mailbox, answer.released_count)), 16);
+    let released: Vec<u64> = (0..16)
+        .map(|n| long(offset_of!(Mailbox, answer.released) + 8 * n))
+        .collect();
     assert_eq!(released, (100..116).collect::<Vec<u64>>());
-    assert_eq!(bytes[at::SIZE..at::SIZE + 8], [9; 8]);
+    assert_eq!(
+        bytes[size_of::<Mailbox>()..size_of::<Mailbox>() + 8],
+        [9; 8]
+    );
     let reply = (REPLY - BASE) as usize;
     assert_eq!(bytes[reply..reply + 6], *b"reply\0");
 }
@@ -411,15 +472,15 @@ fn an_answer_that_is_a_status_asks_for_nothing() {
     let refused = Answer::status(Status::BadRequest);
     answer(&guest.memory, BASE, &header, &refused).unwrap();
     let bytes = guest.bytes.lock().unwrap();
-    assert_eq!(u32_at(&bytes, at::STATUS), 3);
-    let rest = &bytes[at::STATUS + 4..at::SIZE];
+    assert_eq!(u32_at(&bytes, offset_of!(Mailbox, answer.status)), 3);
+    let rest = &bytes[offset_of!(Mailbox, answer.status) + 4..size_of::<Mailbox>()];
     assert!(rest.iter().all(|byte| *byte == 0));
 }
 
 #[test]
 fn answers_go_to_ram_only() {
     let guest = Guest::new();
-    guest.long(at::REPLY, BASE + SIZE - 4);
+    guest.long(offset_of!(Mailbox, reply), BASE + SIZE - 4);
     let header = guest.header().unwrap();
     let error = answer(&guest.memory, BASE, &header, &any_answer()).unwrap_err();
     assert!(

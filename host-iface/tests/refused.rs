@@ -5,7 +5,7 @@ mod support;
 
 use gil_host::Config;
 use gil_host::config::Time;
-use gil_host::layout::{Status, flag};
+use gil_uapi::{Status, flag};
 use gil_wire::envelope::{Class, Envelope, State};
 use support::board::{Act, Call, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, OUT, call, enqueue};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use gil_host::layout::Status;
+use gil_uapi::Status;
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::hello::Hello;
 use gil_wire::window::CAPABILITY;

@@ -1,8 +1,7 @@
 //! The marker: a no-op instruction at the doorbell. It counts only at kernel
 //! addresses, since any program can execute it.
 
-/// `GIL_MARKER_A64` of `gil.h`: `mov x27, x27`.
-pub const MARKER_A64: u32 = 0xaa1b_03fb;
+use gil_uapi::MARKER_A64;
 
 /// Whether `address` belongs to an AArch64 kernel: the upper half of the
 /// address space, whatever the size of virtual addresses.

@@ -2,9 +2,9 @@
 
 use super::calls::{Call, Calls};
 use super::{Context, Refusal, Session};
-use crate::layout::{Status, WaitKind};
 use crate::mailbox::{Answer, Header};
 use gil_timing::{Event, QueueEnd, Timeline, Times};
+use gil_uapi::{Status, WaitKind};
 use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 
 impl Session {

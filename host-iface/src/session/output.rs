@@ -4,9 +4,9 @@ use super::calls::Call;
 use super::exchange::{Done, out_regions};
 use super::{Context, Session};
 use crate::client::{Client, ClientError};
-use crate::layout::flag;
 use crate::vectored::Span;
 use gil_address_tables::Extents;
+use gil_uapi::flag;
 use gil_wire::envelope::Class;
 
 /// One out region's bytes in an answer.

@@ -3,7 +3,6 @@
 use super::Log;
 use super::board::FakeBoard;
 use gil_host::config::Time;
-use gil_host::layout;
 use gil_host::memory::{Callbacks, GuestMemory, Mapped};
 use gil_host::stand_in::{self, Region};
 use gil_host::{Config, Host};
@@ -70,7 +69,7 @@ impl Guest {
             extents_per_page: 1,
             ..Driver::new(host, file)
         };
-        assert_eq!(driver.simple(layout::kind::OPEN).status, 0);
+        assert_eq!(driver.simple(gil_uapi::kind::OPEN).status, 0);
         let folder = tempfile::tempdir().unwrap();
         Self {
             driver,

@@ -88,7 +88,7 @@ fn a_pending_read_whose_event_fails_says_so() {
         Class::Wait => observed(call, State::Complete, -5),
         _ => {
             let mut played = Played::result(&0i32);
-            played.outcome.flags = uapi::FLAG_PENDING;
+            played.outcome.flags = uapi::flag::PENDING;
             played
         }
     });

@@ -77,7 +77,7 @@ impl Client {
             if !answer.printed.is_empty() || answer.more != 0 {
                 self.bring(call.op, &answer);
             }
-            if call.blocking && outcome.flags & uapi::FLAG_PENDING != 0 {
+            if call.blocking && outcome.flags & uapi::flag::PENDING != 0 {
                 let own = self.observe(call.op, call.entry, call.signals.as_slice())?;
                 answer.observed.extend(own);
             }
@@ -414,7 +414,7 @@ impl Client {
         match again(|| self.device.submit(batch.request(len), regions, reply)) {
             Ok(outcome) => {
                 let is_unresolved = outcome.status == uapi::STATUS_UNRESOLVED;
-                if !is_unresolved || outcome.flags & uapi::FLAG_PENDING != 0 {
+                if !is_unresolved || outcome.flags & uapi::flag::PENDING != 0 {
                     batch.clear();
                 }
                 Ok(outcome)
@@ -453,7 +453,7 @@ impl Client {
     }
 
     fn wait_out(&self, op: Op, outcome: &Outcome) -> Result<(), Error> {
-        let collect = outcome.flags & uapi::FLAG_COLLECT != 0;
+        let collect = outcome.flags & uapi::flag::COLLECT != 0;
         if outcome.wait_kind == uapi::WAIT_NONE && !collect {
             return Ok(());
         }
@@ -463,7 +463,7 @@ impl Client {
                 deadline_ns: outcome.deadline_ns,
                 progress: 0,
                 kind: outcome.wait_kind,
-                flags: if collect { uapi::WAIT_FLAG_COLLECT } else { 0 },
+                flags: if collect { uapi::WAIT_COLLECT } else { 0 },
             },
         )
     }

@@ -126,7 +126,7 @@ fn a_signal_repeats_the_wait_and_never_the_call() {
     let double = scripted([with_outcome(|o| {
         o.wait_kind = uapi::WAIT_SLEEP;
         o.deadline_ns = 500;
-        o.flags = uapi::FLAG_COLLECT;
+        o.flags = uapi::flag::COLLECT;
     })]);
     double.interrupt_waits([Errno::EINTR; 3]);
     let result = client(&double)
@@ -137,7 +137,7 @@ fn a_signal_repeats_the_wait_and_never_the_call() {
         deadline_ns: 500,
         progress: 0,
         kind: uapi::WAIT_SLEEP,
-        flags: uapi::WAIT_FLAG_COLLECT,
+        flags: uapi::WAIT_COLLECT,
     };
     assert_eq!(double.waits(), [wait; 4]);
     assert_eq!(double.submissions(), 1);
@@ -176,7 +176,7 @@ fn unresolved_sleeps_for_progress_and_hands_all_of_it_over_again() {
 
 #[test]
 fn a_blocking_call_that_is_pending_observes_its_own_event() {
-    let mut answers = VecDeque::from([with_outcome(|o| o.flags = uapi::FLAG_PENDING)]);
+    let mut answers = VecDeque::from([with_outcome(|o| o.flags = uapi::flag::PENDING)]);
     let double = Double::answering(move |envelopes, _| {
         let last = envelopes.last().unwrap();
         match last.class {
@@ -263,7 +263,7 @@ fn regions_travel_with_their_call() {
     let double = scripted([]);
     let client = client(&double);
     let room = [0u8; 16];
-    let region = Region::new(room.as_ptr().cast(), room.len(), Direction::Out);
+    let region = uapi::region(room.as_ptr().cast(), room.len(), Direction::Out);
     client.post(&post(), &1u32).unwrap();
     let call = Call {
         regions: &[region],
@@ -338,7 +338,7 @@ fn an_answer_that_says_nothing_may_be_left_out() {
 #[test]
 fn what_finds_no_room_waits_for_its_queue_once() {
     let memory = [0u8; 64];
-    let region = Region::new(memory.as_ptr().cast(), 64, Direction::Out);
+    let region = uapi::region(memory.as_ptr().cast(), 64, Direction::Out);
     let call = Call {
         queue: Some(Queue {
             id: 9,

@@ -52,4 +52,4 @@ pub use counter::entry;
 pub use encode::{Arguments, ByHand};
 pub use error::Error;
 pub use process::client;
-pub use uapi::Region;
+pub use uapi::{Region, region};

@@ -18,6 +18,7 @@ use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use zerocopy::IntoBytes;
 
 /// Doorbells in one input.
 const MAX_RINGS: usize = 32;
@@ -86,10 +87,10 @@ fn act(guest: &mut Guest, input: &mut Input<'_>) -> usize {
         1 => {
             let mut header = guest.header(input.u8().into());
             for _ in 0..input.u8() % 8 {
-                let at = usize::from(input.u8()) % (header.len() / 4) * 4;
-                header[at..at + 4].copy_from_slice(&input.u32().to_le_bytes());
+                let at = usize::from(input.u8()) % (size_of_val(&header) / 4) * 4;
+                header.as_mut_bytes()[at..at + 4].copy_from_slice(&input.u32().to_le_bytes());
             }
-            guest.ring(&header);
+            guest.ring(header.as_bytes());
             1
         }
         _ => {

@@ -2,7 +2,7 @@
 //! from its driver's side.
 
 use crate::support::guest::{DATA, Guest, IN, OUT, call, enqueue};
-use gil_host::layout::{Status, kind};
+use gil_uapi::{Status, kind};
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::generated::opencl as cl;
 

@@ -9,7 +9,7 @@ mod support;
 use agent::{Agent, Footprint};
 use gil_host::Config;
 use gil_host::config::Time;
-use gil_host::layout::{Status, kind};
+use gil_uapi::{Status, kind};
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::generated::opencl as cl;
 use std::sync::{Mutex, MutexGuard, PoisonError};

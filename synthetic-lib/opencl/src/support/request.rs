@@ -2,7 +2,7 @@
 
 use super::border::{CallResult, code};
 use crate::generated::types::*;
-use gil_guest::{Call, Region};
+use gil_guest::{Call, Region, region};
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
 use gil_wire::envelope::{Class, Engine, Observation, Queue};
@@ -219,7 +219,7 @@ impl Request {
     }
 
     fn region(&mut self, ptr: *const c_void, len: usize, dir: Direction) -> u32 {
-        self.regions.push(Region::new(ptr, len, dir));
+        self.regions.push(region(ptr, len, dir));
         (self.regions.len() - 1) as u32
     }
 

@@ -7,7 +7,6 @@
 //! ```
 
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
-use gil_host::layout;
 use gil_wire::checkpoint;
 use gil_wire::envelope::{self, Class, Engine, Envelope};
 use gil_wire::frame;
@@ -270,10 +269,10 @@ impl Corpus {
                 },
                 &[(64, OUT)],
             ),
-            ring(layout::kind::COLLECT),
-            ring(layout::kind::ATTEND),
-            ring(layout::kind::CLOSE),
-            ring(layout::kind::OPEN),
+            ring(gil_uapi::kind::COLLECT),
+            ring(gil_uapi::kind::ATTEND),
+            ring(gil_uapi::kind::CLOSE),
+            ring(gil_uapi::kind::OPEN),
         ];
         for first in 0..4 {
             let name = format!("program-{first}");

@@ -1,0 +1,319 @@
+//! The Rust mirror of `gil.h`, which lies beside this crate and is the one truth:
+//! a test compiles it and compares every constant, size and offset.
+//!
+//! - the ioctls of `/dev/gil`: [`Info`], [`Submit`], [`Wait`];
+//! - what the driver puts into guest RAM for the host interface: [`Mailbox`] and
+//!   what it names.
+//!
+//! All fields are little-endian, as every machine is that this is built for.
+//! Structures are copied out of guest RAM as bytes; nothing there is ever
+//! referred to as a Rust type.
+
+#[cfg(target_endian = "big")]
+compile_error!("gil.h is little-endian, and so must be the machine");
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// `GIL_ABI_VERSION`.
+pub const ABI_VERSION: u32 = 2;
+/// Where `GIL_DEVICE_NAME` is.
+pub const DEVICE_PATH: &str = "/dev/gil";
+/// `GIL_REQUEST_MAX`: bytes of envelopes in one submission.
+pub const REQUEST_MAX: u32 = 8192;
+/// `GIL_REPLY_MAX`: bytes of answer, without regions.
+pub const REPLY_MAX: u32 = 8192;
+/// `GIL_REGIONS_MAX`: regions in one submission.
+pub const REGIONS_MAX: u32 = 64;
+/// `GIL_MAILBOX_MAGIC`.
+pub const MAILBOX_MAGIC: u32 = 0x424d_4c47;
+/// `GIL_MARKER_A64`: `mov x27, x27`.
+pub const MARKER_A64: u32 = 0xaa1b_03fb;
+/// `GIL_EXTENTS_PER_PAGE`.
+pub const EXTENTS_PER_PAGE: usize = 255;
+/// `GIL_RELEASED_MAX`.
+pub const RELEASED_MAX: usize = 16;
+
+/// Which way a region's bytes go, seen from the board: `GIL_DIR_*`.
+pub mod dir {
+    /// The board reads them.
+    pub const IN: u32 = 1;
+    /// The board writes them.
+    pub const OUT: u32 = 2;
+    /// Both.
+    pub const INOUT: u32 = 3;
+}
+
+/// How a submission went: `GIL_STATUS_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Status {
+    /// Executed.
+    Ok = 0,
+    /// Needs an operation that is not resolved yet; nothing was executed.
+    Unresolved = 1,
+    /// The host refused the mailbox.
+    BadMailbox = 2,
+    /// An envelope that does not decode, or a call the board refused.
+    BadRequest = 3,
+    /// The board, or this session on it, is gone.
+    Lost = 4,
+    /// The sequence number was executed before; nothing was executed now.
+    Duplicate = 5,
+}
+
+/// `GIL_STATUS_UNSEEN`: preset by the driver; nobody answered the doorbell.
+pub const STATUS_UNSEEN: u32 = 0xffff_ffff;
+
+/// How a thread waits for a call's end: `GIL_WAIT_*`, but [`WAIT_PROGRESS`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WaitKind {
+    /// No delay.
+    #[default]
+    None = 0,
+    /// The thread sleeps until the deadline.
+    Sleep = 1,
+    /// The processor is occupied until the deadline.
+    Occupy = 2,
+}
+
+/// `GIL_WAIT_PROGRESS`, in [`Wait::kind`]: sleep until the session's progress
+/// exceeds a number.
+pub const WAIT_PROGRESS: u32 = 3;
+/// `GIL_WAIT_COLLECT`, in [`Wait::flags`]: ring a collecting doorbell when the
+/// deadline has passed.
+pub const WAIT_COLLECT: u32 = 1;
+
+/// What the host says besides: `GIL_FLAG_*`.
+pub mod flag {
+    /// Operations were resolved.
+    pub const PROGRESS: u32 = 1;
+    /// Output becomes due by the deadline: collect it after the wait.
+    pub const COLLECT: u32 = 2;
+    /// The submission's out regions stay pinned until its number is released.
+    pub const HOLD: u32 = 4;
+    /// More numbers are released than fit.
+    pub const MORE: u32 = 8;
+    /// The operation is accepted and not resolved yet.
+    pub const PENDING: u32 = 16;
+}
+
+/// Why a doorbell rings: `GIL_MBOX_*`.
+pub mod kind {
+    /// A session begins.
+    pub const OPEN: u32 = 1;
+    /// Envelopes to execute.
+    pub const SUBMIT: u32 = 2;
+    /// Deliver what is due, release what is delivered.
+    pub const COLLECT: u32 = 3;
+    /// The session ends.
+    pub const CLOSE: u32 = 4;
+    /// The driver's timer: publish what started, deliver what is due.
+    pub const ATTEND: u32 = 5;
+}
+
+/// Memory that a program's call names: `struct gil_region`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// User virtual address.
+    pub addr: u64,
+    /// Bytes, not 0.
+    pub len: u64,
+    /// See [`dir`].
+    pub dir: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// `struct gil_submit`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Submit {
+    /// User address of the envelopes.
+    pub request: u64,
+    /// User address of the room for the answer.
+    pub reply: u64,
+    /// User address of the [`Region`]s.
+    pub regions: u64,
+    /// Bytes of the request.
+    pub request_len: u32,
+    /// Bytes of room at `reply`.
+    pub reply_cap: u32,
+    /// Number of regions.
+    pub region_count: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Out: a [`Status`] as a number, or [`STATUS_UNSEEN`].
+    pub status: u32,
+    /// Out: bytes of the answer.
+    pub reply_len: u32,
+    /// Out: when the call ends, `CLOCK_MONOTONIC` nanoseconds.
+    pub deadline_ns: u64,
+    /// Out: when the doorbell rang, `CLOCK_MONOTONIC` nanoseconds.
+    pub now_ns: u64,
+    /// Out: the session's progress before the doorbell rang.
+    pub progress: u64,
+    /// Out: a [`WaitKind`] as a number.
+    pub wait_kind: u32,
+    /// Out: see [`flag`].
+    pub flags: u32,
+}
+
+/// `struct gil_wait`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// `CLOCK_MONOTONIC` nanoseconds.
+    pub deadline_ns: u64,
+    /// With [`WAIT_PROGRESS`]: the progress to exceed.
+    pub progress: u64,
+    /// A [`WaitKind`] as a number, or [`WAIT_PROGRESS`].
+    pub kind: u32,
+    /// [`WAIT_COLLECT`] or 0.
+    pub flags: u32,
+}
+
+/// `struct gil_info`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// The driver's [`ABI_VERSION`].
+    pub abi_version: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The session's number.
+    pub session: u64,
+}
+
+/// `GIL_IOC_INFO`.
+pub const IOC_INFO: u64 = nix::request_code_read!(b'g', 0x01, size_of::<Info>()) as u64;
+/// `GIL_IOC_SUBMIT`.
+pub const IOC_SUBMIT: u64 = nix::request_code_readwrite!(b'g', 0x02, size_of::<Submit>()) as u64;
+/// `GIL_IOC_WAIT`.
+pub const IOC_WAIT: u64 = nix::request_code_write!(b'g', 0x03, size_of::<Wait>()) as u64;
+
+nix::ioctl_read!(
+    /// `GIL_IOC_INFO`.
+    ioc_info, b'g', 0x01, Info
+);
+nix::ioctl_readwrite!(
+    /// `GIL_IOC_SUBMIT`.
+    ioc_submit, b'g', 0x02, Submit
+);
+nix::ioctl_write_ptr!(
+    /// `GIL_IOC_WAIT`.
+    ioc_wait, b'g', 0x03, Wait
+);
+
+/// `struct gil_mailbox`: what the driver asks, and room for the [`Answer`].
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct Mailbox {
+    /// [`MAILBOX_MAGIC`].
+    pub magic: u32,
+    /// [`ABI_VERSION`].
+    pub version: u32,
+    /// Unique since boot, never 0.
+    pub session: u64,
+    /// From 1, unique in the session.
+    pub seq: u64,
+    /// See [`kind`].
+    pub kind: u32,
+    /// Width of the program's pointers: 32 or 64.
+    pub pointer_bits: u32,
+    /// Guest process id.
+    pub process: u32,
+    /// Guest thread id.
+    pub thread: u32,
+    /// `CLOCK_MONOTONIC` nanoseconds at the doorbell.
+    pub now_ns: u64,
+    /// The virtual counter at the same instant.
+    pub now_counter: u64,
+    /// The counter's frequency.
+    pub counter_hz: u32,
+    /// Number of [`MailboxRegion`]s.
+    pub region_count: u32,
+    /// Guest physical address of the first.
+    pub regions: u64,
+    /// Guest physical address of the envelopes.
+    pub request: u64,
+    /// Guest physical address of the room for the answer's bytes.
+    pub reply: u64,
+    /// Bytes of the request.
+    pub request_len: u32,
+    /// Bytes of room for the answer.
+    pub reply_cap: u32,
+    /// What the host answers.
+    pub answer: Answer,
+}
+
+/// The second half of `struct gil_mailbox`, which the host writes.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct Answer {
+    /// A [`Status`] as a number; [`STATUS_UNSEEN`] before.
+    pub status: u32,
+    /// Bytes of the answer.
+    pub reply_len: u32,
+    /// Until when the thread waits.
+    pub deadline_ns: u64,
+    /// A [`WaitKind`] as a number.
+    pub wait_kind: u32,
+    /// See [`flag`].
+    pub flags: u32,
+    /// Of `released`.
+    pub released_count: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Numbers whose held regions may be unpinned.
+    pub released: [u64; RELEASED_MAX],
+    /// When the driver rings [`kind::ATTEND`] by itself; 0: not at all.
+    pub attention_ns: u64,
+}
+
+/// `struct gil_mbox_region`.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct MailboxRegion {
+    /// Bytes: the sum of its extents.
+    pub len: u64,
+    /// Guest physical address of the first [`ExtentPage`].
+    pub extents: u64,
+    /// See [`dir`].
+    pub dir: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// `struct gil_extent`.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct Extent {
+    /// Guest physical address.
+    pub gpa: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
+/// `struct gil_extent_page`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct ExtentPage {
+    /// Guest physical address of the next, or 0.
+    pub next: u64,
+    /// Of `extent`.
+    pub count: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Pieces of a region, in order.
+    pub extent: [Extent; EXTENTS_PER_PAGE],
+}
