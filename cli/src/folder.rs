@@ -98,6 +98,21 @@ fn lock(file: File) -> io::Result<Flock<File>> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno.into())
 }
 
+/// Removes one while tools may still write there: what comes too late to be
+/// removed has a lock, so that the next run removes it.
+pub fn remove(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    for path in paths.filter(|path| !path.ends_with(LOCK)) {
+        let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+    }
+    let lock = folder.join(LOCK);
+    let _ = fs::remove_file(&lock);
+    if fs::remove_dir(folder).is_err() {
+        let _ = create_file(&lock);
+    }
+}
+
 /// Makes a file that only this user can read, or empties it.
 ///
 /// # Errors
@@ -187,6 +202,27 @@ mod tests {
             (mode(&file), mode(&folder.path().join(LOCK))),
             (0o600, 0o600)
         );
+    }
+
+    #[test]
+    fn what_is_written_while_it_is_removed_goes_later() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("gil-run-ending");
+        let (path, late) = (folder.clone(), folder.join("late"));
+        fs::create_dir_all(&late).unwrap();
+        let writer = std::thread::spawn(move || {
+            let mut number = 0;
+            while number < 10_000 && path.exists() {
+                let _ = fs::write(path.join(number.to_string()), "late");
+                number += 1;
+            }
+        });
+        while fs::read_dir(&folder).unwrap().count() < 5 {}
+        remove(&folder);
+        writer.join().unwrap();
+        assert!(!late.exists());
+        discard_left(base.path());
+        assert!(!folder.exists());
     }
 
     #[test]

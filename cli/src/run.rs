@@ -126,6 +126,16 @@ pub fn run(args: &RunArgs) -> Exit {
 
 fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunError> {
     let signalled = Signalled::install().map_err(RunError::Signals)?;
+    let ended = prepare_and_simulate(args, &signalled, progress);
+    signalled.comes_first();
+    ended
+}
+
+fn prepare_and_simulate(
+    args: &RunArgs,
+    signalled: &Signalled,
+    progress: &Progress,
+) -> Result<Ended, RunError> {
     let mut simulator = simulator::choose(args)?;
     check_cheap_things(args, &*simulator)?;
     let folder = folder::create()?;
@@ -143,7 +153,7 @@ fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunEr
     }
     let _recording = make_recording(args, at)?;
     let board = &agent.address;
-    let mut ended = launch::simulate(args, &*simulator, at, board, &signalled, progress)?;
+    let mut ended = launch::simulate(args, &*simulator, at, board, signalled, progress)?;
     keep(args, &*simulator, at, &ended)?;
     ended.outdir = simulator.outdir().map(Into::into);
     Ok(ended)

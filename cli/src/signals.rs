@@ -1,6 +1,7 @@
 //! Ctrl-C and its like: end the run in order, or at once if that takes too
 //! long.
 
+use crate::folder;
 use crate::monitor::Message;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -21,6 +22,7 @@ pub struct Signalled(Arc<Mutex<State>>);
 struct State {
     watcher: Option<SyncSender<Message>>,
     folder: Option<PathBuf>,
+    ends: bool,
 }
 
 impl Signalled {
@@ -50,6 +52,14 @@ impl Signalled {
         self.state().watcher = watcher;
     }
 
+    /// Does not return where a signal ends this process: what fails then, fails
+    /// for the lack of the folder that goes.
+    pub fn comes_first(&self) {
+        while self.state().ends {
+            std::thread::park();
+        }
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,8 +78,10 @@ impl Signalled {
     }
 
     fn end_now(&self, signal: i32) -> ! {
-        if let Some(folder) = self.state().folder.take() {
-            let _ = std::fs::remove_dir_all(folder);
+        self.state().ends = true;
+        let folder = self.state().folder.take();
+        if let Some(folder) = folder {
+            folder::remove(&folder);
         }
         std::process::exit(128 + signal);
     }
