@@ -530,12 +530,16 @@ mod tests {
 
     #[test]
     fn what_a_crew_opened_is_lent_in_one_piece() {
-        for count in [1, 2, 8] {
+        for count in [1, 2, 8, 12] {
             let (mut host, mut board) = helped(false, true);
             let line = line(&mut host, &[vec![5; count * RECORD]]);
             board.space()[..line.len()].copy_from_slice(&line);
             board.came(line.len());
-            assert_eq!(board.open_some(usize::MAX).unwrap().len(), count * RECORD);
+            // Eight at a time.
+            for piece in [count.min(8), count.saturating_sub(8)] {
+                let lent = board.open_some(usize::MAX).unwrap().len();
+                assert_eq!(lent, piece * RECORD);
+            }
         }
     }
 
