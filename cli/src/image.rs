@@ -181,10 +181,12 @@ fn write_skeleton(path: &Path, base: &Base) -> Result<u64, CacheError> {
         archive.folder(&format!("usr/{folder}"), 0o755)?;
         archive.link(folder, format!("usr/{folder}").as_bytes())?;
     }
-    for folder in ["dev", "proc", "sys", "run", "etc", "var/tmp", "home", "mnt"] {
+    for folder in ["dev", "proc", "sys", "run", "etc", "home", "mnt"] {
         archive.folder(folder, 0o755)?;
     }
-    archive.folder("tmp", 0o1777)?;
+    for folder in ["tmp", "var/tmp"] {
+        archive.folder(folder, 0o1777)?;
+    }
     archive.folder("root", 0o700)?;
     for (name, text) in ACCOUNTS {
         archive.file(name, 0o644, text.as_bytes())?;

@@ -20,8 +20,8 @@ fn files_of_packages_can_be_changed_and_removed() {
         [ ! -e $library ]; [ \"$sum\" = \"$(md5sum </tmp/moved)\" ]
         rm -r /usr/lib/aarch64-linux-gnu/gconv; [ ! -e /usr/lib/aarch64-linux-gnu/gconv ]
         echo new >/usr/bin/new; cat /lib/../bin/new
-        stat -c '%a %u' /tmp /root /usr/bin/busybox";
-    let expected = "more\nnew\n1777 0\n700 0\n755 0\n";
+        stat -c '%a %u' /tmp /var/tmp /root /usr/bin/busybox";
+    let expected = "more\nnew\n1777 0\n1777 0\n700 0\n755 0\n";
     assert_eq!(shell(&[], script), expected);
 }
 
