@@ -587,6 +587,8 @@ fn what_stands_in_front_reaches_the_board_once_and_waits_never() {
     ] {
         assert_eq!(guest.submit(&envelopes, &[]).status, OK);
     }
+    // Once the board tells of the last, it has all of them.
+    guest.submit(&[waiting(Class::Wait, &[3])], &[]);
     let calls = board.calls();
     let got: Vec<_> = calls
         .iter()
