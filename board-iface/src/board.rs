@@ -5,6 +5,7 @@ use crate::opencl::OpenClError;
 use crate::region::{Budget, Region};
 use crate::replay::ReplayError;
 use gil_wire::Op;
+use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::message::{CallStatus, DeviceInfo};
 
@@ -35,6 +36,9 @@ const NO_CHECKPOINTS: &str = "this board does not say what its objects hold";
 
 /// One guest program's objects on the board.
 pub trait Session {
+    /// The APIs whose calls it takes.
+    fn apis(&self) -> Vec<Described>;
+
     /// Runs a call. What goes wrong is in the outcome.
     fn call(&mut self, call: Call<'_>) -> Outcome;
 

@@ -265,10 +265,11 @@ impl Server<'_> {
             process,
             pointer_bits,
         };
-        self.session = Some(self.board.open(guest, &self.budget)?);
+        let session = self.session.insert(self.board.open(guest, &self.budget)?);
+        let apis = session.apis();
         self.bound_silence(self.options.silence)?;
         tracing::debug!(process, pointer_bits, "session open");
-        Ok(Reply::Opened)
+        Ok(Reply::Opened { apis })
     }
 
     fn call(&mut self, head: CallHead<'_>) -> Result<(), SessionError> {
@@ -307,7 +308,7 @@ impl Server<'_> {
     /// What an unanswered call reports is asked for later.
     fn keep(&mut self, head: &CallHead<'_>, outcome: Outcome) -> Result<(), SessionError> {
         let is_enqueue =
-            gil_wire::generated::info(head.op).is_some_and(|i| i.class == Some(Class::Enqueue));
+            gil_wire::api::info(head.op).is_some_and(|i| i.class == Some(Class::Enqueue));
         if let Some(event) = head.event
             && outcome.status != CallStatus::Ran
             && is_enqueue

@@ -9,6 +9,7 @@ use gil_board::region::Budget;
 use gil_board::server::{Server, ServerOptions, Stopper};
 use gil_wire::Op;
 use gil_wire::address::Address;
+use gil_wire::api::Described;
 use gil_wire::hello::{HELLO_LEN, Hello, SECURE};
 use gil_wire::message::{CallStatus, DeviceInfo, Direction, RegionDesc};
 use gil_wire::secure::{Handshake, KEY_LEN, Key, MESSAGE_LEN, Records};
@@ -33,6 +34,10 @@ impl Board for Echo {
 }
 
 impl Session for Echo {
+    fn apis(&self) -> Vec<Described> {
+        gil_wire::api::described(&[1])
+    }
+
     fn call(&mut self, call: Call<'_>) -> Outcome {
         let outs = call.regions.into_iter().filter(|r| r.dir().is_out());
         Outcome {

@@ -64,6 +64,7 @@ fn recording() -> Vec<u8> {
         session: 1,
         process: 42,
         pointer_bits: 64,
+        apis: gil_wire::api::described(&[1]),
     };
     append(&mut file, &opened, &[]);
     let mut first = call(101, FIRST);

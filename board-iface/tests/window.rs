@@ -47,6 +47,7 @@ fn replay() -> Replay {
         session: 1,
         process: 42,
         pointer_bits: 64,
+        apis: gil_wire::api::described(&[1]),
     };
     append(&opened, &[]);
     let call = trace::Call {

@@ -46,7 +46,7 @@ impl NullCalls {
             pointer_bits: 64,
         };
         connection.ask(&open, |reply| match reply {
-            Reply::Opened => Ok(()),
+            Reply::Opened { .. } => Ok(()),
             _ => Err(AgentError::Confused),
         })?;
         let args = ClGetPlatformIDsArgs {

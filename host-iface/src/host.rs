@@ -11,7 +11,7 @@ use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
 use crate::recorder::{Recorder, RecorderError};
 use crate::report::{Entry, Program, Report};
-use crate::session::{Context, Served, Session};
+use crate::session::{Context, Session, Took};
 use crate::stats::{Counters, Stats};
 use gil_timing::Engines;
 use gil_uapi::{STATUS_UNSEEN, Status, WaitKind, kind};
@@ -308,10 +308,10 @@ impl State {
         memory: &dyn GuestMemory,
         gpa: u64,
         instructions: Option<u64>,
-    ) -> (Served, Rung) {
+    ) -> (Took, Rung) {
         let header = match mailbox::header(memory, gpa) {
             Ok(header) => header,
-            Err(error) => return (Served::default(), self.refuse(memory, gpa, &error)),
+            Err(error) => return (Took::default(), self.refuse(memory, gpa, &error)),
         };
         if let Some(instructions) = instructions {
             self.counts_instructions = true;
@@ -327,7 +327,7 @@ impl State {
         }
         let (answer, served) = match self.dispatch(memory, gpa, &header, instructions) {
             Ok(answered) => answered,
-            Err(error) => return (Served::default(), self.refuse(memory, gpa, &error)),
+            Err(error) => return (Took::default(), self.refuse(memory, gpa, &error)),
         };
         let (now_ns, deadline_ns) = (header.now_ns, answer.deadline_ns);
         if header.kind != kind::ATTEND {
@@ -358,9 +358,9 @@ impl State {
         gpa: u64,
         header: &Header,
         instructions: Option<u64>,
-    ) -> Result<(Answer, Served), MailboxError> {
+    ) -> Result<(Answer, Took), MailboxError> {
         if header.kind == kind::OPEN {
-            return self.open(header).map(|answer| (answer, Served::default()));
+            return self.open(header).map(|answer| (answer, Took::default()));
         }
         if !self.sessions.contains_key(&header.session) {
             return Err(unknown_session(header));
@@ -372,7 +372,7 @@ impl State {
         if let Some(submission) = &submission
             && let Some(answer) = self.control(header, submission, instructions)
         {
-            return Ok((answer, Served::default()));
+            return Ok((answer, Took::default()));
         }
         Ok(self.with_session(memory, header, submission.as_ref()))
     }
@@ -425,9 +425,9 @@ impl State {
         memory: &dyn GuestMemory,
         header: &Header,
         submission: Option<&Submission>,
-    ) -> (Answer, Served) {
+    ) -> (Answer, Took) {
         let Some(mut session) = self.sessions.remove(&header.session) else {
-            return (Answer::status(Status::BadMailbox), Served::default());
+            return (Answer::status(Status::BadMailbox), Took::default());
         };
         let mut context = Context {
             memory,
@@ -437,7 +437,7 @@ impl State {
             trace: &mut self.trace,
             events: &mut self.events,
             others: &mut self.sessions,
-            served: Served::default(),
+            took: Took::default(),
         };
         let answer = match (header.kind, submission) {
             (_, Some(submission)) => session.submit(&mut context, header, submission),
@@ -445,10 +445,10 @@ impl State {
             (kind::ATTEND, None) => session.attend(&mut context, header),
             _ => {
                 session.close(&mut context);
-                return (Answer::status(Status::Ok), context.served);
+                return (Answer::status(Status::Ok), context.took);
             }
         };
-        let served = context.served;
+        let served = context.took;
         self.sessions.insert(header.session, session);
         (answer, served)
     }
@@ -490,7 +490,7 @@ impl State {
                 trace: &mut self.trace,
                 events: &mut self.events,
                 others: &mut HashMap::new(),
-                served: Served::default(),
+                took: Took::default(),
             });
         }
         self.memory = Some(memory);

@@ -14,6 +14,7 @@ mod reports;
 mod restore;
 mod rows;
 mod save;
+mod served;
 mod settle;
 
 use crate::client::{BoardConfig, Client};
@@ -37,6 +38,7 @@ use gil_wire::message::Request;
 use gil_wire::monitor::Event as Monitor;
 use gil_wire::trace::Record;
 use log::{Kept, Log};
+use served::Served;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -60,12 +62,12 @@ pub struct Context<'a> {
     /// The other sessions, whose operations use the same devices.
     pub others: &'a mut HashMap<u64, Session>,
     /// What the doorbell took.
-    pub served: Served,
+    pub took: Took,
 }
 
 /// What a doorbell took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Served {
+pub struct Took {
     /// Time spent waiting for the board.
     pub waited: Duration,
     /// The call that had it ring.
@@ -137,6 +139,8 @@ pub struct Session {
     recorded_as: u64,
     executed: Executed,
     link: Link,
+    /// What its board serves, and what the user was told that it does not.
+    apis: Served,
     timeline: Timeline,
     held: Held,
     printed: Printed,
@@ -165,6 +169,8 @@ enum Refusal {
     UnresolvedLast,
     /// The session has no board.
     Lost,
+    /// Its board does not serve the last call's API.
+    Unserved,
 }
 
 /// When to ring for output that ends at `end_ns`, where a thread will collect
@@ -181,7 +187,7 @@ fn ring_ns(end_ns: u64, deadline_ns: u64) -> u64 {
 /// far things are on behalf of a call that is counted by itself.
 fn is_a_call(call: &Call<'_>) -> bool {
     let envelope = call.envelope;
-    let info = gil_wire::generated::info(envelope.op);
+    let info = gil_wire::api::info(envelope.op);
     let is_counted = matches!(
         info.and_then(|info| info.class),
         Some(Class::Enqueue | Class::Post)
@@ -206,6 +212,7 @@ impl Session {
             recorded_as: 0,
             executed: Executed::default(),
             link: Link::Unopened,
+            apis: Served::default(),
             timeline: Timeline::sharing(engines),
             held: Held::default(),
             printed: Printed::default(),
@@ -287,6 +294,7 @@ impl Session {
                 flags = flag::PROGRESS;
                 Status::Lost
             }
+            Refusal::Unserved => Status::Unserved,
             Refusal::Bad(reason) => {
                 let process = self.process;
                 let text = format!("process {process}: a submission was refused: {reason}");
@@ -310,7 +318,7 @@ impl Session {
         let envelopes = envelope::parse(&submission.request).map_err(bad)?;
         let regions = rows::regions(&envelopes, &submission.regions)?;
         let mut calls = Calls::new(header, &envelopes, &regions)?;
-        context.served.op = Some(calls.last().envelope.op);
+        context.took.op = Some(calls.last().envelope.op);
         if matches!(self.link, Link::Lost) {
             return Err(Refusal::Lost);
         }
@@ -319,9 +327,14 @@ impl Session {
         }
         self.look_first(context, &calls)?;
         self.executed.insert(header.seq);
+        let is_served = self.leave_out_unserved(context, &mut calls)?;
         self.execute_front(context, &mut calls)?;
         self.pass_time(context, header.now_ns);
         let answer = match calls.last().envelope.class {
+            _ if !is_served => {
+                let sent = self.forward(context, calls.unsent_front(), None);
+                sent.and(Err(Refusal::Unserved))
+            }
             Class::Wait | Class::Poll | Class::Look => self.observe(context, &calls),
             Class::Post => {
                 self.apply_post(context, calls.last());

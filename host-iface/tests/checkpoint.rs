@@ -9,12 +9,13 @@ use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
 use gil_uapi::Status;
 use gil_wire::Op;
+use gil_wire::api;
 use gil_wire::call::{Handle, InData, Packed};
 use gil_wire::checkpoint::{Contents, PastEvent, Survey};
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES};
 use gil_wire::generated::opencl as cl;
 use gil_wire::message::{CallStatus, DeviceInfo};
-use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::Log;
@@ -433,6 +434,53 @@ fn a_board_that_takes_no_part_is_refused() {
     let error = restore(&mut guest, &logging(&board), &path).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("there is no memory"), "{error}");
+}
+
+/// The records of `bytes`, one of which says `from`, saying `to` instead.
+fn edited(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let (header, mut rest) = bytes.split_at(HEADER_LEN);
+    let mut out = header.to_vec();
+    while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_LEN>() {
+        let mut prefix = Prefix::decode(prefix).unwrap();
+        let (head, behind) = behind.split_at(prefix.head_len as usize);
+        let (payload, behind) = behind.split_at(prefix.payload_len as usize);
+        let mut head = head.to_vec();
+        if let Some(at) = head.windows(from.len()).position(|found| found == from) {
+            head[at..at + from.len()].copy_from_slice(to);
+        }
+        let mut crc = prefix.checksum();
+        crc.update(&head);
+        crc.update(payload);
+        if let Err(TraceError::Checksum { computed, .. }) = crc.check(prefix) {
+            prefix.crc32 = computed;
+        }
+        out.extend([&prefix.encode()[..], &head, payload].concat());
+        rest = behind;
+    }
+    out
+}
+
+#[test]
+fn what_another_description_made_is_refused() {
+    let ours = api::described(&[1]);
+    let mut theirs = ours.clone();
+    theirs[0].hash[0] ^= 1;
+    let (mut guest, path) = saved();
+    let board = board_that(answers);
+    board.objects.lock().unwrap().apis = Some(theirs.clone());
+    let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
+    assert!(
+        refused.to_string().contains("by another description"),
+        "{refused}"
+    );
+    let bytes = std::fs::read(&path).unwrap();
+    let bytes = edited(&bytes, &ours[0].hash, &theirs[0].hash);
+    std::fs::write(&path, bytes).unwrap();
+    let board = board_that(answers);
+    let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
+    let wanted = "another description of OpenCL";
+    assert!(refused.to_string().contains(wanted), "{refused}");
+    assert_eq!(board.got(), [], "the file alone says so");
 }
 
 #[test]

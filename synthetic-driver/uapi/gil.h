@@ -43,6 +43,7 @@
 #define GIL_STATUS_BAD_REQUEST 3u /* an envelope that does not decode, or a call the board refused */
 #define GIL_STATUS_LOST 4u        /* the board, or this session on it, is gone */
 #define GIL_STATUS_DUPLICATE 5u   /* this sequence number was executed before; nothing was executed now */
+#define GIL_STATUS_UNSERVED 6u    /* the board does not serve the last call's API; what stood in front was executed */
 #define GIL_STATUS_UNSEEN 0xffffffffu /* preset by the driver: nobody answered the doorbell */
 
 /* gil_submit.wait_kind, gil_wait.kind */

@@ -7,6 +7,7 @@
 //! not whole.
 
 use crate::Op;
+use crate::api::Described;
 use crate::message::{DeviceInfo, RegionDesc};
 use crate::trace::{self, HEADER_LEN, Prefix, TraceError};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of the file.
 pub const MAGIC: [u8; 9] = *b"gil-state";
 /// Version of its layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Most objects that a survey lists.
 pub const MAX_SURVEYED: usize = 32_768;
 
@@ -107,8 +108,8 @@ pub struct Session {
     pub process: u32,
     /// 32 or 64.
     pub pointer_bits: u32,
-    /// Whether it ever called the board.
-    pub is_open: bool,
+    /// What the board served; `None` if the session never called it.
+    pub apis: Option<Vec<Described>>,
     /// All submissions up to this number were executed.
     pub executed: u64,
     /// And these.
@@ -200,11 +201,6 @@ pub enum StateError {
         "its layout is of version {0}, this gil reads {VERSION}: take the checkpoint again, or restore it with the release that made it"
     )]
     Version(u32),
-    /// Other API descriptions.
-    #[error(
-        "it was made with other API descriptions: take the checkpoint again, or restore it with the release that made it"
-    )]
-    Spec,
     /// A record is damaged.
     #[error(transparent)]
     Record(#[from] TraceError),
@@ -221,15 +217,13 @@ pub fn header() -> [u8; HEADER_LEN] {
 /// Checks a file's header.
 ///
 /// # Errors
-/// [`StateError::Magic`], [`StateError::Version`] or [`StateError::Spec`].
+/// [`StateError::Magic`] or [`StateError::Version`].
 pub fn check_header(bytes: &[u8; HEADER_LEN]) -> Result<(), StateError> {
-    let ours = header();
     let magic: [u8; 9] = bytes[..9].try_into().expect("9 bytes");
     let version = u32::from_le_bytes(bytes[12..16].try_into().expect("4 bytes"));
     match () {
         () if magic != MAGIC => Err(StateError::Magic(magic)),
         () if version != VERSION => Err(StateError::Version(version)),
-        () if bytes[16..] != ours[16..] => Err(StateError::Spec),
         () => Ok(()),
     }
 }
@@ -317,7 +311,6 @@ mod tests {
         };
         assert!(matches!(refused(0), StateError::Magic(_)));
         assert_eq!(refused(12), StateError::Version(VERSION ^ 1));
-        assert_eq!(refused(47), StateError::Spec);
         assert!(check_header(&trace::header()).is_err());
     }
 

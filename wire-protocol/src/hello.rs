@@ -8,13 +8,16 @@
 //! | 8 | 4 | protocol version |
 //! | 12 | 4 | reserved, 0 |
 //! | 16 | 8 | capabilities, a bit set |
-//! | 24 | 32 | hash of the API descriptions both sides were generated from |
-//! | 56 | 8 | reserved, 0 |
+//! | 24 | 40 | reserved, 0 |
+//!
+//! Before version 7, the 32 bytes at 24 were a hash of all API descriptions.
+//! Now each API has its own, which the board says as a session opens
+//! ([`Reply::Opened`](crate::message::Reply::Opened)).
 
 /// First bytes of every connection.
 pub const MAGIC: [u8; 8] = *b"gil-wire";
 /// Version of everything in this crate that is not generated.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 /// Bit of [`Hello::capabilities`]: the sender has a key, and goes on with
 /// peers only that prove that they have it too.
 pub const SECURE: u64 = 2;
@@ -34,8 +37,6 @@ pub struct Hello {
     pub version: u32,
     /// What the sender can do beyond the version; unknown bits are ignored.
     pub capabilities: u64,
-    /// Hash of `api/*.toml`.
-    pub spec_hash: [u8; 32],
 }
 
 /// Why a handshake was refused.
@@ -57,16 +58,6 @@ pub enum HelloError {
         /// The peer's version.
         theirs: u32,
     },
-    /// Other API descriptions.
-    #[error(
-        "the peer was built from other API descriptions (theirs {theirs}, ours {ours}): use the same gil release on both"
-    )]
-    Spec {
-        /// First bytes of this side's hash, in hexadecimal.
-        ours: String,
-        /// First bytes of the peer's hash, in hexadecimal.
-        theirs: String,
-    },
 }
 
 impl Hello {
@@ -75,7 +66,6 @@ impl Hello {
         Self {
             version: PROTOCOL_VERSION,
             capabilities: 0,
-            spec_hash: crate::generated::SPEC_HASH,
         }
     }
 
@@ -110,7 +100,6 @@ impl Hello {
         out[..8].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&self.version.to_le_bytes());
         out[16..24].copy_from_slice(&self.capabilities.to_le_bytes());
-        out[24..56].copy_from_slice(&self.spec_hash);
         out
     }
 
@@ -127,7 +116,6 @@ impl Hello {
         Ok(Self {
             version: u32::from_le_bytes(field(8, 4).try_into().expect("4 bytes")),
             capabilities: u64::from_le_bytes(field(16, 8).try_into().expect("8 bytes")),
-            spec_hash: field(24, 32).try_into().expect("32 bytes"),
         })
     }
 
@@ -142,18 +130,8 @@ impl Hello {
                 theirs: theirs.version,
             });
         }
-        if self.spec_hash != theirs.spec_hash {
-            return Err(HelloError::Spec {
-                ours: short_hex(&self.spec_hash),
-                theirs: short_hex(&theirs.spec_hash),
-            });
-        }
         Ok(())
     }
-}
-
-fn short_hex(hash: &[u8; 32]) -> String {
-    hash[..6].iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -182,17 +160,6 @@ mod tests {
             message.contains("99") && message.contains(&speaks),
             "{message}"
         );
-        let ours = Hello {
-            spec_hash: [10; 32],
-            ..ours
-        };
-        let mut other = ours;
-        other.spec_hash[0] ^= 0xff;
-        let differs = HelloError::Spec {
-            ours: "0a0a0a0a0a0a".into(),
-            theirs: "f50a0a0a0a0a".into(),
-        };
-        assert_eq!(ours.accept(&other), Err(differs));
         assert!(matches!(
             Hello::decode(&[7; HELLO_LEN]),
             Err(HelloError::Magic(_))

@@ -3,7 +3,7 @@
 //!
 //! | module | between | what |
 //! |---|---|---|
-//! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, spec hash |
+//! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, capabilities |
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
 //! | [`status`] | operator ↔ board | what an agent tells of itself |
@@ -19,12 +19,14 @@
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
+//! | [`api`] | host ↔ board | the APIs, and which of them both sides have |
 //! | [`address`] | users → host, board | where an agent listens |
 //! | [`trace`] | host → file → board | the recording of a run |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod api;
 pub mod call;
 pub mod checkpoint;
 pub mod compact;
@@ -76,7 +78,7 @@ impl Op {
     pub fn name(self) -> Option<&'static str> {
         match self.api() {
             0 => control::name(self),
-            _ => generated::name(self),
+            _ => api::info(self).map(|call| call.name),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! side of one guest address space.
 
 use crate::Op;
+use crate::api::Described;
 use crate::checkpoint::{PastEvent, Survey};
 use crate::status::Status;
 use serde::{Deserialize, Serialize};
@@ -177,7 +178,10 @@ pub enum CallStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply<'a> {
     /// The session is open.
-    Opened,
+    Opened {
+        /// What the board serves.
+        apis: Vec<Described>,
+    },
     /// A call's answer. Payload: first the bytes of the call's own out regions
     /// (`out`), then those of each report, in order: its output, its text.
     Done {

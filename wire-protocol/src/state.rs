@@ -111,7 +111,8 @@ pub fn succeeded(result: Option<&[u8]>, success: i32) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generated::{effect, opencl as cl};
+    use crate::api::effect;
+    use crate::generated::opencl as cl;
     use proptest::prelude::*;
 
     const OK: &[u8] = &[0];

@@ -7,7 +7,6 @@
 //! | 0 | 9 | magic, `gil-trace` |
 //! | 9 | 3 | reserved, 0 |
 //! | 12 | 4 | version of this layout |
-//! | 16 | 32 | hash of the API descriptions |
 //!
 //! | offset | size | record |
 //! |---|---|---|
@@ -22,15 +21,16 @@
 //! bytes that its checksum refuses, and everything before it is good.
 
 use crate::Op;
+use crate::api::Described;
 use crate::message::{CallStatus, RegionDesc, Report};
 use serde::{Deserialize, Serialize};
 
 /// First bytes of a recording.
 pub const MAGIC: [u8; 9] = *b"gil-trace";
 /// Version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Bytes before the first record.
-pub const HEADER_LEN: usize = 48;
+pub const HEADER_LEN: usize = 16;
 /// Bytes before a record's head.
 pub const PREFIX_LEN: usize = 16;
 /// Largest head accepted: a request and an answer of a frame's largest header.
@@ -50,6 +50,8 @@ pub enum Record<'a> {
         process: u32,
         /// 32 or 64.
         pointer_bits: u32,
+        /// What the board served.
+        apis: Vec<Described>,
     },
     /// A call. Payload: the bytes of its regions that go in, in order; then
     /// the answer's payload as the board sent it.
@@ -158,11 +160,6 @@ pub enum TraceError {
         /// The file's version.
         theirs: u32,
     },
-    /// Other API descriptions.
-    #[error(
-        "the recording was made with other API descriptions: record it again, or replay it with the release that made it"
-    )]
-    Spec,
     /// A length is out of bounds.
     #[error(
         "a record of {head} + {payload} bytes exceeds the bounds of {MAX_HEAD} + {MAX_PAYLOAD}"
@@ -199,14 +196,13 @@ pub fn header() -> [u8; HEADER_LEN] {
     let mut out = [0; HEADER_LEN];
     out[..9].copy_from_slice(&MAGIC);
     out[12..16].copy_from_slice(&VERSION.to_le_bytes());
-    out[16..].copy_from_slice(&crate::generated::SPEC_HASH);
     out
 }
 
 /// Checks a file's header.
 ///
 /// # Errors
-/// [`TraceError::Magic`], [`TraceError::Version`] or [`TraceError::Spec`].
+/// [`TraceError::Magic`] or [`TraceError::Version`].
 pub fn check_header(bytes: &[u8; HEADER_LEN]) -> Result<(), TraceError> {
     let magic: [u8; 9] = bytes[..9].try_into().expect("9 bytes");
     if magic != MAGIC {
@@ -218,9 +214,6 @@ pub fn check_header(bytes: &[u8; HEADER_LEN]) -> Result<(), TraceError> {
             ours: VERSION,
             theirs,
         });
-    }
-    if bytes[16..] != crate::generated::SPEC_HASH {
-        return Err(TraceError::Spec);
     }
     Ok(())
 }

@@ -59,22 +59,20 @@ fn io(path: &Path) -> impl Fn(std::io::Error) -> GenError + '_ {
     }
 }
 
-/// Reads `api/*.toml`: the descriptions by API number, and their hash.
+/// Reads `api/*.toml`: the descriptions by API number, each with its hash.
 ///
 /// # Errors
 /// [`GenError::Spec`] or [`GenError::Io`].
-pub fn descriptions(root: &Path) -> Result<(Vec<Api>, [u8; 32]), GenError> {
-    let (mut apis, mut hash) = (Vec::new(), Sha256::new());
+pub fn descriptions(root: &Path) -> Result<Vec<(Api, [u8; 32])>, GenError> {
+    let mut apis = Vec::new();
     for path in listed(&root.join("api"), "toml")? {
         let text = std::fs::read_to_string(&path).map_err(io(&path))?;
         let shown = path.strip_prefix(root).unwrap_or(&path);
-        apis.push(spec::parse(shown, &text)?);
-        let canonical = canonical(&text);
-        hash.update((canonical.len() as u64).to_le_bytes());
-        hash.update(canonical);
+        let hash = Sha256::digest(canonical(&text));
+        apis.push((spec::parse(shown, &text)?, hash.into()));
     }
-    apis.sort_by_key(|api| api.number);
-    Ok((apis, hash.finalize().into()))
+    apis.sort_by_key(|(api, _)| api.number);
+    Ok(apis)
 }
 
 /// A description without comments, layout and order of keys: what its hash is
@@ -91,13 +89,13 @@ fn canonical(text: &str) -> String {
 /// # Errors
 /// [`GenError`].
 pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
-    let (apis, hash) = descriptions(root)?;
+    let apis = descriptions(root)?;
     let mut all = vec![file(
         "wire-protocol/src/generated/mod.rs",
-        emit::names::index(&apis, &hash),
+        emit::names::index(&apis),
     )];
     let covered = covered(root)?;
-    for api in &apis {
+    for (api, _) in &apis {
         all.extend(of_api(api, &covered));
     }
     all.into_iter().map(|output| format(root, output)).collect()
@@ -108,8 +106,8 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
 /// # Errors
 /// [`GenError`].
 pub fn abi_programs(root: &Path) -> Result<Vec<PathBuf>, GenError> {
-    let (apis, _) = descriptions(root)?;
-    let program = |api: &Api| root.join(format!("tests/abi/{}.c", api.name));
+    let apis = descriptions(root)?;
+    let program = |(api, _): &(Api, _)| root.join(format!("tests/abi/{}.c", api.name));
     Ok(apis.iter().map(program).collect())
 }
 

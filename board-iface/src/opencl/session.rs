@@ -23,6 +23,7 @@ use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
 use crate::table::{Pointer, Table};
 use gil_wire::Op;
+use gil_wire::api::{self, Described};
 use gil_wire::call::{Handle, NewEvent, Property};
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::envelope::Class;
@@ -421,7 +422,7 @@ impl Session {
 }
 
 fn is_enqueue(op: Op) -> bool {
-    let info = gil_wire::generated::info(op);
+    let info = gil_wire::api::info(op);
     info.is_some_and(|info| info.class == Some(Class::Enqueue))
 }
 
@@ -442,6 +443,10 @@ fn not_asked(call: &mut Call, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
 }
 
 impl board::Session for Session {
+    fn apis(&self) -> Vec<Described> {
+        api::described(&[wire::API])
+    }
+
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
         let mut running = Call::new(call.op, call.event, call.regions);
         if !call.finish {

@@ -2,6 +2,7 @@
 //! file.
 
 use super::ReplayError;
+use gil_wire::api::Described;
 use gil_wire::message::Report;
 use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use std::collections::HashMap;
@@ -28,6 +29,8 @@ pub struct Recording {
 pub struct RecordedSession {
     /// Width of the program's pointers.
     pub pointer_bits: u32,
+    /// What the board served.
+    pub apis: Vec<Described>,
     /// Its calls in order.
     pub calls: Vec<Recorded>,
     /// How operations ended that were awaited, by event.
@@ -194,8 +197,9 @@ impl Sessions {
             Ok(Record::SessionOpened {
                 session,
                 pointer_bits,
+                apis,
                 ..
-            }) => return self.open(session, pointer_bits),
+            }) => return self.open(session, pointer_bits, apis),
             Ok(Record::Call(call)) => call.session,
             Ok(Record::Ended {
                 session, report, ..
@@ -215,10 +219,11 @@ impl Sessions {
         }
     }
 
-    fn open(&mut self, session: u64, pointer_bits: u32) {
+    fn open(&mut self, session: u64, pointer_bits: u32, apis: Vec<Described>) {
         self.places.insert(session, self.all.len());
         self.all.push(RecordedSession {
             pointer_bits,
+            apis,
             calls: Vec::new(),
             ended: HashMap::new(),
         });

@@ -6,6 +6,7 @@ mod file;
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
 use crate::region::{Budget, OutOfMemory, Region};
 use file::{Recorded, Recording};
+use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::message::{CallStatus, DeviceInfo, PRINTED_MAX};
 use gil_wire::trace::{self, TraceError};
@@ -162,6 +163,10 @@ struct ReplaySession {
 }
 
 impl Session for ReplaySession {
+    fn apis(&self) -> Vec<Described> {
+        self.recording.sessions[self.number].apis.clone()
+    }
+
     fn call(&mut self, call: Call<'_>) -> Outcome {
         if let Some(reason) = &self.departed {
             return Outcome::lost(reason);

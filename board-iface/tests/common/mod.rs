@@ -125,7 +125,7 @@ impl Client {
     }
 
     pub fn expect_opened(&mut self) {
-        self.receive(|reply, _| assert_eq!(reply, Reply::Opened))
+        self.receive(|reply, _| assert!(matches!(reply, Reply::Opened { .. })))
             .unwrap();
     }
 

@@ -5,7 +5,7 @@ use crate::host::Rung;
 use crate::report::Program;
 use crate::stats::Counters;
 use gil_wire::Op;
-use gil_wire::generated::calls;
+use gil_wire::generated::APIS;
 use std::ffi::{c_char, c_int};
 
 /// `gil_host_answer`.
@@ -238,14 +238,10 @@ fn program_state(program: &Program) -> (c_int, c_int) {
 
 /// Every entry point of every API, in the order of their numbers.
 fn entry_points() -> impl Iterator<Item = (Op, &'static str)> {
-    let of = |api: u16| {
-        let calls = calls(api).iter();
-        calls.map(move |call| (Op::new(api, call.entry), call.name))
-    };
-    // API 0 is the host interface's own.
-    (1..=u16::MAX)
-        .take_while(|&api| !calls(api).is_empty())
-        .flat_map(of)
+    APIS.iter().flat_map(|api| {
+        let calls = api.calls.iter();
+        calls.map(|call| (Op::new(api.number, call.entry), call.name))
+    })
 }
 
 /// See `gil_host.h`.

@@ -3,7 +3,7 @@
 use super::State;
 use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::memory::GuestMemory;
-use crate::session::{Context, Served, Session};
+use crate::session::{Context, Session, Took};
 use gil_wire::checkpoint::Record;
 use gil_wire::message::DeviceInfo;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl State {
             trace: &mut self.trace,
             events: &mut self.events,
             others: &mut self.sessions,
-            served: Served::default(),
+            took: Took::default(),
         }
     }
 
@@ -123,8 +123,8 @@ impl State {
             let printed = stored.payload.clone();
             let mut session =
                 Session::restored(&saved, printed, self.engines.clone(), self.keeps_log);
-            if saved.is_open {
-                session.reconnect(&mut self.context(memory), &devices)?;
+            if let Some(apis) = &saved.apis {
+                session.reconnect(&mut self.context(memory), &devices, apis)?;
             }
             open = Some((saved.number, session));
         }

@@ -80,6 +80,15 @@ impl<'a> Calls<'a> {
         self.all.iter_mut().for_each(|call| call.finish = finish);
     }
 
+    /// Leaves others out that stand before the last call; nothing was sent yet.
+    pub(super) fn retain_front(&mut self, mut keep: impl FnMut(&Call<'a>) -> bool) {
+        let mut left = self.all.len();
+        self.all.retain(|call| {
+            left -= 1;
+            left == 0 || keep(call)
+        });
+    }
+
     /// Whether operations are enqueued before the last call.
     pub(super) fn has_enqueues_in_front(&self) -> bool {
         let mut front = self.front().iter();

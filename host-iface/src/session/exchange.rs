@@ -73,7 +73,7 @@ impl Session {
             return Err(Refusal::Lost);
         };
         let outcome = self.receive(context, &mut client, main, waits, &input);
-        context.served.waited += client.take_waited();
+        context.took.waited += client.take_waited();
         if let Some(event) = main.envelope.retires {
             self.retire(event);
         }

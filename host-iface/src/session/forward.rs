@@ -1,13 +1,13 @@
 //! Sends calls to the board, their input straight out of guest RAM.
 
 use super::calls::Call;
+use super::served::Served;
 use super::{Context, Link, Refusal, Session};
 use crate::client::{Client, ClientError};
 use crate::mailbox::Region;
 use crate::memory::read_region;
 use crate::vectored::{SendSpan, Span};
 use gil_wire::Op;
-use gil_wire::control;
 use gil_wire::frame;
 use gil_wire::message::{RegionDesc, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
@@ -35,17 +35,18 @@ impl Session {
         calls: &[Call<'_>],
         answered: Option<usize>,
     ) -> Result<Sent, Refusal> {
-        let op = calls
-            .last()
-            .map_or(control::STARTED, |call| call.envelope.op);
-        let mut client = self.open(context, op, calls[0].header.now_ns)?;
+        let Some(last) = calls.last() else {
+            return Ok(Sent::new());
+        };
+        let op = last.envelope.op;
+        let mut client = self.open(context, op, last.header.now_ns)?;
         let inputs = self.inputs(context, calls)?;
         let kept: Vec<_> = calls
             .iter()
             .map(|call| self.kept(context.memory, call))
             .collect();
         let outcome = send(&mut client, calls, &inputs, answered);
-        context.served.waited += client.take_waited();
+        context.took.waited += client.take_waited();
         self.link = Link::Open(client);
         match outcome {
             Ok(()) => {
@@ -62,7 +63,7 @@ impl Session {
     }
 
     /// Takes the connection out of the session, made if there is none yet.
-    fn open(
+    pub(super) fn open(
         &mut self,
         context: &mut Context<'_>,
         op: Op,
@@ -99,9 +100,9 @@ impl Session {
             pointer_bits,
         })?;
         let header = client.reply()?.header;
-        context.served.waited += client.take_waited();
+        context.took.waited += client.take_waited();
         match postcard::from_bytes(&header).map_err(frame::FrameError::from)? {
-            Reply::Opened => {}
+            Reply::Opened { apis } => self.apis = Served::by(apis),
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
             other => return Err(unexpected(&other, "the session's opening")),
         }
@@ -113,6 +114,7 @@ impl Session {
                     session,
                     process,
                     pointer_bits,
+                    apis: self.apis.all().to_vec(),
                 },
                 &[],
             );
@@ -320,7 +322,7 @@ pub(super) fn descriptions(call: &Call<'_>) -> Vec<RegionDesc> {
 /// A reply of another kind than was due.
 pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientError {
     let found = match reply {
-        Reply::Opened => "a session's opening".into(),
+        Reply::Opened { .. } => "a session's opening".into(),
         Reply::Done { seq, .. } => format!("the answer to call {seq}"),
         Reply::Ended { report, .. } => format!("the end of operation {}", report.event),
         Reply::Pong { .. } => "a pong".into(),

@@ -122,7 +122,7 @@ impl Session {
         };
         client.begin();
         let outcome = self.ask_report(context, &mut client, event);
-        context.served.waited += client.take_waited();
+        context.took.waited += client.take_waited();
         let op = self.pending.get(&event).map_or(Op(0), |pending| pending.op);
         match outcome {
             Ok(()) => {

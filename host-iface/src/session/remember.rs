@@ -4,8 +4,8 @@ use super::Session;
 use super::calls::Call;
 use super::log::Kept;
 use crate::memory::{GuestMemory, read_region};
+use gil_wire::api::effect;
 use gil_wire::envelope::Class;
-use gil_wire::generated::effect;
 
 impl Session {
     /// What is kept of a call if it leaves anything on the board: read before

@@ -10,9 +10,9 @@ use crate::executed::Executed;
 use crate::printed::Printed;
 use crate::vectored::{SendSpan, Span};
 use gil_timing::{Engines, Interval};
+use gil_wire::api::{self, Described, effect};
 use gil_wire::checkpoint::{self, Call, Ran, Record};
 use gil_wire::frame::{self, FrameError};
-use gil_wire::generated::effect;
 use gil_wire::message::{CallStatus, DeviceInfo, Reply, Request};
 use gil_wire::trace;
 
@@ -60,7 +60,9 @@ impl Session {
         &mut self,
         context: &mut Context<'_>,
         saved: &[DeviceInfo],
+        apis: &[Described],
     ) -> Result<(), CheckpointError> {
+        self.or_not_restored(same_descriptions(apis))?;
         let mut client = self.connect(context)?;
         let found = super::save::devices(&mut client)?;
         let is_recording = found.iter().any(|device| device.api == "replay");
@@ -125,6 +127,8 @@ impl Session {
         call: &Call<'_>,
         payload: &[u8],
     ) -> Result<(), CheckpointError> {
+        let served = self.apis.check(call.op.api());
+        self.or_not_restored(served.map_err(|error| error.to_string()))?;
         let Link::Open(client) = &mut self.link else {
             return Ok(());
         };
@@ -330,6 +334,20 @@ fn restored(
         Reply::Refused { reason } => Err(ClientError::Refused(reason)),
         other => Err(unexpected(&other, "a part's restoring")),
     }
+}
+
+/// What was saved of calls is read by the descriptions of this build.
+fn same_descriptions(saved: &[Described]) -> Result<(), String> {
+    for saved in saved {
+        let ours = api::api(saved.number);
+        if let Some(ours) = ours.filter(|ours| ours.hash != saved.hash) {
+            return Err(format!(
+                "the checkpoint was taken with another description of {}: take it again, or restore it with the release that made it",
+                ours.title
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn list(devices: &[DeviceInfo]) -> String {

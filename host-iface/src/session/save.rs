@@ -103,7 +103,7 @@ impl Session {
             number,
             process: self.process,
             pointer_bits: self.pointer_bits,
-            is_open: matches!(self.link, Link::Open(_)),
+            apis: matches!(self.link, Link::Open(_)).then(|| self.apis.all().to_vec()),
             executed,
             executed_above,
             released: self.released.iter().copied().collect(),

@@ -2,6 +2,7 @@
 
 use gil_wire::Op;
 use gil_wire::address::Address;
+use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
@@ -112,6 +113,8 @@ pub type Script = Box<dyn FnMut(&Call) -> Act + Send>;
 /// What it says of itself, and of its objects, for a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
+    /// What it serves; OpenCL as this build describes it, if that is not said.
+    pub apis: Option<Vec<Described>>,
     pub devices: Vec<DeviceInfo>,
     pub survey: Survey,
     /// What each object holds.
@@ -218,7 +221,9 @@ fn serve(
         match postcard::from_bytes(&header).expect("a request") {
             Request::Open { .. } => {
                 log.lock().unwrap().push(Got::Open);
-                send(&mut stream, &Reply::Opened, &[], false)?;
+                let apis = objects.lock().unwrap().apis.clone();
+                let apis = apis.unwrap_or_else(|| api::described(&[1]));
+                send(&mut stream, &Reply::Opened { apis }, &[], false)?;
             }
             Request::Call {
                 seq,

@@ -59,6 +59,9 @@ pub enum Status {
     Lost = 4,
     /// The sequence number was executed before; nothing was executed now.
     Duplicate = 5,
+    /// The board does not serve the last call's API; what stood in front was
+    /// executed.
+    Unserved = 6,
 }
 
 /// `GIL_STATUS_UNSEEN`: preset by the driver; nobody answered the doorbell.

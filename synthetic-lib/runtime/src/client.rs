@@ -447,6 +447,7 @@ impl Client {
                 self.state.store(LOST, Ordering::Relaxed);
                 Err(Error::Lost(op))
             }
+            uapi::STATUS_UNSERVED => Err(Error::NotServed(op)),
             uapi::STATUS_UNSEEN => Err(Error::of_submit(op, Errno::ENODEV)),
             status => Err(Error::Refused { op, status }),
         }

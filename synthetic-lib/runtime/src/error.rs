@@ -20,6 +20,9 @@ pub enum Error {
         /// The driver's status.
         status: u32,
     },
+    /// The board has no back end for the call's API, or one of another release.
+    #[error("the board does not serve the API of {0}: see what gil printed")]
+    NotServed(Op),
     /// There is no usable device.
     #[error("{path} cannot be used ({errno}): load gil.ko, and run inside a simulator with gil")]
     NotHere {
@@ -81,11 +84,15 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether every later call of this process fails too.
+    /// Whether every later call of this API in this process fails too.
     pub const fn is_final(&self) -> bool {
         matches!(
             self,
-            Self::Lost(_) | Self::NotHere { .. } | Self::Version { .. } | Self::Forked
+            Self::Lost(_)
+                | Self::NotServed(_)
+                | Self::NotHere { .. }
+                | Self::Version { .. }
+                | Self::Forked
         )
     }
 

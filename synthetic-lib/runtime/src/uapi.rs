@@ -22,6 +22,8 @@ pub const STATUS_UNRESOLVED: u32 = Status::Unresolved as u32;
 pub const STATUS_BAD_REQUEST: u32 = Status::BadRequest as u32;
 /// The board, or this session on it, is gone.
 pub const STATUS_LOST: u32 = Status::Lost as u32;
+/// [`Status::Unserved`].
+pub const STATUS_UNSERVED: u32 = Status::Unserved as u32;
 
 /// No delay.
 pub const WAIT_NONE: u32 = WaitKind::None as u32;

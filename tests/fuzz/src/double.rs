@@ -2,6 +2,7 @@
 
 use gil_board::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
 use gil_board::region::Budget;
+use gil_wire::api::Described;
 use gil_wire::checkpoint::Survey;
 use gil_wire::generated::opencl as cl;
 use gil_wire::message::{CallStatus, DeviceInfo};
@@ -32,6 +33,10 @@ struct Buffer {
 }
 
 impl Session for Buffer {
+    fn apis(&self) -> Vec<Described> {
+        gil_wire::api::described(&[1])
+    }
+
     fn call(&mut self, call: Call<'_>) -> Outcome {
         let result = call.args.iter().rev().copied().collect();
         let mut out = self.run(call.op, call.regions);

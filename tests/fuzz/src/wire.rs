@@ -7,10 +7,11 @@ use gil_host::Config;
 use gil_opencl_common::build_options;
 use gil_opencl_common::image;
 use gil_wire::address::Address;
+use gil_wire::api;
 use gil_wire::call::unpack;
 use gil_wire::envelope::{self, Answer};
 use gil_wire::frame::{PREFIX_LEN, Prefix};
-use gil_wire::generated::{self, opencl};
+use gil_wire::generated::opencl;
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::{Reply, Request};
 use gil_wire::pieces::Pieces;
@@ -76,9 +77,9 @@ pub fn arguments(data: &[u8]) {
     let entry = input.u16();
     let args = input.counted();
     let op = Op::new(opencl::CL_FLUSH.api(), entry);
-    let _ = generated::effect(op, args, Some(input.0));
-    let _ = generated::effect(op, args, None);
-    let _ = (op.to_string(), generated::info(op));
+    let _ = api::effect(op, args, Some(input.0));
+    let _ = api::effect(op, args, None);
+    let _ = (op.to_string(), api::info(op));
 }
 
 /// Rectangles, images, and arrays of strings.

@@ -4,51 +4,16 @@
 
 pub mod opencl;
 
-use crate::Op;
-use crate::call::CallInfo;
-use crate::state::Effect;
+use crate::api::Api;
 
-/// Hash of the API descriptions.
-pub const SPEC_HASH: [u8; 32] = [
-    51, 12, 98, 206, 151, 74, 9, 170, 215, 125, 123, 57, 61, 31, 246, 127, 39, 135, 236, 209, 0,
-    51, 182, 137, 128, 86, 209, 75, 100, 14, 40, 114,
-];
-
-/// The entry points of an API, by number.
-pub fn calls(api: u16) -> &'static [CallInfo] {
-    match api {
-        1 => opencl::CALLS,
-        _ => &[],
-    }
-}
-
-/// An API's name for people.
-pub fn api_name(api: u16) -> Option<&'static str> {
-    match api {
-        1 => Some("OpenCL"),
-        _ => None,
-    }
-}
-
-/// What a call leaves behind in its session, by its arguments and its result, if it
-/// was answered; `None` if nothing.
-pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
-    match op.api() {
-        1 => opencl::effect(op, args, result),
-        _ => None,
-    }
-}
-
-/// What is known of an operation.
-pub fn info(op: Op) -> Option<&'static CallInfo> {
-    let calls = calls(op.api());
-    let at = calls
-        .binary_search_by_key(&op.entry(), |call| call.entry)
-        .ok()?;
-    Some(&calls[at])
-}
-
-/// The name of an operation.
-pub fn name(op: Op) -> Option<&'static str> {
-    info(op).map(|call| call.name)
-}
+/// Every API, by number.
+pub static APIS: &[Api] = &[Api {
+    number: 1,
+    title: "OpenCL",
+    hash: [
+        152, 137, 179, 229, 234, 174, 176, 213, 251, 128, 155, 154, 199, 38, 252, 234, 141, 189,
+        80, 54, 174, 242, 191, 133, 30, 2, 88, 104, 250, 34, 215, 246,
+    ],
+    calls: opencl::CALLS,
+    effect: opencl::effect,
+}];

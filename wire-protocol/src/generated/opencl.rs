@@ -11,6 +11,9 @@ use crate::call::{
 };
 use serde::{Deserialize, Serialize};
 
+/// The API's number.
+pub const API: u16 = 1;
+
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -82,271 +85,271 @@ impl Kind {
 }
 
 /// `clGetPlatformIDs`.
-pub const CL_GET_PLATFORM_IDS: Op = Op::new(1, 1);
+pub const CL_GET_PLATFORM_IDS: Op = Op::new(API, 1);
 /// `clGetPlatformInfo`.
-pub const CL_GET_PLATFORM_INFO: Op = Op::new(1, 2);
+pub const CL_GET_PLATFORM_INFO: Op = Op::new(API, 2);
 /// `clGetDeviceIDs`.
-pub const CL_GET_DEVICE_IDS: Op = Op::new(1, 3);
+pub const CL_GET_DEVICE_IDS: Op = Op::new(API, 3);
 /// `clGetDeviceInfo`.
-pub const CL_GET_DEVICE_INFO: Op = Op::new(1, 4);
+pub const CL_GET_DEVICE_INFO: Op = Op::new(API, 4);
 /// `clCreateContext`.
-pub const CL_CREATE_CONTEXT: Op = Op::new(1, 5);
+pub const CL_CREATE_CONTEXT: Op = Op::new(API, 5);
 /// `clCreateContextFromType`.
-pub const CL_CREATE_CONTEXT_FROM_TYPE: Op = Op::new(1, 6);
+pub const CL_CREATE_CONTEXT_FROM_TYPE: Op = Op::new(API, 6);
 /// `clRetainContext`.
-pub const CL_RETAIN_CONTEXT: Op = Op::new(1, 7);
+pub const CL_RETAIN_CONTEXT: Op = Op::new(API, 7);
 /// `clReleaseContext`.
-pub const CL_RELEASE_CONTEXT: Op = Op::new(1, 8);
+pub const CL_RELEASE_CONTEXT: Op = Op::new(API, 8);
 /// `clGetContextInfo`.
-pub const CL_GET_CONTEXT_INFO: Op = Op::new(1, 9);
+pub const CL_GET_CONTEXT_INFO: Op = Op::new(API, 9);
 /// `clCreateCommandQueue`.
-pub const CL_CREATE_COMMAND_QUEUE: Op = Op::new(1, 10);
+pub const CL_CREATE_COMMAND_QUEUE: Op = Op::new(API, 10);
 /// `clRetainCommandQueue`.
-pub const CL_RETAIN_COMMAND_QUEUE: Op = Op::new(1, 11);
+pub const CL_RETAIN_COMMAND_QUEUE: Op = Op::new(API, 11);
 /// `clReleaseCommandQueue`.
-pub const CL_RELEASE_COMMAND_QUEUE: Op = Op::new(1, 12);
+pub const CL_RELEASE_COMMAND_QUEUE: Op = Op::new(API, 12);
 /// `clGetCommandQueueInfo`.
-pub const CL_GET_COMMAND_QUEUE_INFO: Op = Op::new(1, 13);
+pub const CL_GET_COMMAND_QUEUE_INFO: Op = Op::new(API, 13);
 /// `clSetCommandQueueProperty`.
-pub const CL_SET_COMMAND_QUEUE_PROPERTY: Op = Op::new(1, 14);
+pub const CL_SET_COMMAND_QUEUE_PROPERTY: Op = Op::new(API, 14);
 /// `clCreateBuffer`.
-pub const CL_CREATE_BUFFER: Op = Op::new(1, 15);
+pub const CL_CREATE_BUFFER: Op = Op::new(API, 15);
 /// `clCreateImage2D`.
-pub const CL_CREATE_IMAGE2D: Op = Op::new(1, 16);
+pub const CL_CREATE_IMAGE2D: Op = Op::new(API, 16);
 /// `clCreateImage3D`.
-pub const CL_CREATE_IMAGE3D: Op = Op::new(1, 17);
+pub const CL_CREATE_IMAGE3D: Op = Op::new(API, 17);
 /// `clRetainMemObject`.
-pub const CL_RETAIN_MEM_OBJECT: Op = Op::new(1, 18);
+pub const CL_RETAIN_MEM_OBJECT: Op = Op::new(API, 18);
 /// `clReleaseMemObject`.
-pub const CL_RELEASE_MEM_OBJECT: Op = Op::new(1, 19);
+pub const CL_RELEASE_MEM_OBJECT: Op = Op::new(API, 19);
 /// `clGetSupportedImageFormats`.
-pub const CL_GET_SUPPORTED_IMAGE_FORMATS: Op = Op::new(1, 20);
+pub const CL_GET_SUPPORTED_IMAGE_FORMATS: Op = Op::new(API, 20);
 /// `clGetMemObjectInfo`.
-pub const CL_GET_MEM_OBJECT_INFO: Op = Op::new(1, 21);
+pub const CL_GET_MEM_OBJECT_INFO: Op = Op::new(API, 21);
 /// `clGetImageInfo`.
-pub const CL_GET_IMAGE_INFO: Op = Op::new(1, 22);
+pub const CL_GET_IMAGE_INFO: Op = Op::new(API, 22);
 /// `clCreateSampler`.
-pub const CL_CREATE_SAMPLER: Op = Op::new(1, 23);
+pub const CL_CREATE_SAMPLER: Op = Op::new(API, 23);
 /// `clRetainSampler`.
-pub const CL_RETAIN_SAMPLER: Op = Op::new(1, 24);
+pub const CL_RETAIN_SAMPLER: Op = Op::new(API, 24);
 /// `clReleaseSampler`.
-pub const CL_RELEASE_SAMPLER: Op = Op::new(1, 25);
+pub const CL_RELEASE_SAMPLER: Op = Op::new(API, 25);
 /// `clGetSamplerInfo`.
-pub const CL_GET_SAMPLER_INFO: Op = Op::new(1, 26);
+pub const CL_GET_SAMPLER_INFO: Op = Op::new(API, 26);
 /// `clCreateProgramWithSource`.
-pub const CL_CREATE_PROGRAM_WITH_SOURCE: Op = Op::new(1, 27);
+pub const CL_CREATE_PROGRAM_WITH_SOURCE: Op = Op::new(API, 27);
 /// `clCreateProgramWithBinary`.
-pub const CL_CREATE_PROGRAM_WITH_BINARY: Op = Op::new(1, 28);
+pub const CL_CREATE_PROGRAM_WITH_BINARY: Op = Op::new(API, 28);
 /// `clRetainProgram`.
-pub const CL_RETAIN_PROGRAM: Op = Op::new(1, 29);
+pub const CL_RETAIN_PROGRAM: Op = Op::new(API, 29);
 /// `clReleaseProgram`.
-pub const CL_RELEASE_PROGRAM: Op = Op::new(1, 30);
+pub const CL_RELEASE_PROGRAM: Op = Op::new(API, 30);
 /// `clBuildProgram`.
-pub const CL_BUILD_PROGRAM: Op = Op::new(1, 31);
+pub const CL_BUILD_PROGRAM: Op = Op::new(API, 31);
 /// `clUnloadCompiler`.
-pub const CL_UNLOAD_COMPILER: Op = Op::new(1, 32);
+pub const CL_UNLOAD_COMPILER: Op = Op::new(API, 32);
 /// `clGetProgramInfo`.
-pub const CL_GET_PROGRAM_INFO: Op = Op::new(1, 33);
+pub const CL_GET_PROGRAM_INFO: Op = Op::new(API, 33);
 /// `clGetProgramBuildInfo`.
-pub const CL_GET_PROGRAM_BUILD_INFO: Op = Op::new(1, 34);
+pub const CL_GET_PROGRAM_BUILD_INFO: Op = Op::new(API, 34);
 /// `clCreateKernel`.
-pub const CL_CREATE_KERNEL: Op = Op::new(1, 35);
+pub const CL_CREATE_KERNEL: Op = Op::new(API, 35);
 /// `clCreateKernelsInProgram`.
-pub const CL_CREATE_KERNELS_IN_PROGRAM: Op = Op::new(1, 36);
+pub const CL_CREATE_KERNELS_IN_PROGRAM: Op = Op::new(API, 36);
 /// `clRetainKernel`.
-pub const CL_RETAIN_KERNEL: Op = Op::new(1, 37);
+pub const CL_RETAIN_KERNEL: Op = Op::new(API, 37);
 /// `clReleaseKernel`.
-pub const CL_RELEASE_KERNEL: Op = Op::new(1, 38);
+pub const CL_RELEASE_KERNEL: Op = Op::new(API, 38);
 /// `clSetKernelArg`.
-pub const CL_SET_KERNEL_ARG: Op = Op::new(1, 39);
+pub const CL_SET_KERNEL_ARG: Op = Op::new(API, 39);
 /// `clGetKernelInfo`.
-pub const CL_GET_KERNEL_INFO: Op = Op::new(1, 40);
+pub const CL_GET_KERNEL_INFO: Op = Op::new(API, 40);
 /// `clGetKernelWorkGroupInfo`.
-pub const CL_GET_KERNEL_WORK_GROUP_INFO: Op = Op::new(1, 41);
+pub const CL_GET_KERNEL_WORK_GROUP_INFO: Op = Op::new(API, 41);
 /// `clWaitForEvents`.
-pub const CL_WAIT_FOR_EVENTS: Op = Op::new(1, 42);
+pub const CL_WAIT_FOR_EVENTS: Op = Op::new(API, 42);
 /// `clGetEventInfo`.
-pub const CL_GET_EVENT_INFO: Op = Op::new(1, 43);
+pub const CL_GET_EVENT_INFO: Op = Op::new(API, 43);
 /// `clRetainEvent`.
-pub const CL_RETAIN_EVENT: Op = Op::new(1, 44);
+pub const CL_RETAIN_EVENT: Op = Op::new(API, 44);
 /// `clReleaseEvent`.
-pub const CL_RELEASE_EVENT: Op = Op::new(1, 45);
+pub const CL_RELEASE_EVENT: Op = Op::new(API, 45);
 /// `clGetEventProfilingInfo`.
-pub const CL_GET_EVENT_PROFILING_INFO: Op = Op::new(1, 46);
+pub const CL_GET_EVENT_PROFILING_INFO: Op = Op::new(API, 46);
 /// `clFlush`.
-pub const CL_FLUSH: Op = Op::new(1, 47);
+pub const CL_FLUSH: Op = Op::new(API, 47);
 /// `clFinish`.
-pub const CL_FINISH: Op = Op::new(1, 48);
+pub const CL_FINISH: Op = Op::new(API, 48);
 /// `clEnqueueReadBuffer`.
-pub const CL_ENQUEUE_READ_BUFFER: Op = Op::new(1, 49);
+pub const CL_ENQUEUE_READ_BUFFER: Op = Op::new(API, 49);
 /// `clEnqueueWriteBuffer`.
-pub const CL_ENQUEUE_WRITE_BUFFER: Op = Op::new(1, 50);
+pub const CL_ENQUEUE_WRITE_BUFFER: Op = Op::new(API, 50);
 /// `clEnqueueCopyBuffer`.
-pub const CL_ENQUEUE_COPY_BUFFER: Op = Op::new(1, 51);
+pub const CL_ENQUEUE_COPY_BUFFER: Op = Op::new(API, 51);
 /// `clEnqueueReadImage`.
-pub const CL_ENQUEUE_READ_IMAGE: Op = Op::new(1, 52);
+pub const CL_ENQUEUE_READ_IMAGE: Op = Op::new(API, 52);
 /// `clEnqueueWriteImage`.
-pub const CL_ENQUEUE_WRITE_IMAGE: Op = Op::new(1, 53);
+pub const CL_ENQUEUE_WRITE_IMAGE: Op = Op::new(API, 53);
 /// `clEnqueueCopyImage`.
-pub const CL_ENQUEUE_COPY_IMAGE: Op = Op::new(1, 54);
+pub const CL_ENQUEUE_COPY_IMAGE: Op = Op::new(API, 54);
 /// `clEnqueueCopyImageToBuffer`.
-pub const CL_ENQUEUE_COPY_IMAGE_TO_BUFFER: Op = Op::new(1, 55);
+pub const CL_ENQUEUE_COPY_IMAGE_TO_BUFFER: Op = Op::new(API, 55);
 /// `clEnqueueCopyBufferToImage`.
-pub const CL_ENQUEUE_COPY_BUFFER_TO_IMAGE: Op = Op::new(1, 56);
+pub const CL_ENQUEUE_COPY_BUFFER_TO_IMAGE: Op = Op::new(API, 56);
 /// `clEnqueueMapBuffer`.
-pub const CL_ENQUEUE_MAP_BUFFER: Op = Op::new(1, 57);
+pub const CL_ENQUEUE_MAP_BUFFER: Op = Op::new(API, 57);
 /// `clEnqueueMapImage`.
-pub const CL_ENQUEUE_MAP_IMAGE: Op = Op::new(1, 58);
+pub const CL_ENQUEUE_MAP_IMAGE: Op = Op::new(API, 58);
 /// `clEnqueueUnmapMemObject`.
-pub const CL_ENQUEUE_UNMAP_MEM_OBJECT: Op = Op::new(1, 59);
+pub const CL_ENQUEUE_UNMAP_MEM_OBJECT: Op = Op::new(API, 59);
 /// `clEnqueueNDRangeKernel`.
-pub const CL_ENQUEUE_ND_RANGE_KERNEL: Op = Op::new(1, 60);
+pub const CL_ENQUEUE_ND_RANGE_KERNEL: Op = Op::new(API, 60);
 /// `clEnqueueTask`.
-pub const CL_ENQUEUE_TASK: Op = Op::new(1, 61);
+pub const CL_ENQUEUE_TASK: Op = Op::new(API, 61);
 /// `clEnqueueNativeKernel`.
-pub const CL_ENQUEUE_NATIVE_KERNEL: Op = Op::new(1, 62);
+pub const CL_ENQUEUE_NATIVE_KERNEL: Op = Op::new(API, 62);
 /// `clEnqueueMarker`.
-pub const CL_ENQUEUE_MARKER: Op = Op::new(1, 63);
+pub const CL_ENQUEUE_MARKER: Op = Op::new(API, 63);
 /// `clEnqueueWaitForEvents`.
-pub const CL_ENQUEUE_WAIT_FOR_EVENTS: Op = Op::new(1, 64);
+pub const CL_ENQUEUE_WAIT_FOR_EVENTS: Op = Op::new(API, 64);
 /// `clEnqueueBarrier`.
-pub const CL_ENQUEUE_BARRIER: Op = Op::new(1, 65);
+pub const CL_ENQUEUE_BARRIER: Op = Op::new(API, 65);
 /// `clGetExtensionFunctionAddress`.
-pub const CL_GET_EXTENSION_FUNCTION_ADDRESS: Op = Op::new(1, 66);
+pub const CL_GET_EXTENSION_FUNCTION_ADDRESS: Op = Op::new(API, 66);
 /// `clCreateFromGLBuffer`.
-pub const CL_CREATE_FROM_GL_BUFFER: Op = Op::new(1, 67);
+pub const CL_CREATE_FROM_GL_BUFFER: Op = Op::new(API, 67);
 /// `clCreateFromGLTexture2D`.
-pub const CL_CREATE_FROM_GL_TEXTURE2D: Op = Op::new(1, 68);
+pub const CL_CREATE_FROM_GL_TEXTURE2D: Op = Op::new(API, 68);
 /// `clCreateFromGLTexture3D`.
-pub const CL_CREATE_FROM_GL_TEXTURE3D: Op = Op::new(1, 69);
+pub const CL_CREATE_FROM_GL_TEXTURE3D: Op = Op::new(API, 69);
 /// `clCreateFromGLRenderbuffer`.
-pub const CL_CREATE_FROM_GL_RENDERBUFFER: Op = Op::new(1, 70);
+pub const CL_CREATE_FROM_GL_RENDERBUFFER: Op = Op::new(API, 70);
 /// `clGetGLObjectInfo`.
-pub const CL_GET_GL_OBJECT_INFO: Op = Op::new(1, 71);
+pub const CL_GET_GL_OBJECT_INFO: Op = Op::new(API, 71);
 /// `clGetGLTextureInfo`.
-pub const CL_GET_GL_TEXTURE_INFO: Op = Op::new(1, 72);
+pub const CL_GET_GL_TEXTURE_INFO: Op = Op::new(API, 72);
 /// `clEnqueueAcquireGLObjects`.
-pub const CL_ENQUEUE_ACQUIRE_GL_OBJECTS: Op = Op::new(1, 73);
+pub const CL_ENQUEUE_ACQUIRE_GL_OBJECTS: Op = Op::new(API, 73);
 /// `clEnqueueReleaseGLObjects`.
-pub const CL_ENQUEUE_RELEASE_GL_OBJECTS: Op = Op::new(1, 74);
+pub const CL_ENQUEUE_RELEASE_GL_OBJECTS: Op = Op::new(API, 74);
 /// `clGetGLContextInfoKHR`.
-pub const CL_GET_GL_CONTEXT_INFO_KHR: Op = Op::new(1, 75);
+pub const CL_GET_GL_CONTEXT_INFO_KHR: Op = Op::new(API, 75);
 /// `clSetEventCallback`.
-pub const CL_SET_EVENT_CALLBACK: Op = Op::new(1, 82);
+pub const CL_SET_EVENT_CALLBACK: Op = Op::new(API, 82);
 /// `clCreateSubBuffer`.
-pub const CL_CREATE_SUB_BUFFER: Op = Op::new(1, 83);
+pub const CL_CREATE_SUB_BUFFER: Op = Op::new(API, 83);
 /// `clSetMemObjectDestructorCallback`.
-pub const CL_SET_MEM_OBJECT_DESTRUCTOR_CALLBACK: Op = Op::new(1, 84);
+pub const CL_SET_MEM_OBJECT_DESTRUCTOR_CALLBACK: Op = Op::new(API, 84);
 /// `clCreateUserEvent`.
-pub const CL_CREATE_USER_EVENT: Op = Op::new(1, 85);
+pub const CL_CREATE_USER_EVENT: Op = Op::new(API, 85);
 /// `clSetUserEventStatus`.
-pub const CL_SET_USER_EVENT_STATUS: Op = Op::new(1, 86);
+pub const CL_SET_USER_EVENT_STATUS: Op = Op::new(API, 86);
 /// `clEnqueueReadBufferRect`.
-pub const CL_ENQUEUE_READ_BUFFER_RECT: Op = Op::new(1, 87);
+pub const CL_ENQUEUE_READ_BUFFER_RECT: Op = Op::new(API, 87);
 /// `clEnqueueWriteBufferRect`.
-pub const CL_ENQUEUE_WRITE_BUFFER_RECT: Op = Op::new(1, 88);
+pub const CL_ENQUEUE_WRITE_BUFFER_RECT: Op = Op::new(API, 88);
 /// `clEnqueueCopyBufferRect`.
-pub const CL_ENQUEUE_COPY_BUFFER_RECT: Op = Op::new(1, 89);
+pub const CL_ENQUEUE_COPY_BUFFER_RECT: Op = Op::new(API, 89);
 /// `clCreateSubDevices`.
-pub const CL_CREATE_SUB_DEVICES: Op = Op::new(1, 94);
+pub const CL_CREATE_SUB_DEVICES: Op = Op::new(API, 94);
 /// `clRetainDevice`.
-pub const CL_RETAIN_DEVICE: Op = Op::new(1, 95);
+pub const CL_RETAIN_DEVICE: Op = Op::new(API, 95);
 /// `clReleaseDevice`.
-pub const CL_RELEASE_DEVICE: Op = Op::new(1, 96);
+pub const CL_RELEASE_DEVICE: Op = Op::new(API, 96);
 /// `clCreateImage`.
-pub const CL_CREATE_IMAGE: Op = Op::new(1, 97);
+pub const CL_CREATE_IMAGE: Op = Op::new(API, 97);
 /// `clCreateProgramWithBuiltInKernels`.
-pub const CL_CREATE_PROGRAM_WITH_BUILT_IN_KERNELS: Op = Op::new(1, 98);
+pub const CL_CREATE_PROGRAM_WITH_BUILT_IN_KERNELS: Op = Op::new(API, 98);
 /// `clCompileProgram`.
-pub const CL_COMPILE_PROGRAM: Op = Op::new(1, 99);
+pub const CL_COMPILE_PROGRAM: Op = Op::new(API, 99);
 /// `clLinkProgram`.
-pub const CL_LINK_PROGRAM: Op = Op::new(1, 100);
+pub const CL_LINK_PROGRAM: Op = Op::new(API, 100);
 /// `clUnloadPlatformCompiler`.
-pub const CL_UNLOAD_PLATFORM_COMPILER: Op = Op::new(1, 101);
+pub const CL_UNLOAD_PLATFORM_COMPILER: Op = Op::new(API, 101);
 /// `clGetKernelArgInfo`.
-pub const CL_GET_KERNEL_ARG_INFO: Op = Op::new(1, 102);
+pub const CL_GET_KERNEL_ARG_INFO: Op = Op::new(API, 102);
 /// `clEnqueueFillBuffer`.
-pub const CL_ENQUEUE_FILL_BUFFER: Op = Op::new(1, 103);
+pub const CL_ENQUEUE_FILL_BUFFER: Op = Op::new(API, 103);
 /// `clEnqueueFillImage`.
-pub const CL_ENQUEUE_FILL_IMAGE: Op = Op::new(1, 104);
+pub const CL_ENQUEUE_FILL_IMAGE: Op = Op::new(API, 104);
 /// `clEnqueueMigrateMemObjects`.
-pub const CL_ENQUEUE_MIGRATE_MEM_OBJECTS: Op = Op::new(1, 105);
+pub const CL_ENQUEUE_MIGRATE_MEM_OBJECTS: Op = Op::new(API, 105);
 /// `clEnqueueMarkerWithWaitList`.
-pub const CL_ENQUEUE_MARKER_WITH_WAIT_LIST: Op = Op::new(1, 106);
+pub const CL_ENQUEUE_MARKER_WITH_WAIT_LIST: Op = Op::new(API, 106);
 /// `clEnqueueBarrierWithWaitList`.
-pub const CL_ENQUEUE_BARRIER_WITH_WAIT_LIST: Op = Op::new(1, 107);
+pub const CL_ENQUEUE_BARRIER_WITH_WAIT_LIST: Op = Op::new(API, 107);
 /// `clGetExtensionFunctionAddressForPlatform`.
-pub const CL_GET_EXTENSION_FUNCTION_ADDRESS_FOR_PLATFORM: Op = Op::new(1, 108);
+pub const CL_GET_EXTENSION_FUNCTION_ADDRESS_FOR_PLATFORM: Op = Op::new(API, 108);
 /// `clCreateFromGLTexture`.
-pub const CL_CREATE_FROM_GL_TEXTURE: Op = Op::new(1, 109);
+pub const CL_CREATE_FROM_GL_TEXTURE: Op = Op::new(API, 109);
 /// `clCreateCommandQueueWithProperties`.
-pub const CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES: Op = Op::new(1, 124);
+pub const CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES: Op = Op::new(API, 124);
 /// `clCreatePipe`.
-pub const CL_CREATE_PIPE: Op = Op::new(1, 125);
+pub const CL_CREATE_PIPE: Op = Op::new(API, 125);
 /// `clGetPipeInfo`.
-pub const CL_GET_PIPE_INFO: Op = Op::new(1, 126);
+pub const CL_GET_PIPE_INFO: Op = Op::new(API, 126);
 /// `clSVMAlloc`.
-pub const CL_SVM_ALLOC: Op = Op::new(1, 127);
+pub const CL_SVM_ALLOC: Op = Op::new(API, 127);
 /// `clSVMFree`.
-pub const CL_SVM_FREE: Op = Op::new(1, 128);
+pub const CL_SVM_FREE: Op = Op::new(API, 128);
 /// `clEnqueueSVMFree`.
-pub const CL_ENQUEUE_SVM_FREE: Op = Op::new(1, 129);
+pub const CL_ENQUEUE_SVM_FREE: Op = Op::new(API, 129);
 /// `clEnqueueSVMMemcpy`.
-pub const CL_ENQUEUE_SVM_MEMCPY: Op = Op::new(1, 130);
+pub const CL_ENQUEUE_SVM_MEMCPY: Op = Op::new(API, 130);
 /// `clEnqueueSVMMemFill`.
-pub const CL_ENQUEUE_SVM_MEM_FILL: Op = Op::new(1, 131);
+pub const CL_ENQUEUE_SVM_MEM_FILL: Op = Op::new(API, 131);
 /// `clEnqueueSVMMap`.
-pub const CL_ENQUEUE_SVM_MAP: Op = Op::new(1, 132);
+pub const CL_ENQUEUE_SVM_MAP: Op = Op::new(API, 132);
 /// `clEnqueueSVMUnmap`.
-pub const CL_ENQUEUE_SVM_UNMAP: Op = Op::new(1, 133);
+pub const CL_ENQUEUE_SVM_UNMAP: Op = Op::new(API, 133);
 /// `clCreateSamplerWithProperties`.
-pub const CL_CREATE_SAMPLER_WITH_PROPERTIES: Op = Op::new(1, 134);
+pub const CL_CREATE_SAMPLER_WITH_PROPERTIES: Op = Op::new(API, 134);
 /// `clSetKernelArgSVMPointer`.
-pub const CL_SET_KERNEL_ARG_SVM_POINTER: Op = Op::new(1, 135);
+pub const CL_SET_KERNEL_ARG_SVM_POINTER: Op = Op::new(API, 135);
 /// `clSetKernelExecInfo`.
-pub const CL_SET_KERNEL_EXEC_INFO: Op = Op::new(1, 136);
+pub const CL_SET_KERNEL_EXEC_INFO: Op = Op::new(API, 136);
 /// `clCloneKernel`.
-pub const CL_CLONE_KERNEL: Op = Op::new(1, 138);
+pub const CL_CLONE_KERNEL: Op = Op::new(API, 138);
 /// `clCreateProgramWithIL`.
-pub const CL_CREATE_PROGRAM_WITH_IL: Op = Op::new(1, 139);
+pub const CL_CREATE_PROGRAM_WITH_IL: Op = Op::new(API, 139);
 /// `clEnqueueSVMMigrateMem`.
-pub const CL_ENQUEUE_SVM_MIGRATE_MEM: Op = Op::new(1, 140);
+pub const CL_ENQUEUE_SVM_MIGRATE_MEM: Op = Op::new(API, 140);
 /// `clGetDeviceAndHostTimer`.
-pub const CL_GET_DEVICE_AND_HOST_TIMER: Op = Op::new(1, 141);
+pub const CL_GET_DEVICE_AND_HOST_TIMER: Op = Op::new(API, 141);
 /// `clGetHostTimer`.
-pub const CL_GET_HOST_TIMER: Op = Op::new(1, 142);
+pub const CL_GET_HOST_TIMER: Op = Op::new(API, 142);
 /// `clGetKernelSubGroupInfo`.
-pub const CL_GET_KERNEL_SUB_GROUP_INFO: Op = Op::new(1, 143);
+pub const CL_GET_KERNEL_SUB_GROUP_INFO: Op = Op::new(API, 143);
 /// `clSetDefaultDeviceCommandQueue`.
-pub const CL_SET_DEFAULT_DEVICE_COMMAND_QUEUE: Op = Op::new(1, 144);
+pub const CL_SET_DEFAULT_DEVICE_COMMAND_QUEUE: Op = Op::new(API, 144);
 /// `clSetProgramReleaseCallback`.
-pub const CL_SET_PROGRAM_RELEASE_CALLBACK: Op = Op::new(1, 145);
+pub const CL_SET_PROGRAM_RELEASE_CALLBACK: Op = Op::new(API, 145);
 /// `clSetProgramSpecializationConstant`.
-pub const CL_SET_PROGRAM_SPECIALIZATION_CONSTANT: Op = Op::new(1, 146);
+pub const CL_SET_PROGRAM_SPECIALIZATION_CONSTANT: Op = Op::new(API, 146);
 /// `clCreateBufferWithProperties`.
-pub const CL_CREATE_BUFFER_WITH_PROPERTIES: Op = Op::new(1, 147);
+pub const CL_CREATE_BUFFER_WITH_PROPERTIES: Op = Op::new(API, 147);
 /// `clCreateImageWithProperties`.
-pub const CL_CREATE_IMAGE_WITH_PROPERTIES: Op = Op::new(1, 148);
+pub const CL_CREATE_IMAGE_WITH_PROPERTIES: Op = Op::new(API, 148);
 /// `clSetContextDestructorCallback`.
-pub const CL_SET_CONTEXT_DESTRUCTOR_CALLBACK: Op = Op::new(1, 149);
+pub const CL_SET_CONTEXT_DESTRUCTOR_CALLBACK: Op = Op::new(API, 149);
 /// `gilGetSvmCapabilities`.
-pub const GIL_GET_SVM_CAPABILITIES: Op = Op::new(1, 340);
+pub const GIL_GET_SVM_CAPABILITIES: Op = Op::new(API, 340);
 /// `gilCreateSvmBuffer`.
-pub const GIL_CREATE_SVM_BUFFER: Op = Op::new(1, 341);
+pub const GIL_CREATE_SVM_BUFFER: Op = Op::new(API, 341);
 /// `clCreateCommandQueueWithPropertiesKHR`.
-pub const CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES_KHR: Op = Op::new(1, 400);
+pub const CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES_KHR: Op = Op::new(API, 400);
 /// `clCreateProgramWithILKHR`.
-pub const CL_CREATE_PROGRAM_WITH_ILKHR: Op = Op::new(1, 401);
+pub const CL_CREATE_PROGRAM_WITH_ILKHR: Op = Op::new(API, 401);
 /// `clGetKernelSubGroupInfoKHR`.
-pub const CL_GET_KERNEL_SUB_GROUP_INFO_KHR: Op = Op::new(1, 402);
+pub const CL_GET_KERNEL_SUB_GROUP_INFO_KHR: Op = Op::new(API, 402);
 /// `clIcdGetPlatformIDsKHR`.
-pub const CL_ICD_GET_PLATFORM_IDS_KHR: Op = Op::new(1, 1001);
+pub const CL_ICD_GET_PLATFORM_IDS_KHR: Op = Op::new(API, 1001);
 /// `gilGetProgramBinary`.
-pub const GIL_GET_PROGRAM_BINARY: Op = Op::new(1, 1002);
+pub const GIL_GET_PROGRAM_BINARY: Op = Op::new(API, 1002);
 /// `gilTakeNotice`.
-pub const GIL_TAKE_NOTICE: Op = Op::new(1, 1003);
+pub const GIL_TAKE_NOTICE: Op = Op::new(API, 1003);
 /// `gilGiveFiles`.
-pub const GIL_GIVE_FILES: Op = Op::new(1, 1004);
+pub const GIL_GIVE_FILES: Op = Op::new(API, 1004);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[

@@ -165,13 +165,18 @@ pub fn module(api: &Api, paths: &Paths) -> String {
         "#[allow(unused_imports)]\nuse {krate}::call::{{Handle, InData, InfoType, InfoValue, NewEvent, OutData, OutRoom, Packed, Property}};"
     );
     let _ = writeln!(out, "use serde::{{Deserialize, Serialize}};\n");
+    let _ = writeln!(
+        out,
+        "/// The API's number.\npub const API: u16 = {};\n",
+        api.number
+    );
     kinds(api, &mut out);
     for call in &api.calls {
         let name = screaming(&call.name);
         let _ = writeln!(
             out,
-            "/// `{}`.\npub const {name}: Op = Op::new({}, {});",
-            call.name, api.number, call.number
+            "/// `{}`.\npub const {name}: Op = Op::new(API, {});",
+            call.name, call.number
         );
     }
     names::table(api, krate, &mut out);

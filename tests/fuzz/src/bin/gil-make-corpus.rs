@@ -310,7 +310,12 @@ impl Corpus {
         };
         let ended = Reply::Ended { report, busy_ns: 1 };
         let said = [
-            frame_of(&Reply::Opened, &[]),
+            frame_of(
+                &Reply::Opened {
+                    apis: gil_wire::api::described(&[1]),
+                },
+                &[],
+            ),
             done(1, vec![], None),
             done(2, vec![], Some(1)),
             done(3, vec![], None),
@@ -425,7 +430,7 @@ fn input_of<'p>(call: &trace::Call<'_>, payload: &'p [u8]) -> &'p [u8] {
 
 /// The call in its envelope, as far as the recording tells.
 fn envelope_of(call: &trace::Call<'_>) -> Vec<u8> {
-    let class = generated::info(call.op).and_then(|info| info.class);
+    let class = gil_wire::api::info(call.op).and_then(|info| info.class);
     let mut out = Vec::new();
     let envelope = Envelope {
         op: call.op,

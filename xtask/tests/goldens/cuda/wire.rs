@@ -11,6 +11,9 @@ use gil_wire::call::{
 };
 use serde::{Deserialize, Serialize};
 
+/// The API's number.
+pub const API: u16 = 103;
+
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -57,17 +60,17 @@ impl Kind {
 }
 
 /// `cuModuleLoadData`.
-pub const CU_MODULE_LOAD_DATA: Op = Op::new(103, 1);
+pub const CU_MODULE_LOAD_DATA: Op = Op::new(API, 1);
 /// `cuModuleGetFunction`.
-pub const CU_MODULE_GET_FUNCTION: Op = Op::new(103, 2);
+pub const CU_MODULE_GET_FUNCTION: Op = Op::new(API, 2);
 /// `cuLaunchKernel`.
-pub const CU_LAUNCH_KERNEL: Op = Op::new(103, 3);
+pub const CU_LAUNCH_KERNEL: Op = Op::new(API, 3);
 /// `cuMemcpyHtoD_v2`.
-pub const CU_MEMCPY_HTO_D_V2: Op = Op::new(103, 4);
+pub const CU_MEMCPY_HTO_D_V2: Op = Op::new(API, 4);
 /// `cuMemcpyDtoHAsync_v2`.
-pub const CU_MEMCPY_DTO_H_ASYNC_V2: Op = Op::new(103, 5);
+pub const CU_MEMCPY_DTO_H_ASYNC_V2: Op = Op::new(API, 5);
 /// `cuStreamAddCallback`.
-pub const CU_STREAM_ADD_CALLBACK: Op = Op::new(103, 6);
+pub const CU_STREAM_ADD_CALLBACK: Op = Op::new(API, 6);
 
 /// Every entry point, by number.
 pub static CALLS: &[gil_wire::call::CallInfo] = &[

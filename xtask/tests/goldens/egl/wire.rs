@@ -11,6 +11,9 @@ use gil_wire::call::{
 };
 use serde::{Deserialize, Serialize};
 
+/// The API's number.
+pub const API: u16 = 101;
+
 /// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -57,17 +60,17 @@ impl Kind {
 }
 
 /// `eglGetError`.
-pub const EGL_GET_ERROR: Op = Op::new(101, 1);
+pub const EGL_GET_ERROR: Op = Op::new(API, 1);
 /// `eglChooseConfig`.
-pub const EGL_CHOOSE_CONFIG: Op = Op::new(101, 2);
+pub const EGL_CHOOSE_CONFIG: Op = Op::new(API, 2);
 /// `eglCreateContext`.
-pub const EGL_CREATE_CONTEXT: Op = Op::new(101, 3);
+pub const EGL_CREATE_CONTEXT: Op = Op::new(API, 3);
 /// `eglMakeCurrent`.
-pub const EGL_MAKE_CURRENT: Op = Op::new(101, 4);
+pub const EGL_MAKE_CURRENT: Op = Op::new(API, 4);
 /// `eglSwapBuffers`.
-pub const EGL_SWAP_BUFFERS: Op = Op::new(101, 5);
+pub const EGL_SWAP_BUFFERS: Op = Op::new(API, 5);
 /// `eglWaitNative`.
-pub const EGL_WAIT_NATIVE: Op = Op::new(101, 6);
+pub const EGL_WAIT_NATIVE: Op = Op::new(API, 6);
 
 /// Every entry point, by number.
 pub static CALLS: &[gil_wire::call::CallInfo] = &[

@@ -11,24 +11,27 @@ use gil_wire::call::{
 };
 use serde::{Deserialize, Serialize};
 
+/// The API's number.
+pub const API: u16 = 102;
+
 /// `glGetError`.
-pub const GL_GET_ERROR: Op = Op::new(102, 1);
+pub const GL_GET_ERROR: Op = Op::new(API, 1);
 /// `glGetIntegerv`.
-pub const GL_GET_INTEGERV: Op = Op::new(102, 2);
+pub const GL_GET_INTEGERV: Op = Op::new(API, 2);
 /// `glTexImage2D`.
-pub const GL_TEX_IMAGE2D: Op = Op::new(102, 3);
+pub const GL_TEX_IMAGE2D: Op = Op::new(API, 3);
 /// `glShaderSource`.
-pub const GL_SHADER_SOURCE: Op = Op::new(102, 4);
+pub const GL_SHADER_SOURCE: Op = Op::new(API, 4);
 /// `glVertexAttribPointer`.
-pub const GL_VERTEX_ATTRIB_POINTER: Op = Op::new(102, 5);
+pub const GL_VERTEX_ATTRIB_POINTER: Op = Op::new(API, 5);
 /// `glDrawElements`.
-pub const GL_DRAW_ELEMENTS: Op = Op::new(102, 6);
+pub const GL_DRAW_ELEMENTS: Op = Op::new(API, 6);
 /// `glUniformMatrix4fv`.
-pub const GL_UNIFORM_MATRIX4FV: Op = Op::new(102, 7);
+pub const GL_UNIFORM_MATRIX4FV: Op = Op::new(API, 7);
 /// `glBufferSubData`.
-pub const GL_BUFFER_SUB_DATA: Op = Op::new(102, 8);
+pub const GL_BUFFER_SUB_DATA: Op = Op::new(API, 8);
 /// `glCreateShader`.
-pub const GL_CREATE_SHADER: Op = Op::new(102, 9);
+pub const GL_CREATE_SHADER: Op = Op::new(API, 9);
 
 /// Every entry point, by number.
 pub static CALLS: &[gil_wire::call::CallInfo] = &[

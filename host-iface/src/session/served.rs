@@ -1,0 +1,83 @@
+//! Which APIs the session's board serves: calls of another are not sent, and
+//! those of the others go on.
+
+use super::calls::Calls;
+use super::{Context, Link, Refusal, Session};
+use gil_wire::api::{self, ApiError, Described};
+use gil_wire::envelope::Class;
+use std::collections::BTreeSet;
+
+/// What the board serves.
+#[derive(Debug, Default)]
+pub(super) struct Served {
+    /// As it says.
+    theirs: Vec<Described>,
+    /// Of these, the APIs that this build describes in the same way.
+    agreed: Vec<u16>,
+    /// What the user was told that it does not.
+    told: BTreeSet<u16>,
+}
+
+impl Served {
+    /// Of a board that says so as the session opens.
+    pub(super) fn by(theirs: Vec<Described>) -> Self {
+        let numbers = theirs.iter().map(|api| api.number);
+        let agreed = numbers.filter(|&number| api::check(number, &theirs).is_ok());
+        Self {
+            agreed: agreed.collect(),
+            theirs,
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// Whether calls of this API may be sent.
+    ///
+    /// # Errors
+    /// [`ApiError`] says why not.
+    pub(super) fn check(&self, number: u16) -> Result<(), ApiError> {
+        match self.agreed.contains(&number) {
+            true => Ok(()),
+            false => api::check(number, &self.theirs),
+        }
+    }
+
+    /// As the board said.
+    pub(super) fn all(&self) -> &[Described] {
+        &self.theirs
+    }
+}
+
+impl Session {
+    /// Leaves calls in front out that the board does not serve; whether it
+    /// serves the last one. What asks nothing of a board needs none.
+    pub(super) fn leave_out_unserved(
+        &mut self,
+        context: &mut Context<'_>,
+        calls: &mut Calls<'_>,
+    ) -> Result<bool, Refusal> {
+        let is_sent = |class| !matches!(class, Class::Wait | Class::Poll | Class::Look);
+        if !calls.all().iter().any(|call| is_sent(call.envelope.class)) {
+            return Ok(true);
+        }
+        if matches!(self.link, Link::Unopened) {
+            let (last, now_ns) = (calls.last(), calls.last().header.now_ns);
+            let client = self.open(context, last.envelope.op, now_ns)?;
+            self.link = Link::Open(client);
+        }
+        calls.retain_front(|call| self.serves(context, call.envelope.op.api()));
+        let last = calls.last().envelope;
+        Ok(!is_sent(last.class) || self.serves(context, last.op.api()))
+    }
+
+    /// Whether the board serves an API; says once why not.
+    fn serves(&mut self, context: &mut Context<'_>, number: u16) -> bool {
+        let Err(error) = self.apis.check(number) else {
+            return true;
+        };
+        if self.apis.told.insert(number) {
+            let process = self.process;
+            context.events.warn(format!("process {process}: {error}"));
+        }
+        false
+    }
+}

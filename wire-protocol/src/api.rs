@@ -1,0 +1,152 @@
+//! The APIs that this build knows: one description each (`api/*.toml`), with a
+//! hash that both ends of a connection compare.
+
+use crate::Op;
+use crate::call::CallInfo;
+use crate::generated::APIS;
+use crate::state::Effect;
+use serde::{Deserialize, Serialize};
+
+/// SHA-256 of a description, without its comments and layout.
+pub type Hash = [u8; 32];
+
+/// What a call leaves behind in its session, by its arguments and its result,
+/// if it was answered; `None` if nothing.
+pub type EffectOf = fn(Op, &[u8], Option<&[u8]>) -> Option<Effect>;
+
+/// One API.
+#[derive(Debug)]
+pub struct Api {
+    /// The upper half of its operations' numbers; never reused.
+    pub number: u16,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Of its description.
+    pub hash: Hash,
+    /// Its entry points, by number.
+    pub calls: &'static [CallInfo],
+    /// What a call leaves behind in its session.
+    pub effect: EffectOf,
+}
+
+/// An API as one side of a connection has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Described {
+    /// Its number.
+    pub number: u16,
+    /// Of the description that the side was generated from.
+    pub hash: Hash,
+}
+
+/// Why calls of an API do not go to a board.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// The board has no back end for it.
+    #[error("the board does not serve {title}: use the same gil release on both sides")]
+    NotServed {
+        /// The API.
+        title: String,
+    },
+    /// Both sides were generated from other descriptions.
+    #[error(
+        "the board serves {title} by another description (theirs {theirs}, ours {ours}): use the same gil release on both"
+    )]
+    Differs {
+        /// The API.
+        title: String,
+        /// First bytes of this side's hash, in hexadecimal.
+        ours: String,
+        /// First bytes of the board's.
+        theirs: String,
+    },
+}
+
+impl Api {
+    /// As it is told the other side.
+    pub const fn described(&self) -> Described {
+        Described {
+            number: self.number,
+            hash: self.hash,
+        }
+    }
+}
+
+/// The API of this number.
+pub fn api(number: u16) -> Option<&'static Api> {
+    APIS.iter().find(|api| api.number == number)
+}
+
+/// Those of these numbers, as they are told the other side.
+pub fn described(numbers: &[u16]) -> Vec<Described> {
+    let known = APIS.iter().filter(|api| numbers.contains(&api.number));
+    known.map(Api::described).collect()
+}
+
+/// Whether calls of this API may go to a board that has `theirs`.
+///
+/// # Errors
+/// [`ApiError`] says why not.
+pub fn check(number: u16, theirs: &[Described]) -> Result<(), ApiError> {
+    let ours = api(number);
+    let title = || ours.map_or_else(|| format!("API {number}"), |api| api.title.into());
+    let theirs = theirs.iter().find(|api| api.number == number);
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) if ours.hash == theirs.hash => Ok(()),
+        (Some(ours), Some(theirs)) => Err(ApiError::Differs {
+            title: title(),
+            ours: short_hex(&ours.hash),
+            theirs: short_hex(&theirs.hash),
+        }),
+        _ => Err(ApiError::NotServed { title: title() }),
+    }
+}
+
+/// What is known of an operation.
+pub fn info(op: Op) -> Option<&'static CallInfo> {
+    let calls = api(op.api())?.calls;
+    let at = calls.binary_search_by_key(&op.entry(), |call| call.entry);
+    Some(&calls[at.ok()?])
+}
+
+/// What a call leaves behind in its session, by its arguments and its result,
+/// if it was answered; `None` if nothing.
+pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
+    (api(op.api())?.effect)(op, args, result)
+}
+
+fn short_hex(hash: &Hash) -> String {
+    hash[..6].iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apis_have_numbers_of_their_own_in_order() {
+        assert!(APIS.is_sorted_by(|a, b| a.number < b.number));
+        assert!(APIS.iter().all(|api| api.number != 0), "0 is gil's own");
+    }
+
+    #[test]
+    fn an_api_is_used_where_both_sides_have_its_description() {
+        let mut theirs = described(&[1]);
+        assert_eq!(check(1, &theirs), Ok(()));
+        assert_eq!(
+            check(9, &theirs),
+            Err(ApiError::NotServed {
+                title: "API 9".into()
+            })
+        );
+        let hash = theirs[0].hash;
+        theirs[0].hash[0] ^= 0xff;
+        let message = check(1, &theirs).unwrap_err().to_string();
+        let (ours, theirs) = (short_hex(&hash), short_hex(&theirs[0].hash));
+        assert!(
+            message.contains(&format!("theirs {theirs}, ours {ours}")),
+            "{message}"
+        );
+        let none = check(1, &[]).unwrap_err().to_string();
+        assert!(none.contains("does not serve OpenCL"), "{none}");
+    }
+}
