@@ -4,9 +4,9 @@ mod common;
 
 use common::agent::Agent;
 use common::{Client, Done};
+use gil_files::recording::{self, Record};
 use gil_wire::Op;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Report};
-use gil_wire::trace::{self, Record};
 use std::io::Write;
 use std::path::Path;
 
@@ -25,12 +25,12 @@ const REGIONS: [RegionDesc; 2] = [
 ];
 
 fn append(file: &mut Vec<u8>, record: &Record<'_>, payload: &[&[u8]]) {
-    file.extend(trace::begin(record, payload).unwrap());
+    file.extend(recording::begin(record, payload).unwrap());
     payload.iter().for_each(|piece| file.extend(*piece));
 }
 
-fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<trace::Done<'static>> {
-    Some(trace::Done {
+fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<recording::Done<'static>> {
+    Some(recording::Done {
         status: CallStatus::Ran,
         result: b"result",
         cpu_ns: 11,
@@ -41,8 +41,8 @@ fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<trace::Done<'static>> {
     })
 }
 
-fn call(seq: u64, op: Op) -> trace::Call<'static> {
-    trace::Call {
+fn call(seq: u64, op: Op) -> recording::Call<'static> {
+    recording::Call {
         session: 1,
         seq,
         op,
@@ -59,7 +59,7 @@ fn call(seq: u64, op: Op) -> trace::Call<'static> {
 /// One session: a call with regions, a post, one that reports an operation,
 /// an operation that was awaited, and a call without an answer.
 fn recording() -> Vec<u8> {
-    let mut file = trace::header().to_vec();
+    let mut file = recording::header().to_vec();
     let opened = Record::SessionOpened {
         session: 1,
         process: 42,
@@ -195,12 +195,12 @@ fn a_run_that_departs_loses_its_session_with_a_sentence() {
 #[test]
 fn what_a_crash_cut_short_is_ignored_and_all_before_it_is_used() {
     let whole = recording();
-    let mut lens = vec![trace::HEADER_LEN];
+    let mut lens = vec![recording::HEADER_LEN];
     while *lens.last().unwrap() < whole.len() {
         let at = *lens.last().unwrap();
-        let prefix = whole[at..at + trace::PREFIX_LEN].try_into().unwrap();
-        let prefix = trace::Prefix::decode(prefix).unwrap();
-        let len = trace::PREFIX_LEN as u64 + u64::from(prefix.head_len) + prefix.payload_len;
+        let prefix = whole[at..at + recording::PREFIX_LEN].try_into().unwrap();
+        let prefix = recording::Prefix::decode(prefix).unwrap();
+        let len = recording::PREFIX_LEN as u64 + u64::from(prefix.head_len) + prefix.payload_len;
         lens.push(at + len as usize);
     }
     // In the third call, after the first and the post.

@@ -4,11 +4,11 @@ mod common;
 
 use common::Client;
 use common::agent::{Agent, command};
+use gil_files::recording;
 use gil_wire::address::Address;
 use gil_wire::frame::PREFIX_LEN;
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::message::Reply;
-use gil_wire::trace;
 use gil_wire::window::CAPABILITY;
 use nix::unistd::Uid;
 use std::io::Write;
@@ -29,7 +29,7 @@ const RELAY: &str = "use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0); \
 /// A recording, so that no driver is needed.
 fn recording(folder: &Path) -> PathBuf {
     let path = folder.join("trace");
-    std::fs::write(&path, trace::header()).unwrap();
+    std::fs::write(&path, recording::header()).unwrap();
     path
 }
 

@@ -6,9 +6,9 @@ use common::agent::{Agent, on_a_device};
 use common::program::{Program, bytes, ints};
 use common::window::{client, memory, offer, sealed};
 use common::{Client, Done};
+use gil_files::recording::{self, Record};
 use gil_wire::Op;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Request};
-use gil_wire::trace::{self, Record};
 use gil_wire::window::{MAPPED, NOT_MAPPED, WINDOW_LEN};
 use nix::fcntl::SealFlag;
 use std::io::Write;
@@ -38,9 +38,9 @@ const REGIONS: [RegionDesc; 2] = [
 ];
 
 fn replay() -> Replay {
-    let mut file = trace::header().to_vec();
+    let mut file = recording::header().to_vec();
     let mut append = |record: &Record<'_>, payload: &[u8]| {
-        file.extend(trace::begin(record, &[payload]).unwrap());
+        file.extend(recording::begin(record, &[payload]).unwrap());
         file.extend(payload);
     };
     let opened = Record::SessionOpened {
@@ -50,7 +50,7 @@ fn replay() -> Replay {
         apis: gil_wire::api::described(&[1]),
     };
     append(&opened, &[]);
-    let call = trace::Call {
+    let call = recording::Call {
         session: 1,
         seq: 1,
         op: OP,
@@ -60,7 +60,7 @@ fn replay() -> Replay {
         event: None,
         args: b"args",
         regions: REGIONS.to_vec(),
-        done: Some(trace::Done {
+        done: Some(recording::Done {
             status: CallStatus::Ran,
             result: b"result",
             cpu_ns: 1,

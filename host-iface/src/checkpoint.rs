@@ -1,8 +1,8 @@
 //! The file in which a simulator's checkpoint keeps the sessions.
 
 use crate::client::ClientError;
-use gil_wire::checkpoint::{self, Record, StateError};
-use gil_wire::trace::{HEADER_LEN, PREFIX_LEN, Prefix, TraceError};
+use gil_files::checkpoint::{self, Record, StateError};
+use gil_files::recording::{HEADER_LEN, PREFIX_LEN, Prefix, TraceError};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Writes the recording of a run: each record with one system call, so that
 //! after a crash the file is whole up to the last call.
 
-use gil_wire::trace::{self, Record, TraceError};
+use gil_files::recording::{self, Record, TraceError};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Recorder {
             error,
         };
         let mut file = File::create(path).map_err(&failed)?;
-        file.write_all(&trace::header()).map_err(&failed)?;
+        file.write_all(&recording::header()).map_err(&failed)?;
         Ok(Self {
             path: target,
             file,
@@ -63,7 +63,7 @@ impl Recorder {
     /// # Errors
     /// [`RecorderError`]; what the file holds of the record is taken back.
     pub fn write(&mut self, record: &Record<'_>, payload: &[&[u8]]) -> Result<(), RecorderError> {
-        let head = trace::begin(record, payload)?;
+        let head = recording::begin(record, payload)?;
         let before = self.file.metadata().map(|data| data.len());
         self.write_all(&head, payload).map_err(|error| {
             if let Ok(len) = before {

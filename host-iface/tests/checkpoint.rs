@@ -3,6 +3,7 @@
 
 mod support;
 
+use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use gil_host::checkpoint::CheckpointError;
 use gil_host::config::Time;
 use gil_host::memory::Mapped;
@@ -15,7 +16,6 @@ use gil_wire::checkpoint::{Contents, PastEvent, Survey};
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES};
 use gil_wire::generated::opencl as cl;
 use gil_wire::message::{CallStatus, DeviceInfo};
-use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::Log;
@@ -516,7 +516,7 @@ fn a_recording_begins_with_what_is_made_again() {
     while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_LEN>() {
         let prefix = Prefix::decode(prefix).unwrap();
         let (head, behind) = behind.split_at(prefix.head_len as usize);
-        if let Record::Call(call) = trace::head(prefix, head).unwrap() {
+        if let Record::Call(call) = recording::head(prefix, head).unwrap() {
             calls.push((call.op, prefix.payload_len, call.done.is_some()));
         }
         rest = &behind[prefix.payload_len as usize..];

@@ -383,7 +383,7 @@ fn a_recording_that_cannot_go_on_ends_the_run() {
     let reader = std::thread::spawn({
         let path = path.clone();
         move || {
-            let mut header = [0; gil_wire::trace::HEADER_LEN];
+            let mut header = [0; gil_files::recording::HEADER_LEN];
             std::fs::File::open(path)?.read_exact(&mut header)
         }
     });
@@ -407,7 +407,7 @@ fn a_recording_that_cannot_go_on_ends_the_run() {
 
 #[test]
 fn a_recording_holds_every_call_and_its_bytes() {
-    use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+    use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
     let board = FakeBoard::acts([done(1, 7, 9, &[b"out!"])]);
     let file = tempfile::NamedTempFile::new().unwrap();
     let config = gil_host::Config {
@@ -424,7 +424,7 @@ fn a_recording_holds_every_call_and_its_bytes() {
     guest.close();
     let bytes = std::fs::read(file.path()).unwrap();
     let (header, mut rest) = bytes.split_at(HEADER_LEN);
-    trace::check_header(header.try_into().unwrap()).unwrap();
+    recording::check_header(header.try_into().unwrap()).unwrap();
     let mut records = Vec::new();
     while !rest.is_empty() {
         let prefix = Prefix::decode(rest[..PREFIX_LEN].try_into().unwrap()).unwrap();
@@ -434,7 +434,7 @@ fn a_recording_holds_every_call_and_its_bytes() {
         crc.update(head);
         crc.update(payload);
         crc.check(prefix).unwrap();
-        records.push((trace::head(prefix, head).unwrap(), payload));
+        records.push((recording::head(prefix, head).unwrap(), payload));
         rest = more;
     }
     assert_eq!(records.len(), 4, "{records:?}");

@@ -1,9 +1,9 @@
 //! What a program enqueued last and does not wait for is executed like the rest,
 //! however it exits; where it does not exit, it is dropped without a word.
 
+use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
 use gil_tests::{Finished, Link, Run, guest_program};
 use gil_wire::generated::opencl::CL_ENQUEUE_ND_RANGE_KERNEL;
-use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
 use std::path::Path;
 
 fn leaves(how: &str, trace: &Path) -> Finished {
@@ -31,7 +31,7 @@ fn recorded(path: &Path) -> u64 {
     while !rest.is_empty() {
         let prefix = Prefix::decode(rest[..PREFIX_LEN].try_into().unwrap()).unwrap();
         let (head, more) = rest[PREFIX_LEN..].split_at(prefix.head_len as usize);
-        if let Record::Call(call) = trace::head(prefix, head).unwrap() {
+        if let Record::Call(call) = recording::head(prefix, head).unwrap() {
             count += u64::from(call.op == CL_ENQUEUE_ND_RANGE_KERNEL);
         }
         rest = &more[prefix.payload_len as usize..];

@@ -21,7 +21,7 @@
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
 //! | [`api`] | host ↔ board | the APIs, and which of them both sides have |
 //! | [`address`] | users → host, board | where an agent listens |
-//! | [`trace`] | host → file → board | the recording of a run |
+//! | [`checkpoint`] | host ↔ board | what a session holds that is to be kept |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,6 @@ pub mod secure;
 pub mod spin;
 pub mod state;
 pub mod status;
-pub mod trace;
 pub mod window;
 
 /// Number of an entry point: the API's number in the upper half, the entry's in

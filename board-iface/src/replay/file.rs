@@ -2,9 +2,9 @@
 //! file.
 
 use super::ReplayError;
+use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use gil_wire::api::Described;
 use gil_wire::message::Report;
-use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -60,8 +60,8 @@ impl Recorded {
     ///
     /// # Errors
     /// Never for what [`Recording::open`] took in.
-    pub fn head(&self) -> Result<trace::Call<'_>, TraceError> {
-        match trace::head(self.prefix, &self.head)? {
+    pub fn head(&self) -> Result<recording::Call<'_>, TraceError> {
+        match recording::head(self.prefix, &self.head)? {
             Record::Call(call) => Ok(call),
             _ => Err(TraceError::Decode(postcard::Error::SerdeDeCustom)),
         }
@@ -84,7 +84,7 @@ impl Recording {
         let mut header = [0; HEADER_LEN];
         // A file that is shorter than a header has another magic.
         let _ = reader.read_exact(&mut header);
-        trace::check_header(&header).map_err(|error| ReplayError::Header {
+        recording::check_header(&header).map_err(|error| ReplayError::Header {
             path: path.into(),
             error,
         })?;
@@ -176,7 +176,7 @@ fn read_record(reader: &mut impl Read, at: u64, total: u64) -> Result<Recorded, 
         left -= step;
     }
     checksum.check(prefix)?;
-    trace::head(prefix, &head)?;
+    recording::head(prefix, &head)?;
     Ok(Recorded {
         prefix,
         head,
@@ -193,7 +193,7 @@ struct Sessions {
 
 impl Sessions {
     fn add(&mut self, recorded: Recorded) {
-        let session = match trace::head(recorded.prefix, &recorded.head) {
+        let session = match recording::head(recorded.prefix, &recorded.head) {
             Ok(Record::SessionOpened {
                 session,
                 pointer_bits,

@@ -6,10 +6,10 @@ mod file;
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
 use crate::region::{Budget, OutOfMemory, Region};
 use file::{Recorded, Recording};
+use gil_files::recording::{self, TraceError};
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::message::{CallStatus, DeviceInfo, PRINTED_MAX};
-use gil_wire::trace::{self, TraceError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl Board for ReplayBoard {
             api: "replay".into(),
             platform: "gil recording".into(),
             name: self.recording.path.display().to_string(),
-            version: format!("layout {}", trace::VERSION),
+            version: format!("layout {}", recording::VERSION),
         }]
     }
 
@@ -243,7 +243,7 @@ impl ReplaySession {
     fn compare(
         &self,
         call: &Call<'_>,
-        head: &trace::Call<'_>,
+        head: &recording::Call<'_>,
         recorded: &Recorded,
     ) -> Result<(), Departure> {
         let (session, number) = (self.number + 1, self.next);
@@ -293,7 +293,7 @@ impl ReplaySession {
     fn done(
         &self,
         call: Call<'_>,
-        done: &trace::Done<'_>,
+        done: &recording::Done<'_>,
         recorded: &Recorded,
     ) -> Result<Outcome, Departure> {
         let ins = call.regions.iter().filter(|region| region.dir().is_in());

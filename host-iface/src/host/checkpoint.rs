@@ -4,7 +4,7 @@ use super::State;
 use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::memory::GuestMemory;
 use crate::session::{Context, Session, Took};
-use gil_wire::checkpoint::Record;
+use gil_files::checkpoint::Record;
 use gil_wire::message::DeviceInfo;
 use std::path::Path;
 

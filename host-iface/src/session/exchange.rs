@@ -8,11 +8,11 @@ use crate::client::{Client, ClientError, Received};
 use crate::config::Time;
 use crate::mailbox::Answer;
 use gil_address_tables::Extents;
+use gil_files::recording;
 use gil_timing::Event;
 use gil_wire::envelope::Class;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report};
-use gil_wire::trace;
 use std::collections::BTreeSet;
 
 /// A board's answer, checked against the call.
@@ -274,8 +274,8 @@ impl Done {
         String::from_utf8_lossy(&self.result).into_owned()
     }
 
-    fn record(&self) -> trace::Done<'_> {
-        trace::Done {
+    fn record(&self) -> recording::Done<'_> {
+        recording::Done {
             status: self.status,
             result: &self.result,
             cpu_ns: self.cpu_ns,

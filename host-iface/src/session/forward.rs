@@ -7,11 +7,11 @@ use crate::client::{Client, ClientError};
 use crate::mailbox::Region;
 use crate::memory::read_region;
 use crate::vectored::{SendSpan, Span};
+use gil_files::recording::{self, Record};
 use gil_wire::Op;
 use gil_wire::frame;
 use gil_wire::message::{RegionDesc, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
-use gil_wire::trace::{self, Record};
 use gil_wire::window;
 
 /// One input region's bytes.
@@ -188,13 +188,13 @@ impl Session {
         context: &mut Context<'_>,
         call: &Call<'_>,
         input: &[Vec<u8>],
-        done: Option<trace::Done<'_>>,
+        done: Option<recording::Done<'_>>,
         output: &[&[u8]],
     ) {
         if context.trace.is_none() {
             return;
         }
-        let record = Record::Call(trace::Call {
+        let record = Record::Call(recording::Call {
             session: self.recorded_as,
             seq: call.header.seq,
             op: call.envelope.op,

@@ -4,10 +4,10 @@ use super::exchange::{fits, wrong};
 use super::{Context, Pending, Session};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
+use gil_files::recording::Record;
 use gil_timing::Event;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{PRINTED_MAX, Reply, Report, Request};
-use gil_wire::trace::Record;
 
 impl Session {
     /// Has the board wait for an operation.

@@ -9,12 +9,12 @@ use crate::client::{Client, ClientError, Received};
 use crate::executed::Executed;
 use crate::printed::Printed;
 use crate::vectored::{SendSpan, Span};
+use gil_files::checkpoint::{self, Call, Ran, Record};
+use gil_files::recording;
 use gil_timing::{Engines, Interval};
 use gil_wire::api::{self, Described, effect};
-use gil_wire::checkpoint::{self, Call, Ran, Record};
 use gil_wire::frame::{self, FrameError};
 use gil_wire::message::{CallStatus, DeviceInfo, Reply, Request};
-use gil_wire::trace;
 
 /// Most bytes of output of a call that made an object.
 const MAX_OUTPUT: u64 = 67_108_864;
@@ -188,7 +188,7 @@ impl Session {
             return;
         }
         let done = answer.and_then(|answer| answer.done().ok());
-        let record = trace::Record::Call(trace::Call {
+        let record = recording::Record::Call(recording::Call {
             session: self.recorded_as,
             seq: call.seq,
             op: call.op,
@@ -254,7 +254,7 @@ impl Answer {
         }
     }
 
-    fn done(&self) -> Result<trace::Done<'_>, ClientError> {
+    fn done(&self) -> Result<recording::Done<'_>, ClientError> {
         match self.reply()? {
             Reply::Done {
                 status,
@@ -265,7 +265,7 @@ impl Answer {
                 reports,
                 notices,
                 ..
-            } => Ok(trace::Done {
+            } => Ok(recording::Done {
                 status,
                 result,
                 cpu_ns,

@@ -5,7 +5,8 @@ use super::{Context, Link, Refusal, Session};
 use crate::checkpoint::{CheckpointError, Writer};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
-use gil_wire::checkpoint::{self, Awaited, Contents, Ran, Record, Survey};
+use gil_files::checkpoint::{self, Awaited, Ran, Record};
+use gil_wire::checkpoint::{Contents, Survey};
 use gil_wire::frame::FrameError;
 use gil_wire::message::{DeviceInfo, Reply, Request};
 

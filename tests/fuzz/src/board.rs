@@ -72,7 +72,7 @@ fn shake(socket: &Socket) -> Option<Shaken> {
 
 /// A recording that holds anything, and the first call of its own.
 pub fn trace(data: &[u8]) {
-    let (_file, path) = file_of(&records(&gil_wire::trace::header(), data));
+    let (_file, path) = file_of(&records(&gil_files::recording::header(), data));
     let Ok(board) = ReplayBoard::open(&path) else {
         return;
     };

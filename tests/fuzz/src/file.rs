@@ -2,7 +2,7 @@
 //! those.
 
 use crate::input::Input;
-use gil_wire::trace::Prefix;
+use gil_files::recording::Prefix;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;

@@ -1,7 +1,7 @@
 //! A recording, read without mercy: a byte that belongs to no whole record is
 //! an error.
 
-use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct Whole {
 pub fn read(path: &Path) -> Whole {
     let bytes = std::fs::read(path).unwrap();
     let (header, mut rest) = bytes.split_first_chunk::<HEADER_LEN>().expect("a header");
-    trace::check_header(header).unwrap();
+    recording::check_header(header).unwrap();
     let mut whole = Whole::default();
     while !rest.is_empty() {
         let (prefix, behind) = rest.split_first_chunk::<PREFIX_LEN>().expect("a prefix");
@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> Whole {
         checksum.update(head);
         checksum.update(payload);
         checksum.check(prefix).unwrap();
-        if let Record::Call(call) = trace::head(prefix, head).unwrap()
+        if let Record::Call(call) = recording::head(prefix, head).unwrap()
             && call.done.is_some()
         {
             whole.answered.insert(call.seq);

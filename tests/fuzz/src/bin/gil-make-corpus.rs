@@ -6,14 +6,14 @@
 //! cargo run -p gil-fuzz --bin gil-make-corpus -- run.trace run.state kernel.cl
 //! ```
 
+use gil_files::checkpoint;
+use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
-use gil_wire::checkpoint;
 use gil_wire::envelope::{self, Class, Engine, Envelope};
 use gil_wire::frame;
 use gil_wire::generated;
 use gil_wire::hello::Hello;
 use gil_wire::message::{CallStatus, Reply, Report, Request};
-use gil_wire::trace::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,7 +119,7 @@ impl Corpus {
     }
 
     /// The first call of its kind.
-    fn call(&self, name: &str, call: &trace::Call<'_>) {
+    fn call(&self, name: &str, call: &recording::Call<'_>) {
         let entry = call.op.entry().to_le_bytes();
         let done = call.done.as_ref();
         let result = done.map_or(&[][..], |done| done.result);
@@ -410,7 +410,7 @@ const OPEN: Request<'static> = Request::Open {
     pointer_bits: 64,
 };
 
-fn request<'a>(call: &trace::Call<'a>) -> Request<'a> {
+fn request<'a>(call: &recording::Call<'a>) -> Request<'a> {
     Request::Call {
         seq: call.seq,
         op: call.op,
@@ -423,13 +423,13 @@ fn request<'a>(call: &trace::Call<'a>) -> Request<'a> {
     }
 }
 
-fn input_of<'p>(call: &trace::Call<'_>, payload: &'p [u8]) -> &'p [u8] {
+fn input_of<'p>(call: &recording::Call<'_>, payload: &'p [u8]) -> &'p [u8] {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
     &payload[..ins.map(|region| region.len as usize).sum()]
 }
 
 /// The call in its envelope, as far as the recording tells.
-fn envelope_of(call: &trace::Call<'_>) -> Vec<u8> {
+fn envelope_of(call: &recording::Call<'_>) -> Vec<u8> {
     let class = gil_wire::api::info(call.op).and_then(|info| info.class);
     let mut out = Vec::new();
     let envelope = Envelope {

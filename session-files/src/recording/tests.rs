@@ -1,5 +1,5 @@
 use super::*;
-use crate::message::Direction;
+use gil_wire::message::Direction;
 use proptest::prelude::*;
 
 fn call() -> Record<'static> {

@@ -20,9 +20,9 @@
 //! reaches the guest; after a crash the last one may be cut short or hold
 //! bytes that its checksum refuses, and everything before it is good.
 
-use crate::Op;
-use crate::api::Described;
-use crate::message::{CallStatus, RegionDesc, Report};
+use gil_wire::Op;
+use gil_wire::api::Described;
+use gil_wire::message::{CallStatus, RegionDesc, Report};
 use serde::{Deserialize, Serialize};
 
 /// First bytes of a recording.
@@ -34,9 +34,9 @@ pub const HEADER_LEN: usize = 16;
 /// Bytes before a record's head.
 pub const PREFIX_LEN: usize = 16;
 /// Largest head accepted: a request and an answer of a frame's largest header.
-pub const MAX_HEAD: u32 = 2 * crate::frame::MAX_HEADER + 4096;
+pub const MAX_HEAD: u32 = 2 * gil_wire::frame::MAX_HEADER + 4096;
 /// Largest payload accepted: a request's and an answer's.
-pub const MAX_PAYLOAD: u64 = 2 * crate::frame::MAX_PAYLOAD;
+pub const MAX_PAYLOAD: u64 = 2 * gil_wire::frame::MAX_PAYLOAD;
 
 /// What happened, in the order of the doorbells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub enum Record<'a> {
 pub struct Call<'a> {
     /// The session's number in this recording.
     pub session: u64,
-    /// As in [`Request::Call`](crate::message::Request::Call).
+    /// As in [`Request::Call`](gil_wire::message::Request::Call).
     pub seq: u64,
     /// Which entry point.
     pub op: Op,
@@ -100,7 +100,7 @@ pub struct Call<'a> {
     pub done: Option<Done<'a>>,
 }
 
-/// A board's answer, as in [`Reply::Done`](crate::message::Reply::Done).
+/// A board's answer, as in [`Reply::Done`](gil_wire::message::Reply::Done).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done<'a> {
     /// How it ended.
