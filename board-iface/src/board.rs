@@ -1,7 +1,6 @@
 //! What a back end offers to the transport: devices, and sessions that run
 //! calls.
 
-use crate::opencl::OpenClError;
 use crate::region::{Budget, Region};
 use crate::replay::ReplayError;
 use gil_wire::Op;
@@ -18,8 +17,8 @@ pub struct Guest {
     pub pointer_bits: u32,
 }
 
-/// A board: a set of back ends, or a recording that stands for one.
-pub trait Board: Send + Sync {
+/// A board: a back end, several of them, or a recording that stands for them.
+pub trait Board: std::fmt::Debug + Send + Sync {
     /// What it has.
     fn devices(&self) -> Vec<DeviceInfo>;
 
@@ -28,7 +27,11 @@ pub trait Board: Send + Sync {
     ///
     /// # Errors
     /// [`BoardError`], one sentence.
-    fn open(&self, guest: Guest, budget: &Budget) -> Result<Box<dyn Session>, BoardError>;
+    fn open<'b>(
+        &'b self,
+        guest: Guest,
+        budget: &Budget,
+    ) -> Result<Box<dyn Session + 'b>, BoardError>;
 }
 
 /// Of a back end that says nothing of its objects.
@@ -59,7 +62,7 @@ pub trait Session {
     ///
     /// # Errors
     /// [`Unable`], one sentence; the session goes on.
-    fn fetch(&mut self, _object: u64) -> Result<Vec<u8>, Unable> {
+    fn fetch(&mut self, _api: u16, _object: u64) -> Result<Vec<u8>, Unable> {
         Err(Unable::because(NO_CHECKPOINTS))
     }
 
@@ -67,7 +70,7 @@ pub trait Session {
     ///
     /// # Errors
     /// [`Unable`].
-    fn fill(&mut self, _object: u64, _bytes: &[u8]) -> Result<(), Unable> {
+    fn fill(&mut self, _api: u16, _object: u64, _bytes: &[u8]) -> Result<(), Unable> {
         Err(Unable::because(NO_CHECKPOINTS))
     }
 
@@ -83,18 +86,18 @@ pub trait Session {
     ///
     /// # Errors
     /// [`Unable`].
-    fn number_from(&mut self, _number: u64) -> Result<(), Unable> {
+    fn number_from(&mut self, _api: u16, _number: u64) -> Result<(), Unable> {
         Err(Unable::because(NO_CHECKPOINTS))
     }
 
     /// The API's code for an operation that nobody ran.
-    fn not_run(&self) -> i32 {
+    fn not_run(&self, _op: Op) -> i32 {
         -1
     }
 
-    /// Whether the next call's regions may be in memory that is used for
+    /// Whether the regions of a call of `op`, if it is the next, may be in memory that is used for
     /// something else once it is answered: nothing that it begins keeps them.
-    fn takes_shared(&self) -> bool {
+    fn takes_shared(&self, _op: Op) -> bool {
         false
     }
 }
@@ -114,9 +117,12 @@ impl Unable {
 /// Why a board cannot be had, or gives no session.
 #[derive(Debug, thiserror::Error)]
 pub enum BoardError {
-    /// The OpenCL back end.
+    /// A back end's driver.
     #[error(transparent)]
-    OpenCl(#[from] OpenClError),
+    Driver(Box<dyn std::error::Error + Send + Sync>),
+    /// No back end of this board takes such calls.
+    #[error("this board has no back end for {0}: start an agent that has")]
+    NoBackEnd(String),
     /// The recording.
     #[error(transparent)]
     Replay(#[from] ReplayError),
@@ -247,6 +253,11 @@ impl Outcome {
     /// The call was not run.
     pub fn refused(reason: impl std::fmt::Display) -> Self {
         Self::failed(CallStatus::Refused, reason)
+    }
+
+    /// The board has nothing that takes the call.
+    pub fn not_served(reason: impl std::fmt::Display) -> Self {
+        Self::failed(CallStatus::NotServed, reason)
     }
 
     /// The session is over.

@@ -1,19 +1,20 @@
 //! The command `gil-board`, which is also `gil board`.
 
+use crate::back_end::DriverOptions;
 use crate::board::BoardError;
 use crate::confine::{Confinement, Folders, Support};
 use crate::inventory::Inventory;
-use crate::opencl::{DriverOptions, OpenClBoard};
 use crate::printed;
 use crate::process::{self, Launcher, Program, Setup};
 use crate::replay::ReplayBoard;
+use crate::router::Router;
 use crate::server::{
     HANG_UP_GRACE, Server, ServerError, ServerOptions, Sessions, Stopper, user_name,
 };
 use crate::session::{ScriptedTimes, SessionOptions};
 use gil_wire::Op;
 use gil_wire::address::Address;
-use gil_wire::generated::opencl;
+use gil_wire::generated::APIS;
 use gil_wire::secure::{Key, KeyError, MAX_KEY_FILE, Zeroizing};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Uid;
@@ -177,15 +178,18 @@ pub struct RefusedPosts {
 
 /// A text that is not `NAME=ERROR`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" names no refusal: write an OpenCL function and a negative error, NAME=ERROR")]
+#[error("\"{0}\" names no refusal: write an API's function and a negative error, NAME=ERROR")]
 pub struct RefusedPostsError(String);
 
 fn refused_posts(text: &str) -> Result<RefusedPosts, RefusedPostsError> {
     let parse = || {
         let (name, error) = text.split_once('=')?;
-        let info = opencl::CALLS.iter().find(|call| call.name == name)?;
+        let mut ops = APIS
+            .iter()
+            .flat_map(|api| api.calls.iter().map(move |call| (api, call)));
+        let (api, call) = ops.find(|(_, call)| call.name == name)?;
         let error = error.parse().ok().filter(|error| *error < 0)?;
-        let op = Op::new(opencl::CL_FLUSH.api(), info.entry);
+        let op = Op::new(api.number, call.entry);
         Some(RefusedPosts { op, error })
     };
     parse().ok_or_else(|| RefusedPostsError(text.into()))
@@ -239,7 +243,7 @@ fn no_device(left_out: &[String]) -> String {
 /// [`CliError`], one sentence.
 pub fn run(args: &BoardArgs, program: Program) -> Result<(), CliError> {
     if let Some(agent) = args.worker {
-        return Ok(process::run(agent)?);
+        return Ok(process::run(agent, program.back_ends)?);
     }
     if args.list {
         return list(args, program);
@@ -291,7 +295,9 @@ fn sessions(args: &BoardArgs, program: Program) -> Result<(Sessions, Option<Kept
     }
     let inventory = take_inventory(args, program)?;
     if args.sessions == Some(SessionsIn::Threads) {
-        let board = OpenClBoard::load(driver_options(args)).map_err(BoardError::from)?;
+        let devices = inventory.devices;
+        let board = Router::new(program.back_ends, driver_options(args), devices, false);
+        board.load_ahead();
         return Ok((Sessions::Threads(Arc::new(board)), None));
     }
     let (confinement, folders) = confinement(args, &inventory)?.unzip();
@@ -469,10 +475,8 @@ mod tests {
     #[test]
     fn refusals_name_a_function_and_an_error() {
         let refused = refused_posts("clEnqueueNDRangeKernel=-54").unwrap();
-        assert_eq!(
-            (refused.op, refused.error),
-            (opencl::CL_ENQUEUE_ND_RANGE_KERNEL, -54)
-        );
+        let name = refused.op.name();
+        assert_eq!((name, refused.error), (Some("clEnqueueNDRangeKernel"), -54));
         for text in [
             "",
             "clEnqueueTask",

@@ -10,6 +10,8 @@
 //! | [`inventory`] | what this machine has, and why something is left out |
 //! | [`session`] | one connection's requests and replies, its bounds |
 //! | [`board`] | what a back end offers: devices, sessions, outcomes |
+//! | [`back_end`] | how an API's drivers are found, asked and loaded |
+//! | [`router`] | all back ends as one board, each loaded when it is first called |
 //! | [`table`] | which guest number stands for which real object |
 //! | [`opencl`] | the OpenCL back end |
 //! | [`replay`] | a recording instead of a device |
@@ -18,6 +20,7 @@
 //! A guest and its simulator are not trusted: a request is checked before a
 //! driver sees any of it, and what is wrong with it is an answer.
 
+pub mod back_end;
 pub mod board;
 pub mod cli;
 pub mod confine;
@@ -29,7 +32,11 @@ pub mod printed;
 pub mod process;
 pub mod region;
 pub mod replay;
+pub mod router;
 pub mod server;
 pub mod session;
 pub mod table;
 pub mod transport;
+
+/// What gil's own agent serves.
+pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[&opencl::OpenCl];

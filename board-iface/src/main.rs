@@ -1,6 +1,7 @@
 //! `gil-board`: the board agent.
 
 use clap::Parser;
+use gil_board::BACK_ENDS;
 use gil_board::cli::{BoardArgs, run};
 use gil_board::process::Program;
 use std::io::IsTerminal;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let program = Program {
         name: "gil-board",
         args: &[],
+        back_ends: BACK_ENDS,
     };
     match run(&Args::parse().board, program) {
         Ok(()) => ExitCode::SUCCESS,

@@ -147,7 +147,7 @@ struct Server<'b> {
     board: &'b dyn Board,
     options: SessionOptions,
     budget: Budget,
-    session: Option<Box<dyn Session>>,
+    session: Option<Box<dyn Session + 'b>>,
     /// Warnings left; what is refused after them is logged as detail.
     warnings: u32,
     /// What calls without an answer reported, by event.
@@ -313,7 +313,8 @@ impl Server<'_> {
             && outcome.status != CallStatus::Ran
             && is_enqueue
         {
-            let status = self.session.as_ref().map_or(-1, |s| s.not_run());
+            let session = self.session.as_ref();
+            let status = session.map_or(-1, |session| session.not_run(head.op));
             let ended = Ended {
                 rejected: true,
                 ..Ended::failed(event, status)
@@ -415,7 +416,8 @@ impl Server<'_> {
     ) -> Result<Vec<Region>, RegionError> {
         let descs = &head.regions;
         self.budget.check(descs)?;
-        let takes_shared = self.session.as_ref().is_some_and(|s| s.takes_shared());
+        let takes_shared = self.session.as_ref();
+        let takes_shared = takes_shared.is_some_and(|session| session.takes_shared(head.op));
         let shared = head.finish && takes_shared;
         let region = |(desc, part): (&RegionDesc, &Part)| match shared {
             true => Ok(Region::shared(desc.dir, part.clone(), &self.budget)),

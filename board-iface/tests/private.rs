@@ -21,6 +21,7 @@ const OP: Op = Op::new(1, 1);
 const KEY: [u8; KEY_LEN] = [7; KEY_LEN];
 
 /// Gives back what it gets.
+#[derive(Debug)]
 struct Echo;
 
 impl Board for Echo {
@@ -28,7 +29,7 @@ impl Board for Echo {
         Vec::new()
     }
 
-    fn open(&self, _: Guest, _: &Budget) -> Result<Box<dyn Session>, BoardError> {
+    fn open<'b>(&'b self, _: Guest, _: &Budget) -> Result<Box<dyn Session + 'b>, BoardError> {
         Ok(Box::new(Self))
     }
 }

@@ -1,9 +1,10 @@
 //! What is read out of kernels' texts is what a compiler says they are:
 //! compared with the argument information of this machine's OpenCL.
 
+use gil_board::back_end::DriverOptions;
 use gil_board::opencl::generated::functions::Functions;
 use gil_board::opencl::generated::types::*;
-use gil_board::opencl::{Driver, DriverOptions, OpenClError};
+use gil_board::opencl::{Driver, OpenClError};
 use gil_kernel_signatures::{
     Access, Argument, Program, Qualifiers, Signatures, Space, Target, What,
 };

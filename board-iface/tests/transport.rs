@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Turns every `InOut` region around and counts what lives.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Echo {
     sessions: Arc<AtomicUsize>,
 }
@@ -33,7 +33,7 @@ impl Board for Echo {
         Vec::new()
     }
 
-    fn open(&self, _: Guest, _: &Budget) -> Result<Box<dyn Session>, BoardError> {
+    fn open<'b>(&'b self, _: Guest, _: &Budget) -> Result<Box<dyn Session + 'b>, BoardError> {
         self.sessions.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(EchoSession(self.sessions.clone())))
     }

@@ -92,6 +92,7 @@ fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
     let program = gil_board::process::Program {
         name: "gil",
         args: &["board"],
+        back_ends: gil_board::BACK_ENDS,
     };
     exit_with(gil_board::cli::run(args, program))
 }

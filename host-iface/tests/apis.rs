@@ -7,6 +7,7 @@ use gil_uapi::Status;
 use gil_wire::Op;
 use gil_wire::api;
 use gil_wire::envelope::{Class, Envelope};
+use gil_wire::message::CallStatus;
 use support::board::{Act, FakeBoard, Got};
 use support::guest::{Guest, call};
 
@@ -78,4 +79,26 @@ fn what_asks_nothing_of_a_board_needs_none() {
     let mut guest = Guest::new(&board);
     assert_eq!(guest.submit(&[foreign(Class::Poll)], &[]).status, OK);
     assert_eq!(board.got(), []);
+}
+
+#[test]
+fn a_driver_that_is_missing_is_named_once_and_loses_no_session() {
+    let missing = || Act {
+        status: CallStatus::NotServed,
+        result: b"its driver is not installed".to_vec(),
+        ..Act::default()
+    };
+    let board = FakeBoard::acts([missing(), missing(), Act::default()]);
+    let mut guest = Guest::new(&board);
+    for _ in 0..2 {
+        let seen = guest.submit(&[call(Class::Sync, 0)], &[]);
+        assert_eq!(seen.status, UNSERVED);
+    }
+    assert_eq!(guest.submit(&[call(Class::Sync, 0)], &[]).status, OK);
+    let warnings = guest.log.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].contains("its driver is not installed"),
+        "{warnings:?}"
+    );
 }

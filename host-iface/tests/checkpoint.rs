@@ -29,6 +29,7 @@ const BUFFER_LEN: u64 = 150_000;
 const HELD: &[u8] = b"what it holds now";
 const LASTS: u64 = 500;
 const PAST: PastEvent = PastEvent {
+    api: 1,
     event: 70,
     queue: 5,
     context: 1,
@@ -93,6 +94,7 @@ fn board_that(script: impl FnMut(&Call) -> Act + Send + 'static) -> FakeBoard {
     objects.contents = HELD.to_vec();
     objects.survey = Survey {
         contents: vec![Contents {
+            api: 1,
             object: BUFFER,
             len: HELD.len() as u64,
         }],

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Gives back what it gets.
+#[derive(Debug)]
 struct Echo;
 
 impl Board for Echo {
@@ -26,7 +27,7 @@ impl Board for Echo {
         Vec::new()
     }
 
-    fn open(&self, _: Guest, _: &Budget) -> Result<Box<dyn Session>, BoardError> {
+    fn open<'b>(&'b self, _: Guest, _: &Budget) -> Result<Box<dyn Session + 'b>, BoardError> {
         Ok(Box::new(Self))
     }
 }

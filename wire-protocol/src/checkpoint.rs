@@ -21,6 +21,8 @@ pub struct Survey {
 /// An object that holds something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
+    /// Its API.
+    pub api: u16,
     /// Its number.
     pub object: u64,
     /// Bytes.
@@ -30,6 +32,8 @@ pub struct Contents {
 /// The event of an operation that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastEvent {
+    /// Its API.
+    pub api: u16,
     /// Its number.
     pub event: u64,
     /// The queue of its operation; 0 if the program gave that up.

@@ -109,12 +109,16 @@ pub enum Request<'a> {
     Survey,
     /// What an object of the survey holds. Answered by [`Reply::Contents`].
     Fetch {
+        /// Its API.
+        api: u16,
         /// Its number.
         object: u64,
     },
     /// An object holds this again. Payload: as it was fetched. Answered by
     /// [`Reply::Restored`].
     Fill {
+        /// Its API.
+        api: u16,
         /// Its number.
         object: u64,
         /// Bytes of payload.
@@ -126,9 +130,11 @@ pub enum Request<'a> {
         /// The event.
         event: PastEvent,
     },
-    /// The next object that the board numbers gets this number. Answered by
-    /// [`Reply::Restored`].
+    /// The next object of an API that the board numbers gets this number.
+    /// Answered by [`Reply::Restored`].
     NumberFrom {
+        /// The API.
+        api: u16,
         /// The number.
         number: u64,
     },
@@ -172,6 +178,9 @@ pub enum CallStatus {
     Refused,
     /// The device or its driver is gone; the session is over.
     Lost,
+    /// It was not run: the board has nothing that takes calls of its API, for
+    /// want of a driver, say. Calls of other APIs go on.
+    NotServed,
 }
 
 /// Board to host.

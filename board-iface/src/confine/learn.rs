@@ -88,8 +88,8 @@ pub fn used() -> Vec<PathBuf> {
 
 impl Confinement {
     /// For sessions of drivers that use these files, and are registered in
-    /// `vendors`.
-    pub fn learn(used: &[PathBuf], vendors: &Path) -> Self {
+    /// these places.
+    pub fn learn(used: &[PathBuf], registered: &[PathBuf]) -> Self {
         let (nodes, files): (Vec<_>, Vec<_>) = used
             .iter()
             .cloned()
@@ -100,7 +100,7 @@ impl Confinement {
         if !devices.is_empty() {
             read.extend(READ_FOR_GPUS.map(PathBuf::from));
         }
-        read.insert(vendors.into());
+        read.extend(registered.iter().cloned());
         read.extend(files.iter().flat_map(|file| beside(file)));
         let mut run = BTreeSet::new();
         if files.iter().any(|file| name(file).starts_with("libpocl")) {

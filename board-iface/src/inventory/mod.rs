@@ -1,12 +1,11 @@
 //! What this machine has, and why something is left out. Drivers are asked in
 //! processes of their own: one that crashes then is left out.
 
-mod icd;
 mod nodes;
 
+use crate::back_end::{BackEnd, Registered, Selection};
 use crate::process::{Found, Program, Setup, Task, Word, Worker};
 use gil_wire::message::DeviceInfo;
-use icd::Icd;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use std::time::Duration;
 const ANSWER_WITHIN: Duration = Duration::from_secs(40);
 
 /// What this machine has.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Inventory {
     /// Devices that can be used.
     pub devices: Vec<DeviceInfo>,
@@ -24,11 +23,11 @@ pub struct Inventory {
     /// Files that drivers use.
     pub files: Vec<PathBuf>,
     /// Where drivers are registered.
-    pub registered: PathBuf,
+    pub registered: Vec<PathBuf>,
     /// Variables for processes that use the devices.
     pub env: Vec<(OsString, OsString)>,
-    /// Holds what the variables name.
-    _vendors: Option<tempfile::TempDir>,
+    /// What the variables name.
+    folders: Vec<tempfile::TempDir>,
 }
 
 /// Why a driver is not used.
@@ -58,19 +57,54 @@ impl Fault {
 type Answer = Result<Found, Fault>;
 
 impl Inventory {
-    /// Asks all drivers, at the same time.
+    /// Asks all drivers of all back ends, those of one at the same time.
     ///
     /// # Errors
     /// The system's, where processes or folders cannot be made.
     pub fn take(program: Program, setup: &Setup) -> std::io::Result<Self> {
         let asker = Asker { program, setup };
-        let icds = icd::registered();
-        let mut inventory = match icds.is_empty() {
-            true => asker.whole(),
-            false => asker.each(&icds)?,
-        };
+        let mut inventory = Self::default();
+        for back_end in program.back_ends {
+            inventory.add(*back_end, &asker)?;
+        }
         inventory.left_out.extend(nodes::denied());
         Ok(inventory)
+    }
+
+    fn add(&mut self, back_end: &dyn BackEnd, asker: &Asker<'_>) -> std::io::Result<()> {
+        let drivers = back_end.registered();
+        let answers = asker.ask_all(back_end, &drivers);
+        let mut used = Vec::new();
+        for (driver, answer) in drivers.iter().zip(answers) {
+            match answer {
+                // An API that is no loader of drivers says the same every time.
+                Ok(found) => {
+                    let new = found.devices.into_iter();
+                    new.for_each(|device| push_new(&mut self.devices, device));
+                    self.files.extend(found.files);
+                    used.push(driver);
+                }
+                Err(fault) => {
+                    self.left_out.push(format!("{}: {fault}", driver.label));
+                    used.extend(Some(driver).filter(|_| !fault.is_dangerous()));
+                }
+            }
+        }
+        if used.len() == drivers.len() {
+            self.registered.extend(back_end.place());
+            return Ok(());
+        }
+        let Selection { env, folder } = back_end.only(&used)?;
+        self.env.extend(env);
+        let folder = folder.into_iter();
+        folder.for_each(|folder| self.keep(folder));
+        Ok(())
+    }
+
+    /// Sessions look there for drivers.
+    fn keep(&mut self, folder: tempfile::TempDir) {
+        self.registered.push(folder.path().into());
+        self.folders.push(folder);
     }
 
     /// The whole list for people, a line each.
@@ -90,71 +124,29 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// What the machine's OpenCL has where nothing is known of its drivers.
-    fn whole(&self) -> Inventory {
-        let (found, left_out) = match self.ask(&[], None) {
-            Ok(found) => (found, Vec::new()),
-            Err(fault) => (Found::default(), vec![none_registered(&fault)]),
-        };
-        Inventory {
-            devices: found.devices,
-            left_out,
-            files: found.files,
-            registered: icd::vendors(),
-            env: Vec::new(),
-            _vendors: None,
-        }
-    }
-
-    fn each(&self, icds: &[Icd]) -> std::io::Result<Inventory> {
-        let answers = std::thread::scope(|scope| {
-            let ask = |icd| scope.spawn(move || self.icd(icd));
-            let threads: Vec<_> = icds.iter().map(ask).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
-            threads.into_iter().map(join).collect::<Vec<_>>()
-        });
-        let (mut devices, mut left_out, mut dangerous) = (Vec::new(), Vec::new(), Vec::new());
-        let mut files = Vec::new();
-        for (icd, answer) in icds.iter().zip(answers) {
-            match answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-                // An OpenCL that is no ICD loader says the same every time.
-                Ok(found) => {
-                    let new = found.devices.into_iter();
-                    new.for_each(|device| push_new(&mut devices, device));
-                    files.extend(found.files);
-                }
-                Err(fault) => {
-                    left_out.push(format!("{icd}: {fault}"));
-                    dangerous.extend(fault.is_dangerous().then(|| icd.file.clone()));
-                }
-            }
-        }
-        let vendors = match dangerous.is_empty() {
-            true => None,
-            false => Some(icd::folder_of(
-                icds.iter().filter(|icd| !dangerous.contains(&icd.file)),
-            )?),
-        };
-        Ok(Inventory {
-            devices,
-            left_out,
-            files,
-            registered: vendors
-                .as_ref()
-                .map_or_else(icd::vendors, |only| only.path().into()),
-            env: vendors.iter().map(icd::only).collect(),
-            _vendors: vendors,
+    /// What each driver answers.
+    fn ask_all(&self, back_end: &dyn BackEnd, drivers: &[Registered]) -> Vec<Answer> {
+        std::thread::scope(|scope| {
+            let ask = |driver| scope.spawn(move || self.ask(back_end, driver));
+            let threads: Vec<_> = drivers.iter().map(ask).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Answer>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
         })
     }
 
-    fn icd(&self, icd: &Icd) -> Answer {
-        let folder = icd::folder_of([icd])?;
-        self.ask(&[icd::only(&folder)], Some(icd.library.clone()))
-    }
-
-    fn ask(&self, env: &[(OsString, OsString)], library: Option<String>) -> Answer {
-        let mut worker = Worker::start(self.program, env, self.setup)?;
-        worker.begin(&Task::Query { library }, &[])?;
+    /// Asks one in a process of its own.
+    fn ask(&self, back_end: &dyn BackEnd, driver: &Registered) -> Answer {
+        let only = back_end.only(&[driver])?;
+        let mut worker = Worker::start(self.program, &only.env, self.setup)?;
+        let query = Task::Query {
+            back_end: back_end.name().into(),
+            library: driver.library.clone(),
+        };
+        worker.begin(&query, &[])?;
         match worker.hear_within(ANSWER_WITHIN) {
             Some(Word::Found(Ok(found))) => Ok(found),
             Some(Word::Found(Err(sentence))) => Err(Fault::Sentence(sentence)),
@@ -165,12 +157,6 @@ impl Asker<'_> {
             },
         }
     }
-}
-
-fn none_registered(fault: &Fault) -> String {
-    let vendors = icd::vendors();
-    let vendors = vendors.display();
-    format!("OpenCL, for which no driver is registered in {vendors}: {fault}")
 }
 
 fn push_new(devices: &mut Vec<DeviceInfo>, device: DeviceInfo) {

@@ -9,7 +9,7 @@ use crate::board::Unable;
 use crate::table::{Object, Pointer};
 use gil_wire::call::Handle;
 use gil_wire::checkpoint::{Contents, MAX_SURVEYED, PastEvent, Survey};
-use gil_wire::generated::opencl::Kind;
+use gil_wire::generated::opencl::{API, Kind};
 use std::ptr::{null, null_mut};
 
 /// Sentences of a survey, at most.
@@ -77,6 +77,7 @@ impl Session {
         }
         let staging = Staging::form(self, handle, mem)?;
         survey.contents.push(Contents {
+            api: API,
             object: handle.0,
             len: staging.len(),
         });
@@ -114,6 +115,7 @@ impl Session {
             )));
         }
         survey.past.push(PastEvent {
+            api: API,
             event: handle.0,
             queue: queue.map_or(0, |handle| handle.0),
             context: context.map_or(0, |handle| handle.0),

@@ -2,13 +2,13 @@
 
 use super::generated::functions::Functions;
 use super::generated::types::*;
+use crate::back_end::DriverOptions;
 use crate::table::Pointer;
 use gil_kernel_signatures::Target;
 use gil_wire::Op;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::DeviceInfo;
 use libloading::Library;
-use serde::{Deserialize, Serialize};
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
@@ -142,29 +142,6 @@ struct Root(Pointer);
 unsafe impl Send for Root {}
 // SAFETY: as above.
 unsafe impl Sync for Root {}
-
-/// How the machine's OpenCL is used.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct DriverOptions {
-    /// Whether the driver is asked which of a kernel's arguments are objects;
-    /// if not, only the program's text is.
-    pub asks_arg_info: bool,
-    /// For tests: programs are built with an option that no driver knows.
-    pub unknown_arg_info: bool,
-    /// For tests: enqueues of this kind whose answer nobody waits for end with
-    /// this error.
-    pub refuses_posted: Option<(Op, cl_int)>,
-}
-
-impl Default for DriverOptions {
-    fn default() -> Self {
-        Self {
-            asks_arg_info: true,
-            unknown_arg_info: false,
-            refuses_posted: None,
-        }
-    }
-}
 
 /// The machine's OpenCL. Never unloaded: drivers have threads of their own.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod event_info;
 mod files;
 pub mod generated;
 mod hold;
+mod icd;
 mod image;
 pub mod info;
 mod kernel_args;
@@ -37,16 +38,55 @@ pub mod support;
 mod svm;
 mod waits;
 
-pub use driver::{Driver, DriverOptions, OpenClError};
+pub use driver::{Driver, OpenClError};
 
+use crate::back_end::{BackEnd, DriverOptions, Registered, Selection};
 use crate::board::{Board, BoardError, Guest, Session};
 use crate::region::Budget;
-use gil_wire::generated::opencl::Kind;
+use gil_wire::generated::opencl::{API, Kind};
 use gil_wire::message::DeviceInfo;
+use std::io;
+use std::path::PathBuf;
 
 impl crate::table::Kind for Kind {
     fn name(self) -> &'static str {
         Kind::name(self)
+    }
+}
+
+impl From<OpenClError> for BoardError {
+    fn from(error: OpenClError) -> Self {
+        Self::Driver(Box::new(error))
+    }
+}
+
+/// The back end.
+#[derive(Debug)]
+pub struct OpenCl;
+
+impl BackEnd for OpenCl {
+    fn name(&self) -> &'static str {
+        "opencl"
+    }
+
+    fn apis(&self) -> &'static [u16] {
+        &[API]
+    }
+
+    fn registered(&self) -> Vec<Registered> {
+        icd::registered()
+    }
+
+    fn place(&self) -> Option<PathBuf> {
+        Some(icd::vendors())
+    }
+
+    fn only(&self, drivers: &[&Registered]) -> io::Result<Selection> {
+        icd::only(drivers)
+    }
+
+    fn load(&self, options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
+        Ok(Box::new(OpenClBoard::load(options)?))
     }
 }
 
@@ -72,7 +112,11 @@ impl Board for OpenClBoard {
         self.driver.devices()
     }
 
-    fn open(&self, guest: Guest, budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
+    fn open<'b>(
+        &'b self,
+        guest: Guest,
+        budget: &Budget,
+    ) -> Result<Box<dyn Session + 'b>, BoardError> {
         Ok(Box::new(session::Session::new(self.driver, guest, budget)))
     }
 }

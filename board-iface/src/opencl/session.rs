@@ -478,11 +478,11 @@ impl board::Session for Session {
         self.surveyed()
     }
 
-    fn fetch(&mut self, object: u64) -> Result<Vec<u8>, Unable> {
+    fn fetch(&mut self, _api: u16, object: u64) -> Result<Vec<u8>, Unable> {
         staging::fetch(self, Handle(object))
     }
 
-    fn fill(&mut self, object: u64, bytes: &[u8]) -> Result<(), Unable> {
+    fn fill(&mut self, _api: u16, object: u64, bytes: &[u8]) -> Result<(), Unable> {
         staging::fill(self, Handle(object), bytes)
     }
 
@@ -490,16 +490,16 @@ impl board::Session for Session {
         self.past_is_back(event)
     }
 
-    fn number_from(&mut self, number: u64) -> Result<(), Unable> {
+    fn number_from(&mut self, _api: u16, number: u64) -> Result<(), Unable> {
         let next = self.table.number_from(Handle(number));
         next.map_err(Unable::because)
     }
 
-    fn not_run(&self) -> i32 {
+    fn not_run(&self, _op: Op) -> i32 {
         CL_OUT_OF_RESOURCES
     }
 
-    fn takes_shared(&self) -> bool {
+    fn takes_shared(&self, _op: Op) -> bool {
         self.operations.none_blocks()
     }
 }

@@ -2,6 +2,7 @@
 //! learning how they ended.
 
 use super::{Channel, Setup, Task, Word};
+use crate::back_end::BackEnd;
 use crate::confine::Folder;
 use gil_wire::message::DeviceInfo;
 use nix::errno::Errno;
@@ -35,6 +36,8 @@ pub struct Program {
     pub name: &'static str,
     /// The arguments of [`run`](super::run)'s caller.
     pub args: &'static [&'static str],
+    /// What its sessions may load.
+    pub back_ends: &'static [&'static dyn BackEnd],
 }
 
 /// How a process ended.

@@ -15,8 +15,8 @@ pub use channel::Channel;
 pub use launcher::{End, Launcher, Next, Program, Worker};
 pub use worker::run;
 
+use crate::back_end::DriverOptions;
 use crate::confine::Confinement;
-use crate::opencl::DriverOptions;
 use crate::session::SessionOptions;
 use crate::transport::Shaken;
 use gil_wire::message::DeviceInfo;
@@ -49,10 +49,12 @@ pub struct Found {
 /// What a process is for: the second message.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
-    /// To load this library, if one is named, and the OpenCL that the
-    /// environment leads to, and say what it has.
+    /// To load this library, if one is named, and the drivers that the
+    /// environment leads to, and say what they have.
     Query {
-        /// As an ICD file names it.
+        /// The name of the back end whose drivers they are.
+        back_end: String,
+        /// As it is registered.
         library: Option<String>,
     },
     /// To serve the connection whose socket comes along, with the file of its

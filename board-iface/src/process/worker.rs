@@ -1,16 +1,15 @@
 //! The process's side.
 
 use super::{Channel, Found, Setup, Task, Word};
-use crate::board::{Board, BoardError, Guest, Session};
+use crate::back_end::BackEnd;
+use crate::board::BoardError;
 use crate::confine::learn;
 use crate::meter::Meter;
-use crate::opencl::{OpenClBoard, OpenClError};
 use crate::printed;
-use crate::region::Budget;
+use crate::router::Router;
 use crate::server::session;
 use crate::session::SessionOptions;
 use crate::transport::Shaken;
-use gil_wire::message::DeviceInfo;
 use libloading::Library;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::dup2_stdin;
@@ -39,11 +38,12 @@ fn end_with_parent() -> io::Result<()> {
     }
 }
 
-/// Does what the agent with this process number says over standard input.
+/// Does what the agent with this process number says over standard input, with
+/// these back ends.
 ///
 /// # Errors
 /// The system's.
-pub fn run(agent: u32) -> io::Result<()> {
+pub fn run(agent: u32, back_ends: &[&'static dyn BackEnd]) -> io::Result<()> {
     end_with_parent()?;
     if parent_id() != agent {
         // It was gone before that.
@@ -62,13 +62,14 @@ pub fn run(agent: u32) -> io::Result<()> {
     let served = Served::default();
     end_with_sigterm(signals, served.clone())?;
     printed::capture()?;
-    let board = LazyBoard::new(setup.clone());
+    let is_confined = setup.confinement.is_some();
+    let board = Router::new(back_ends, setup.driver, setup.devices, is_confined);
     if !channel.is_ready_within(IDLE) {
         board.load_ahead();
     }
     match channel.receive::<Task>()? {
-        Some((Task::Query { library }, _)) => {
-            let found = board.query(library).map_err(|error| error.to_string());
+        Some((Task::Query { back_end, library }, _)) => {
+            let found = query(&board, &back_end, library).map_err(|error| error.to_string());
             channel.send(&Word::Found(found), &[])
         }
         Some((Task::Session { number, shaken }, files)) => {
@@ -106,7 +107,7 @@ struct Connected {
 
 impl Connected {
     /// Serves the connection, in a thread with a stack for drivers.
-    fn serve(self, board: LazyBoard, agent: Channel) -> io::Result<()> {
+    fn serve(self, board: Router, agent: Channel) -> io::Result<()> {
         let name = format!("session {}", self.number);
         let work = move || {
             let _span = tracing::info_span!("session", number = self.number).entered();
@@ -148,64 +149,18 @@ fn end_with_sigterm(signals: SigSet, served: Served) -> io::Result<()> {
     thread.spawn(watch).map(drop)
 }
 
-/// The machine's OpenCL, loaded when it is first needed.
-struct LazyBoard {
-    setup: Setup,
-    loaded: OnceLock<OpenClBoard>,
-}
-
-impl LazyBoard {
-    fn new(setup: Setup) -> Self {
-        Self {
-            setup,
-            loaded: OnceLock::new(),
-        }
+/// What a back end's drivers have.
+fn query(router: &Router, back_end: &str, library: Option<String>) -> Result<Found, QueryError> {
+    if let Some(name) = library {
+        // SAFETY: a driver's initialisation has no preconditions; it is
+        // this process that it may crash.
+        let loaded = unsafe { Library::new(&name) };
+        // Its API's own loader takes it from here.
+        std::mem::forget(loaded.map_err(QueryError::Library)?);
     }
-
-    fn board(&self) -> Result<&OpenClBoard, OpenClError> {
-        if let Some(board) = self.loaded.get() {
-            return Ok(board);
-        }
-        let board = OpenClBoard::load(self.setup.driver);
-        let found = board.as_ref().map_or_else(|_| Vec::new(), Board::devices);
-        self.warn_of_missing(&found);
-        let board = board?;
-        Ok(self.loaded.get_or_init(|| board))
-    }
-
-    /// Where confinement may be why a driver finds less than it did without.
-    fn warn_of_missing(&self, found: &[DeviceInfo]) {
-        if self.setup.confinement.is_none() {
-            return;
-        }
-        let expected = self.setup.devices.iter();
-        for device in expected.filter(|device| !found.contains(device)) {
-            tracing::warn!(
-                "{} of {} is not found in a session's process, which is confined: look with `strace -f` what its driver is denied (EPERM, EACCES) and report it; --no-confinement does without",
-                device.name,
-                device.platform
-            );
-        }
-    }
-
-    fn load_ahead(&self) {
-        if let Err(error) = self.board() {
-            tracing::debug!("{error}");
-        }
-    }
-
-    fn query(&self, library: Option<String>) -> Result<Found, QueryError> {
-        if let Some(name) = library {
-            // SAFETY: a driver's initialisation has no preconditions; it is
-            // this process that it may crash.
-            let loaded = unsafe { Library::new(&name) };
-            // Its own ICD loader takes it from here.
-            std::mem::forget(loaded.map_err(QueryError::Library)?);
-        }
-        let devices = self.board()?.devices();
-        let files = learn::used();
-        Ok(Found { devices, files })
-    }
+    let devices = router.board(back_end)?.devices();
+    let files = learn::used();
+    Ok(Found { devices, files })
 }
 
 /// Why a driver has nothing to offer.
@@ -214,15 +169,5 @@ enum QueryError {
     #[error("its library does not load ({0}): install it again")]
     Library(libloading::Error),
     #[error(transparent)]
-    OpenCl(#[from] OpenClError),
-}
-
-impl Board for LazyBoard {
-    fn devices(&self) -> Vec<DeviceInfo> {
-        self.setup.devices.clone()
-    }
-
-    fn open(&self, guest: Guest, budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
-        self.board()?.open(guest, budget)
-    }
+    Board(#[from] BoardError),
 }

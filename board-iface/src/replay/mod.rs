@@ -134,7 +134,11 @@ impl Board for ReplayBoard {
         }]
     }
 
-    fn open(&self, guest: Guest, _budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
+    fn open<'b>(
+        &'b self,
+        guest: Guest,
+        _budget: &Budget,
+    ) -> Result<Box<dyn Session + 'b>, BoardError> {
         let sessions = &self.recording.sessions;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let recorded = sessions
@@ -199,7 +203,7 @@ impl Session for ReplaySession {
 
     // What is restored was restored in the recorded run, too, and has no answer
     // that could differ.
-    fn fill(&mut self, _object: u64, _bytes: &[u8]) -> Result<(), Unable> {
+    fn fill(&mut self, _api: u16, _object: u64, _bytes: &[u8]) -> Result<(), Unable> {
         Ok(())
     }
 
@@ -207,7 +211,7 @@ impl Session for ReplaySession {
         Ok(())
     }
 
-    fn number_from(&mut self, _number: u64) -> Result<(), Unable> {
+    fn number_from(&mut self, _api: u16, _number: u64) -> Result<(), Unable> {
         Ok(())
     }
 }

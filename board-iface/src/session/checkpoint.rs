@@ -33,12 +33,13 @@ impl Server<'_> {
         let session = self.session.as_mut().expect("checked by checkpoint()");
         match request {
             Request::Survey => return Ok((Reply::Survey(session.survey()), Vec::new())),
-            Request::Fetch { object } => {
-                return session.fetch(*object).map(|bytes| (Reply::Contents, bytes));
+            Request::Fetch { api, object } => {
+                let fetched = session.fetch(*api, *object);
+                return fetched.map(|bytes| (Reply::Contents, bytes));
             }
-            Request::Fill { object, .. } => session.fill(*object, bytes)?,
+            Request::Fill { api, object, .. } => session.fill(*api, *object, bytes)?,
             Request::Past { event } => session.past(event)?,
-            Request::NumberFrom { number } => session.number_from(*number)?,
+            Request::NumberFrom { api, number } => session.number_from(*api, *number)?,
             _ => return Err(Unable::because("this is no request of a checkpoint")),
         }
         Ok((Reply::Restored, Vec::new()))

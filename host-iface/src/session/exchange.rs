@@ -45,6 +45,9 @@ const KEPT_INPUT_MAX: u64 = 1_073_741_824;
 enum Failure {
     /// The board refused the call and said why; the session goes on.
     Refused(String),
+    /// The board has nothing that takes calls of this API, for this reason; the
+    /// session goes on.
+    NotServed(String),
     /// The session is over.
     Lost(ClientError),
 }
@@ -87,6 +90,11 @@ impl Session {
                 self.link = Link::Open(client);
                 let op = main.envelope.op;
                 Err(Refusal::Bad(format!("the board refused {op}: {reason}")))
+            }
+            Err(Failure::NotServed(reason)) => {
+                self.link = Link::Open(client);
+                self.is_not_served(context, main.envelope.op.api(), reason);
+                Err(Refusal::Unserved)
             }
             Err(Failure::Lost(error)) => {
                 self.record_call(context, main, &input, None, &[]);
@@ -171,6 +179,7 @@ impl Session {
         match done.status {
             CallStatus::Ran => Ok(Brought { done, slots, bytes }),
             CallStatus::Refused => Err(Failure::Refused(done.sentence())),
+            CallStatus::NotServed => Err(Failure::NotServed(done.sentence())),
             CallStatus::Lost => Err(Failure::Lost(ClientError::Refused(done.sentence()))),
         }
     }

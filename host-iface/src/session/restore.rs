@@ -13,6 +13,7 @@ use gil_files::checkpoint::{self, Call, Ran, Record};
 use gil_files::recording;
 use gil_timing::{Engines, Interval};
 use gil_wire::api::{self, Described, effect};
+use gil_wire::checkpoint::Contents;
 use gil_wire::frame::{self, FrameError};
 use gil_wire::message::{CallStatus, DeviceInfo, Reply, Request};
 
@@ -94,8 +95,8 @@ impl Session {
         let done = match &record {
             Record::Call(call) => return self.restore_call(context, call, &stored.payload),
             Record::Contents(contents) => {
-                let (object, len) = (contents.object, contents.len);
-                restored(client, &Request::Fill { object, len }, &stored.payload)
+                let Contents { api, object, len } = *contents;
+                restored(client, &Request::Fill { api, object, len }, &stored.payload)
             }
             Record::Past(event) => restored(client, &Request::Past { event: *event }, &[]),
             _ => return Err(reader.not_whole()),
@@ -133,7 +134,8 @@ impl Session {
             return Ok(());
         };
         if let Some(number) = call.found {
-            let done = restored(client, &Request::NumberFrom { number }, &[])?;
+            let api = call.op.api();
+            let done = restored(client, &Request::NumberFrom { api, number }, &[])?;
             self.or_not_restored(done)?;
         }
         let Link::Open(client) = &mut self.link else {

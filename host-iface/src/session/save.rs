@@ -193,9 +193,9 @@ fn survey(client: &mut Client) -> Result<Survey, ClientError> {
 
 /// An object's bytes, or why the board does not give them.
 fn fetch(client: &mut Client, contents: Contents) -> Result<Result<Vec<u8>, String>, ClientError> {
-    let object = contents.object;
+    let Contents { api, object, .. } = contents;
     client.begin();
-    client.send_message(&Request::Fetch { object })?;
+    client.send_message(&Request::Fetch { api, object })?;
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Contents if received.payload_len == contents.len => {}

@@ -74,10 +74,20 @@ impl Session {
         let Err(error) = self.apis.check(number) else {
             return true;
         };
+        self.is_not_served(context, number, error);
+        false
+    }
+
+    /// Says why, once an API.
+    pub(super) fn is_not_served(
+        &mut self,
+        context: &mut Context<'_>,
+        number: u16,
+        reason: impl std::fmt::Display,
+    ) {
         if self.apis.told.insert(number) {
             let process = self.process;
-            context.events.warn(format!("process {process}: {error}"));
+            context.events.warn(format!("process {process}: {reason}"));
         }
-        false
     }
 }

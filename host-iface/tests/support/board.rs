@@ -307,7 +307,7 @@ fn checkpoint(
         Request::Survey => (Reply::Survey(objects.survey.clone()), vec![]),
         Request::Fetch { .. } if unable.is_none() => (Reply::Contents, objects.contents.clone()),
         Request::Fetch { .. } => (unable?, vec![]),
-        Request::NumberFrom { number } => {
+        Request::NumberFrom { number, .. } => {
             got(Got::NumberFrom(number));
             (unable.unwrap_or(Reply::Restored), vec![])
         }

@@ -4,9 +4,10 @@
 use crate::double::Bytes;
 use crate::file::{file_of, records};
 use crate::input::Input;
+use gil_board::back_end::DriverOptions;
 use gil_board::board::{Board, Call, Guest};
 use gil_board::meter::Meter;
-use gil_board::opencl::{DriverOptions, OpenClBoard};
+use gil_board::opencl::OpenClBoard;
 use gil_board::region::{Budget, Region};
 use gil_board::replay::ReplayBoard;
 use gil_board::session::{SessionOptions, serve};

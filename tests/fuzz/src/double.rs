@@ -13,6 +13,7 @@ pub const DURATION_NS: u64 = 1_000_000;
 
 /// Writes, adds one to every byte, and reads; everything else is answered with
 /// its arguments backwards.
+#[derive(Debug)]
 pub struct Bytes;
 
 impl Board for Bytes {
@@ -20,7 +21,11 @@ impl Board for Bytes {
         Vec::new()
     }
 
-    fn open(&self, _guest: Guest, _budget: &Budget) -> Result<Box<dyn Session>, BoardError> {
+    fn open<'b>(
+        &'b self,
+        _guest: Guest,
+        _budget: &Budget,
+    ) -> Result<Box<dyn Session + 'b>, BoardError> {
         Ok(Box::new(Buffer::default()))
     }
 }

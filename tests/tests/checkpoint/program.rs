@@ -3,7 +3,8 @@
 
 use crate::support::Log;
 use crate::support::guest::{DATA, Guest, IN, OUT, RAM_BASE, call};
-use gil_board::opencl::{DriverOptions, OpenClBoard};
+use gil_board::back_end::DriverOptions;
+use gil_board::opencl::OpenClBoard;
 use gil_board::server::{Server, ServerOptions, Stopper};
 use gil_host::checkpoint::CheckpointError;
 use gil_host::config::Time;

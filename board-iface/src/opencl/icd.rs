@@ -1,7 +1,9 @@
 //! OpenCL drivers as they are registered: a file each, whose line names a
 //! library.
 
-use std::ffi::{OsStr, OsString};
+use crate::back_end::{Registered, Selection};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where they are usually registered.
@@ -13,36 +15,35 @@ const LIBRARIES: &str = "OCL_ICD_FILENAMES";
 /// Longest file that is one.
 const MAX_FILE: u64 = 4096;
 
-/// A registered driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Icd {
-    /// The file that registers it.
-    pub file: PathBuf,
-    /// Its library, as the file names it.
-    pub library: String,
-}
-
-impl std::fmt::Display for Icd {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({})", self.file.display(), self.library)
-    }
-}
-
 /// Where drivers are registered.
 pub fn vendors() -> PathBuf {
     let set = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     set.map_or_else(|| VENDORS.into(), PathBuf::from)
 }
 
-/// The drivers that are registered, as far as files say so.
-pub fn registered() -> Vec<Icd> {
-    match std::env::var_os(LIBRARIES) {
+/// The drivers that are registered, as far as files say so; else what the
+/// machine's OpenCL finds by itself.
+pub fn registered() -> Vec<Registered> {
+    let named = match std::env::var_os(LIBRARIES) {
         Some(_) => Vec::new(),
         None => registered_in(&vendors()),
+    };
+    match named.is_empty() {
+        true => vec![whole()],
+        false => named,
     }
 }
 
-fn registered_in(place: &Path) -> Vec<Icd> {
+fn whole() -> Registered {
+    let vendors = vendors();
+    let vendors = vendors.display();
+    Registered {
+        label: format!("OpenCL, for which no driver is registered in {vendors}"),
+        ..Registered::default()
+    }
+}
+
+fn registered_in(place: &Path) -> Vec<Registered> {
     let mut files: Vec<PathBuf> = match std::fs::read_dir(place) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         Err(_) => vec![place.into()],
@@ -52,34 +53,39 @@ fn registered_in(place: &Path) -> Vec<Icd> {
     files.into_iter().filter_map(read).collect()
 }
 
-fn read(file: PathBuf) -> Option<Icd> {
+fn read(file: PathBuf) -> Option<Registered> {
     let len = std::fs::metadata(&file).ok()?.len();
     let text = std::fs::read_to_string(&file).ok()?;
     let library = text.lines().next()?.trim();
-    (len <= MAX_FILE && !library.is_empty()).then(|| Icd {
-        library: library.into(),
-        file,
+    (len <= MAX_FILE && !library.is_empty()).then(|| Registered {
+        label: format!("{} ({library})", file.display()),
+        library: Some(library.into()),
+        file: Some(file),
     })
 }
 
-/// A folder that registers these drivers only.
-pub fn folder_of<'a>(
-    icds: impl IntoIterator<Item = &'a Icd>,
-) -> std::io::Result<tempfile::TempDir> {
-    let folder = tempfile::Builder::new().prefix("gil-vendors").tempdir()?;
-    for (number, icd) in icds.into_iter().enumerate() {
-        let file = folder.path().join(format!("{number:03}.icd"));
-        std::fs::write(file, format!("{}\n", icd.library))?;
+/// How a loader finds these drivers only: a folder that registers them. Where
+/// none was registered by a file, it is left to find what it does.
+///
+/// # Errors
+/// The system's.
+pub fn only(drivers: &[&Registered]) -> io::Result<Selection> {
+    if drivers.iter().any(|driver| driver.file.is_none()) {
+        return Ok(Selection::default());
     }
-    Ok(folder)
-}
-
-/// The variable that has a loader look there.
-pub fn only(folder: &tempfile::TempDir) -> (OsString, OsString) {
+    let folder = tempfile::Builder::new().prefix("gil-vendors").tempdir()?;
+    let libraries = drivers.iter().filter_map(|driver| driver.library.as_ref());
+    for (number, library) in libraries.enumerate() {
+        let file = folder.path().join(format!("{number:03}.icd"));
+        std::fs::write(file, format!("{library}\n"))?;
+    }
     // Debian's loader takes a folder only with the slash at its end.
     let mut path = folder.path().as_os_str().to_owned();
     path.push("/");
-    (VARIABLE.into(), path)
+    Ok(Selection {
+        env: vec![(VARIABLE.into(), path)],
+        folder: Some(folder),
+    })
 }
 
 #[cfg(test)]
@@ -95,11 +101,14 @@ mod tests {
         write("empty.icd", "").unwrap();
         write("readme", "libc.so\n").unwrap();
         let found = registered_in(folder.path());
-        let libraries: Vec<_> = found.iter().map(|icd| icd.library.as_str()).collect();
-        assert_eq!(libraries, ["/opt/liba.so.1", "libb.so"]);
+        let libraries = found.iter().filter_map(|icd| icd.library.as_deref());
+        assert!(libraries.eq(["/opt/liba.so.1", "libb.so"]));
         assert_eq!(registered_in(&folder.path().join("b.icd")).len(), 1);
         assert_eq!(registered_in(&folder.path().join("none")), []);
-        let copy = folder_of(&found[1..]).unwrap();
-        assert_eq!(registered_in(copy.path())[0].library, "libb.so");
+        let copy = only(&[&found[1]]).unwrap().folder.unwrap();
+        let library = registered_in(copy.path())[0].library.clone();
+        assert_eq!(library.as_deref(), Some("libb.so"));
+        let by_itself = only(&[&whole()]).unwrap();
+        assert!(by_itself.env.is_empty() && by_itself.folder.is_none());
     }
 }

@@ -1,0 +1,82 @@
+//! What an API needs on a board: how its drivers are found, asked and loaded.
+
+use crate::board::{Board, BoardError};
+use gil_wire::Op;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::io;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// One API, or several that share objects, on this machine's drivers.
+pub trait BackEnd: Debug + Sync {
+    /// Its name: in messages between the agent's processes, and in logs.
+    fn name(&self) -> &'static str;
+
+    /// The APIs whose calls it takes, by number.
+    fn apis(&self) -> &'static [u16];
+
+    /// The drivers that are registered here: each is asked what it has in a
+    /// process of its own.
+    fn registered(&self) -> Vec<Registered>;
+
+    /// Where drivers are registered, if that is a place: sessions may read it.
+    fn place(&self) -> Option<PathBuf>;
+
+    /// How a process finds these drivers and no other.
+    ///
+    /// # Errors
+    /// The system's, where a folder cannot be made.
+    fn only(&self, drivers: &[&Registered]) -> io::Result<Selection>;
+
+    /// Loads what the environment leads to.
+    ///
+    /// # Errors
+    /// [`BoardError`] says what to install.
+    fn load(&self, options: DriverOptions) -> Result<Box<dyn Board>, BoardError>;
+}
+
+/// A driver as it is registered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registered {
+    /// For people, before the reason why it is left out.
+    pub label: String,
+    /// Its library, which is loaded before the API's own.
+    pub library: Option<String>,
+    /// The file that registers it; `None` stands for whatever the API finds by
+    /// itself.
+    pub file: Option<PathBuf>,
+}
+
+/// Some of the registered drivers.
+#[derive(Debug, Default)]
+pub struct Selection {
+    /// Variables that lead to them.
+    pub env: Vec<(OsString, OsString)>,
+    /// What the variables name.
+    pub folder: Option<TempDir>,
+}
+
+/// How drivers are used.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct DriverOptions {
+    /// Whether the driver is asked which of a kernel's arguments are objects;
+    /// if not, only the program's text is.
+    pub asks_arg_info: bool,
+    /// For tests: programs are built with an option that no driver knows.
+    pub unknown_arg_info: bool,
+    /// For tests: enqueues of this kind whose answer nobody waits for end with
+    /// this error.
+    pub refuses_posted: Option<(Op, i32)>,
+}
+
+impl Default for DriverOptions {
+    fn default() -> Self {
+        Self {
+            asks_arg_info: true,
+            unknown_arg_info: false,
+            refuses_posted: None,
+        }
+    }
+}
