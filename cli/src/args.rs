@@ -26,6 +26,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a program in the guest; its GPU work runs on the board.
+    #[command(override_usage = "gil run [OPTIONS] PROGRAM [ARG]...")]
     Run(Box<RunArgs>),
     /// Be a board: run forwarded GPU calls on this machine's devices.
     Board(gil_board::cli::BoardArgs),
@@ -146,14 +147,23 @@ pub struct RunArgs {
     #[command(flatten)]
     pub gem5: Gem5Options,
     /// The program: a name of the guest's packages, or a path of a local arm64 or
-    /// armhf program.
-    pub program: String,
-    /// Its arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub args: Vec<String>,
+    /// armhf program. What follows are its arguments, options too.
+    // One list: after its first word, nothing is an option of gil's.
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, required = true)]
+    pub command: Vec<String>,
 }
 
 impl RunArgs {
+    /// The program, as the user named it.
+    pub fn program(&self) -> &str {
+        &self.command[0]
+    }
+
+    /// The program's arguments.
+    pub fn arguments(&self) -> &[String] {
+        &self.command[1..]
+    }
+
     /// How long the board may take to answer what runs nothing.
     pub fn first_contact(&self) -> Duration {
         let board = self.board_timeout.unwrap_or(agent::FIRST_CONTACT);
@@ -316,16 +326,51 @@ fn seconds(text: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
+    fn run(words: &[&str]) -> RunArgs {
+        let words = ["gil", "run"].iter().chain(words);
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Run(run) => *run,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn the_programs_arguments_are_its_own() {
-        let cli = Cli::try_parse_from(["gil", "run", "--pkg", "clinfo", "clinfo", "--list", "-q"])
-            .unwrap();
-        let Command::Run(run) = cli.command else {
-            panic!("not run");
+    fn what_follows_the_program_is_its_own() {
+        for own in [
+            &["--json", "zz"][..],
+            &["--count", "hi"],
+            &["--help"],
+            &["-q"],
+            &["--", "--json", "zz"],
+            &["a", "--", "-q"],
+            &["--no-option-of-gils", "-x"],
+        ] {
+            for before in [&["echo"][..], &["--", "echo"], &["--pkg", "x", "echo"]] {
+                let run = run(&[before, own].concat());
+                assert_eq!(run.program(), "echo", "{before:?} {own:?}");
+                assert_eq!(run.arguments(), own, "{before:?}");
+                assert!(run.json.is_none() && !run.count && !run.quiet, "{own:?}");
+            }
+        }
+        let run = run(&["-q", "--pkg", "clinfo", "clinfo"]);
+        assert!(run.quiet && run.arguments().is_empty());
+        assert_eq!(
+            (run.packages, run.command),
+            (vec!["clinfo".into()], vec!["clinfo".into()])
+        );
+        for wrong in [&["gil", "run"][..], &["gil", "run", "--no-such", "x"]] {
+            assert!(Cli::try_parse_from(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_machines_program_has_its_own_options_too() {
+        let words = ["gil", "machine", "m", "--", "sh", "--quiet", "--", "-c"];
+        let Command::Machine(machine) = Cli::try_parse_from(words).unwrap().command else {
+            panic!("not machine");
         };
-        assert_eq!(run.program, "clinfo");
-        assert_eq!(run.args, ["--list", "-q"]);
-        assert!(!run.quiet);
+        assert_eq!(machine.program, ["sh", "--quiet", "--", "-c"]);
+        assert!(!machine.quiet);
     }
 
     #[test]

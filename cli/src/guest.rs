@@ -40,7 +40,7 @@ pub fn prepare(args: &RunArgs, part: HostPart, progress: &Progress) -> Result<Gu
     if !args.packages.is_empty() {
         packages.add(&args.packages)?;
     }
-    let program = program::find(&args.program, &tree(&packages))?;
+    let program = program::find(args.program(), &tree(&packages))?;
     if let Program::Local(local) = &program {
         add_libraries(args, local, &mut packages)?;
     }
@@ -86,7 +86,7 @@ impl Guest {
             Program::Local(local) => format!("/{}", local.guest_path()),
         };
         std::iter::once(program)
-            .chain(args.args.iter().cloned())
+            .chain(args.arguments().iter().cloned())
             .collect()
     }
 }

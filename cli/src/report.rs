@@ -90,10 +90,7 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
 fn document(args: &RunArgs, ended: Ended) -> Document {
     let report = ended.report.as_deref();
     Document {
-        argv: std::iter::once(&args.program)
-            .chain(&args.args)
-            .cloned()
-            .collect(),
+        argv: args.command.clone(),
         exit: ended.exit,
         run: SeenRun {
             simulation_ns: nanoseconds(ended.wall),

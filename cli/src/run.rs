@@ -163,9 +163,10 @@ fn prepare_and_simulate(
 fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), RunError> {
     simulator.check()?;
     memory::check(args.memory)?;
-    let is_path = args.program.contains('/');
-    if is_path && (!args.program.starts_with('/') || Path::new(&args.program).exists()) {
-        program::local(Path::new(&args.program))?;
+    let program = args.program();
+    let is_path = program.contains('/');
+    if is_path && (!program.starts_with('/') || Path::new(program).exists()) {
+        program::local(Path::new(program))?;
     }
     if let Some(record) = &args.record {
         Output::of("--record", record).check()?;

@@ -68,6 +68,14 @@ fn a_program_that_is_not_there_gives_127() {
 }
 
 #[test]
+fn what_follows_the_program_is_no_option_of_gils() {
+    let bench = Bench::new();
+    let args = ["run", "./no-such-program", "--json", "zz", "--help"];
+    bench.refuses(&mut bench.gil(&args), 127, &["./no-such-program"]);
+    assert!(!bench.path("zz").exists());
+}
+
+#[test]
 fn a_program_of_another_machine_gives_126() {
     let bench = Bench::new();
     let gil = env!("CARGO_BIN_EXE_gil");
