@@ -3,7 +3,7 @@
 //! one counts.
 
 use crate::cache::{At, CacheError};
-use crate::copied::{self, Found, Kind};
+use crate::copied::{self, Found, Kind, folder_mode};
 use crate::folder::create_file;
 use crate::unpacked;
 use cpio::newc::{Builder, ModeFileType, trailer};
@@ -21,6 +21,11 @@ pub struct Sizes {
     /// In the guest's memory once the kernel unpacked it.
     pub unpacked: u64,
 }
+
+/// When all files of a guest were last changed, in seconds since 1970: the year
+/// 2000 began. It is the same on every machine, so that runs can be repeated,
+/// and one that ZIP archives can hold, whatever the time zone.
+pub const DATE: u32 = 946_684_800;
 
 /// A file takes whole pages of the guest's memory.
 const PAGE: u64 = 4096;
@@ -156,7 +161,7 @@ impl Archive {
 
     fn parents(&mut self, name: &str) -> Result<(), CacheError> {
         match name.rsplit_once('/') {
-            Some((parent, _)) if !parent.is_empty() => self.folder(parent, 0o755),
+            Some((parent, _)) if !parent.is_empty() => self.folder(parent, folder_mode(parent)),
             _ => Ok(()),
         }
     }
@@ -168,6 +173,7 @@ impl Archive {
             .ino(inode)
             .mode(mode)
             .nlink(1)
+            .mtime(DATE)
             .set_mode_file_type(kind)
     }
 
@@ -197,6 +203,7 @@ mod tests {
             if reader.entry().is_trailer() {
                 return found;
             }
+            assert_eq!(reader.entry().mtime(), DATE);
             let (name, mode) = (reader.entry().name().to_owned(), reader.entry().mode());
             let mut bytes = Vec::new();
             file = reader.to_writer(&mut bytes).unwrap();

@@ -2,8 +2,9 @@
 //! and links, nothing that has no end.
 
 use crate::cache::{At, CacheError};
-use crate::unpacked::guest_path;
+use crate::tree::Entry;
 use nix::fcntl::OFlag;
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -13,9 +14,6 @@ use std::str::FromStr;
 /// Most bytes that an initramfs holds of one file.
 pub const FILE_MAX: u64 = u32::MAX as u64;
 
-/// Folders are the guest's, whoever may enter them here.
-const FOLDER_MODE: u32 = 0o755;
-
 /// A file to copy into the guest, `SRC:DST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
@@ -23,64 +21,84 @@ pub struct Copied {
     pub source: PathBuf,
     /// There: absolute.
     pub target: String,
+    /// The target was given with a `/` behind it: a folder, to copy into.
+    pub into: bool,
 }
 
 /// A text that is not `SRC:DST`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not SRC:DST: give a local path, a colon, and an absolute path in the guest")]
-pub struct CopiedError(String);
+pub enum CopiedError {
+    /// Not both parts, or not from the guest's root.
+    #[error(
+        "\"{0}\" is not SRC:DST: give a local path, a colon, and an absolute path in the guest"
+    )]
+    Form(String),
+    /// With `..`.
+    #[error("\"{0}\" has \"..\" in the guest's path: give the path without it")]
+    Above(String),
+}
 
 impl FromStr for Copied {
     type Err = CopiedError;
 
     fn from_str(text: &str) -> Result<Self, CopiedError> {
-        let wrong = || CopiedError(text.into());
+        let wrong = || CopiedError::Form(text.into());
         let (source, target) = text.rsplit_once(':').ok_or_else(wrong)?;
-        let parts: Vec<_> = target.split('/').filter(|p| !p.is_empty()).collect();
-        let is_path = target.starts_with('/') && !target.ends_with('/') && !parts.contains(&"..");
-        if source.is_empty() || !is_path || parts.is_empty() {
+        if source.is_empty() || !target.starts_with('/') {
             return Err(wrong());
+        }
+        let parts: Vec<_> = target
+            .split('/')
+            .filter(|p| !["", "."].contains(p))
+            .collect();
+        if parts.contains(&"..") {
+            return Err(CopiedError::Above(text.into()));
         }
         Ok(Self {
             source: source.into(),
             target: format!("/{}", parts.join("/")),
+            into: target.ends_with('/'),
         })
     }
 }
 
+impl fmt::Display for Copied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.into && self.target != "/" {
+            "/"
+        } else {
+            ""
+        };
+        write!(f, "{}:{}{end}", self.source.display(), self.target)
+    }
+}
+
 impl Copied {
-    /// Visits what there is to copy, each folder before what is in it. The
-    /// source itself may be a link to what is meant; links in a folder are
+    /// Visits what there is to copy to `name`, each folder before what is in it.
+    /// The source itself may be a link to what is meant; links in a folder are
     /// copied as links.
     ///
     /// # Errors
     /// Those of `each`, and [`CacheError`] for what cannot be copied.
     pub fn visit<E: From<CacheError>>(
         &self,
-        each: &mut dyn FnMut(&Found) -> Result<(), E>,
+        name: String,
+        each: &mut dyn FnMut(Found) -> Result<(), E>,
     ) -> Result<(), E> {
         let meta = fs::metadata(&self.source).at(&self.source)?;
-        let name = guest_path(&self.target);
         let mut pending = vec![Found::new(self.source.clone(), name, &meta)?];
         while let Some(found) = pending.pop() {
-            each(&found)?;
             if matches!(found.kind, Kind::Folder(_)) {
                 found.add_contents(&mut pending)?;
             }
+            each(found)?;
         }
         Ok(())
-    }
-
-    /// Looks whether all of it can be copied, by kind.
-    ///
-    /// # Errors
-    /// As [`visit`](Self::visit).
-    pub fn check(&self) -> Result<(), CacheError> {
-        self.visit(&mut |_| Ok(()))
     }
 }
 
 /// Something to copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Here.
     pub source: PathBuf,
@@ -101,10 +119,34 @@ pub enum Kind {
     Link(PathBuf),
 }
 
+impl From<&Kind> for Entry {
+    fn from(kind: &Kind) -> Self {
+        match kind {
+            Kind::File(mode) => Self::File {
+                executable: mode & 0o111 != 0,
+            },
+            Kind::Folder(_) => Self::Folder,
+            Kind::Link(target) => Self::Link {
+                target: target.to_string_lossy().into_owned(),
+            },
+        }
+    }
+}
+
+/// Permissions of a folder of the guest that no package has: the guest's,
+/// whoever may enter it here.
+pub fn folder_mode(name: &str) -> u32 {
+    match name {
+        "tmp" | "var/tmp" => 0o1777,
+        "root" => 0o700,
+        _ => 0o755,
+    }
+}
+
 impl Found {
     fn new(source: PathBuf, name: String, meta: &Metadata) -> Result<Self, CacheError> {
         let kind = if meta.is_dir() {
-            Kind::Folder(FOLDER_MODE)
+            Kind::Folder(folder_mode(&name))
         } else if meta.is_symlink() {
             Kind::Link(fs::read_link(&source).at(&source)?)
         } else {
@@ -172,16 +214,31 @@ mod tests {
         let copied: Copied = "a:b/c.bin:/data//c.bin".parse().unwrap();
         assert_eq!(copied.source, Path::new("a:b/c.bin"));
         assert_eq!(copied.target, "/data/c.bin");
-        for wrong in ["a", "a:b", ":/x", "a:/", "a:/x/", "a:/../etc/passwd"] {
-            assert!(wrong.parse::<Copied>().is_err(), "{wrong}");
+        assert!(!copied.into);
+        for (text, target) in [("a:/", "/"), ("a:/x/", "/x"), ("a:/x/./", "/x")] {
+            let copied: Copied = text.parse().unwrap();
+            assert_eq!((copied.target.as_str(), copied.into), (target, true));
+        }
+        for (wrong, word) in [
+            ("a", "not SRC:DST"),
+            ("a:b", "not SRC:DST"),
+            (":/x", "not SRC:DST"),
+            ("a:/../etc/passwd", "has \"..\""),
+        ] {
+            let error = wrong.parse::<Copied>().unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
         }
     }
 
     /// Names and kinds, in order.
     fn found(source: &Path) -> Result<Vec<(String, Kind)>, CacheError> {
-        let (source, target) = (source.into(), "/lib/x".into());
+        let copied = Copied {
+            source: source.into(),
+            target: "/x".into(),
+            into: false,
+        };
         let mut all = Vec::new();
-        Copied { source, target }.visit(&mut |found| {
+        copied.visit("usr/lib/x".into(), &mut |found| {
             all.push((found.name.clone(), found.kind.clone()));
             Ok::<_, CacheError>(())
         })?;

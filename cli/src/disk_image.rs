@@ -2,6 +2,7 @@
 //! as it lies in the file (erofs-utils; Linux, Documentation/filesystems/erofs).
 
 use crate::apt::AptError;
+use crate::archive::DATE;
 use crate::cache::{self, At, CacheError};
 use crate::process::dies_with_us;
 use crate::tool::{self, ToolError};
@@ -22,14 +23,15 @@ pub const ALIGNMENT: u64 = 2 << 20;
 /// The same files give the same image.
 const IDENTITY: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Makes one of all in `folder`, owned by root, of no date.
+/// Makes one of all in `folder`, owned by root, of the same date.
 ///
 /// # Errors
 /// [`AptError`] if it cannot be made.
 pub fn make(folder: &Path, image: &Path) -> Result<(), AptError> {
     let mut command = Command::new(MAKER);
     command
-        .args(["--quiet", "--all-root", "-T0", "-x-1"])
+        .args(["--quiet", "--all-root", "-x-1"])
+        .arg(format!("-T{DATE}"))
         .arg(format!("-U{IDENTITY}"))
         .arg(image)
         .arg(folder);
@@ -112,7 +114,7 @@ const LITTLE: u64 = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]
     fn what_goes_in_comes_out_and_the_same_is_the_same() {
@@ -131,11 +133,9 @@ mod tests {
         unpack(&at("one"), &at("out")).unwrap();
         assert_eq!(fs::read(at("out/usr/bin/b")).unwrap(), [7; 5000]);
         assert!(fs::read(at("out/usr/bin/empty")).unwrap().is_empty());
-        let mode = fs::metadata(at("out/usr/bin/a"))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o7777, 0o4755);
+        let meta = fs::metadata(at("out/usr/bin/a")).unwrap();
+        assert_eq!(meta.permissions().mode() & 0o7777, 0o4755);
+        assert_eq!(meta.mtime(), i64::from(DATE));
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl FullSystem {
             module: &self.modules.driver,
             tree: &guest.tree,
             program: &guest.program,
-            files: &args.files,
+            files: &guest.files,
             stdin: stdin.as_deref(),
             run: &run_file(args, guest),
         };

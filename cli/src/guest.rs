@@ -5,8 +5,10 @@ use crate::arch::Arch;
 use crate::args::RunArgs;
 use crate::assets::{self, Assets, HostPart};
 use crate::cache::Cache;
+use crate::copied::Found;
 use crate::image;
 use crate::packages::{PackageSet, Packages};
+use crate::placed;
 use crate::platforms::Platforms;
 use crate::program::{self, Local, Program};
 use crate::progress::Progress;
@@ -23,6 +25,8 @@ pub struct Guest {
     pub tree: Tree,
     /// What is to run.
     pub program: Program,
+    /// Files of this machine, each with its place.
+    pub files: Vec<Found>,
 }
 
 /// Debian's package of OpenCL's loader, and what it is needed for.
@@ -42,19 +46,25 @@ pub fn prepare(args: &RunArgs, part: HostPart, progress: &Progress) -> Result<Gu
     }
     let program = program::find(args.program(), &tree(&packages))?;
     if let Program::Local(local) = &program {
-        add_libraries(args, local, &mut packages)?;
+        add_libraries(local, &mut packages)?;
+    }
+    let tree = tree(&packages);
+    let files = placed::place(&args.files, tree.clone())?;
+    if let Program::Local(local) = &program {
+        local.check_libraries(&tree, files.iter().map(|found| found.name.as_str()))?;
     }
     progress.say("building what changed of gil");
     Ok(Guest {
         assets: assets::ensure(packages.has(Arch::Armhf), part)?,
-        tree: tree(&packages),
+        tree,
         sets: packages.into_sets(),
         program,
+        files,
     })
 }
 
 /// What a local program links with.
-fn add_libraries(args: &RunArgs, local: &Local, packages: &mut Packages) -> Result<(), RunError> {
+fn add_libraries(local: &Local, packages: &mut Packages) -> Result<(), RunError> {
     if local.libraries.is_empty() {
         return Ok(());
     }
@@ -64,17 +74,12 @@ fn add_libraries(args: &RunArgs, local: &Local, packages: &mut Packages) -> Resu
     if needs_loader && !tree(packages).has_library(local.arch, library) {
         packages.add(&[local.arch.package(package)])?;
     }
-    let added: Vec<_> = args.files.iter().map(|f| f.target.clone()).collect();
-    local.check_libraries(&tree(packages), &added)?;
     Ok(())
 }
 
 fn tree(packages: &Packages) -> Tree {
-    let sets = packages.sets();
     let mut all = image::skeleton();
-    for set in sets {
-        all.extend(set.tree.clone());
-    }
+    all.extend(packages.tree());
     all
 }
 

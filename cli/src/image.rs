@@ -5,10 +5,10 @@ use crate::apt::AptError;
 use crate::archive::{Archive, Sizes};
 use crate::assets::Assets;
 use crate::cache::{At, CacheError};
-use crate::copied::Copied;
+use crate::copied::{Found, folder_mode};
 use crate::folder::create_file;
 use crate::packages::PackageSet;
-use crate::program::Program;
+use crate::program::{LOCAL_FOLDER, Program};
 use crate::tree::{Entry, PROGRAM_FOLDERS, Tree};
 use crate::unpacked::MERGED;
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub struct Contents<'a> {
     /// The program.
     pub program: &'a Program,
     /// More files.
-    pub files: &'a [Copied],
+    pub files: &'a [Found],
     /// Standard input.
     pub stdin: Option<&'a Path>,
     /// For the guest's init.
@@ -160,9 +160,20 @@ pub fn applets() -> impl Iterator<Item = String> {
 /// What they are links to.
 pub const BUSYBOX: &str = "busybox";
 
-/// What the guest has before any package.
+/// What the guest has without any package.
 pub fn skeleton() -> Tree {
     let mut tree = Tree::default();
+    let own = ["etc/gil", "etc/OpenCL/vendors", "usr/lib/gil", LOCAL_FOLDER];
+    for folder in FOLDERS.iter().chain(&own) {
+        tree.insert(folder, Entry::Folder);
+    }
+    for folder in MERGED {
+        tree.insert(&format!("usr/{folder}"), Entry::Folder);
+    }
+    for (path, _) in ACCOUNTS {
+        let executable = false;
+        tree.insert(path, Entry::File { executable });
+    }
     for path in applets() {
         let target = BUSYBOX.into();
         tree.insert(&path, Entry::Link { target });
@@ -174,20 +185,18 @@ pub fn skeleton() -> Tree {
 /// packages find `/lib` and its like as the links Debian has.
 fn write_skeleton(path: &Path, base: &Base) -> Result<u64, CacheError> {
     let mut archive = Archive::create(path)?;
-    if matches!(base, Base::Disks(_)) {
-        archive.enter(place::SKELETON)?;
+    match base {
+        Base::Disks(_) => archive.enter(place::SKELETON)?,
+        // The kernel's own has 1777.
+        Base::Unpacked(_) => archive.folder(".", 0o755)?,
     }
     for folder in MERGED {
         archive.folder(&format!("usr/{folder}"), 0o755)?;
         archive.link(folder, format!("usr/{folder}").as_bytes())?;
     }
-    for folder in ["dev", "proc", "sys", "run", "etc", "home", "mnt"] {
-        archive.folder(folder, 0o755)?;
+    for folder in FOLDERS {
+        archive.folder(folder, folder_mode(folder))?;
     }
-    for folder in ["tmp", "var/tmp"] {
-        archive.folder(folder, 0o1777)?;
-    }
-    archive.folder("root", 0o700)?;
     for (name, text) in ACCOUNTS {
         archive.file(name, 0o644, text.as_bytes())?;
     }
@@ -196,6 +205,11 @@ fn write_skeleton(path: &Path, base: &Base) -> Result<u64, CacheError> {
     }
     archive.finish()
 }
+
+/// Folders that every Linux program expects, but for those in `/usr`.
+const FOLDERS: [&str; 10] = [
+    "dev", "proc", "sys", "run", "etc", "home", "mnt", "tmp", "var/tmp", "root",
+];
 
 /// Files of accounts and names.
 pub const ACCOUNTS: [(&str, &str); 4] = [
@@ -217,8 +231,8 @@ fn write_run(archive: &mut Archive, path: &Path, contents: &Contents) -> Result<
     if let Program::Local(local) = contents.program {
         archive.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
-    for file in contents.files {
-        write_copied(archive, file)?;
+    for found in contents.files {
+        archive.add(found)?;
     }
     if let Some(stdin) = contents.stdin {
         archive.copy(STDIN.trim_start_matches('/'), 0o644, stdin)?;
@@ -242,14 +256,6 @@ fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheE
     }
     let icd = format!("{OPENCL}\n");
     archive.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())
-}
-
-/// A file of this machine, or a folder with all in it.
-///
-/// # Errors
-/// [`CacheError`] if it cannot be read.
-pub fn write_copied(archive: &mut Archive, file: &Copied) -> Result<(), CacheError> {
-    file.visit(&mut |found| archive.add(found))
 }
 
 /// The environment a program starts with; `added` replaces what is usual.

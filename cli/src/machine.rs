@@ -9,8 +9,11 @@ use crate::full_system::link;
 use crate::image::{self, Base};
 use crate::kernel;
 use crate::packages::{self, Packages};
+use crate::placed::{self, PlaceError};
 use crate::platforms::Platforms;
 use crate::progress::Progress;
+use crate::tree::{Entry, Tree};
+use crate::unpacked;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +26,9 @@ pub enum MachineError {
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// What is copied into the machine.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
 }
 
 const INIT: &str = include_str!("machine-init");
@@ -41,6 +47,7 @@ pub fn run(args: &MachineArgs) -> Result<(), MachineError> {
 }
 
 fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
+    placed::check(&args.files)?;
     let cache = Cache::open()?;
     let mut packages = Packages::base(&cache, Platforms::Packages, progress)?;
     if !args.packages.is_empty() {
@@ -55,7 +62,9 @@ fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
     progress.say("writing the machine's image");
     let initrd = args.folder.join("initrd");
     let own = initrd.with_extension("own");
-    let unpacked = write_own(&own, args, &modules, progress)?;
+    let mut tree = image::skeleton();
+    tree.extend(packages.tree());
+    let unpacked = write_own(&own, args, &modules, tree, progress)?;
     image::join(&initrd, &Base::Unpacked(packages.sets()), (&own, unpacked))?;
     Ok(())
 }
@@ -65,6 +74,7 @@ fn write_own(
     path: &Path,
     args: &MachineArgs,
     modules: &[PathBuf],
+    mut tree: Tree,
     progress: &Progress,
 ) -> Result<u64, MachineError> {
     let mut archive = Archive::create(path)?;
@@ -72,9 +82,9 @@ fn write_own(
     let program = program_line(&args.program);
     archive.file("etc/gil/program", 0o644, program.as_bytes())?;
     write_modules(&mut archive, modules)?;
-    write_debs(&mut archive, path, args, progress)?;
-    for file in &args.files {
-        image::write_copied(&mut archive, file)?;
+    tree.extend(write_debs(&mut archive, path, args, progress)?);
+    for found in placed::place(&args.files, tree)? {
+        archive.add(&found)?;
     }
     Ok(archive.finish()?)
 }
@@ -89,17 +99,23 @@ fn write_modules(archive: &mut Archive, modules: &[PathBuf]) -> Result<(), Cache
     archive.file(&format!("{MODULES}/order"), 0o644, order.as_bytes())
 }
 
+/// What is in them.
 fn write_debs(
     archive: &mut Archive,
     path: &Path,
     args: &MachineArgs,
     progress: &Progress,
-) -> Result<(), MachineError> {
+) -> Result<Tree, MachineError> {
     let root = path.with_extension("root");
     packages::unpack(&args.debs, &root, progress)?;
     archive.tree(&root)?;
+    let mut tree = Tree::default();
+    unpacked::visit(&root, &mut |found| -> Result<(), CacheError> {
+        tree.insert(&found.name, Entry::from(&found.kind));
+        Ok(())
+    })?;
     fs::remove_dir_all(&root).at(&root)?;
-    Ok(())
+    Ok(tree)
 }
 
 /// Words of the machine's shell.

@@ -31,6 +31,7 @@ mod outcome;
 mod output;
 mod packages;
 mod ping;
+mod placed;
 mod platforms;
 mod process;
 mod program;

@@ -153,6 +153,15 @@ impl<'a> Packages<'a> {
         &self.sets
     }
 
+    /// What is in all of them.
+    pub fn tree(&self) -> Tree {
+        let mut all = Tree::default();
+        for set in &self.sets {
+            all.extend(set.tree.clone());
+        }
+        all
+    }
+
     /// As [`Packages::sets`].
     pub fn into_sets(self) -> Vec<PackageSet> {
         self.sets
@@ -177,7 +186,7 @@ impl Packages<'_> {
         names.dedup();
         let apt = apt_for(self.cache, &names, self.progress)?;
         // A name of its own for every way in which sets are built.
-        let folder = Path::new("sets-6")
+        let folder = Path::new("sets-7")
             .join(apt.release())
             .join(folder_name(&names, self.platforms));
         let place = self.cache.root().join(&folder);

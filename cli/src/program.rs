@@ -232,12 +232,13 @@ impl Local {
     ///
     /// # Errors
     /// [`ProgramError::NoLibrary`] names it.
-    pub fn check_libraries(&self, tree: &Tree, added: &[String]) -> Result<(), ProgramError> {
-        let is_added = |library: &str| {
-            added
-                .iter()
-                .any(|path| path.rsplit('/').next() == Some(library))
-        };
+    pub fn check_libraries<'a>(
+        &self,
+        tree: &Tree,
+        added: impl Iterator<Item = &'a str>,
+    ) -> Result<(), ProgramError> {
+        let added: Vec<_> = added.filter_map(|path| path.rsplit('/').next()).collect();
+        let is_added = |library: &str| added.contains(&library);
         let missing = self.libraries.iter().find(|library| {
             !self.has_search_path && !tree.has_library(self.arch, library) && !is_added(library)
         });
@@ -344,16 +345,19 @@ mod tests {
         );
         let mut program = inspect(Path::new("p"), b"#!/bin/sh".to_vec()).unwrap();
         program.libraries = vec!["libc.so.6".into(), "libx.so.1".into()];
-        let error = program.check_libraries(&tree, &[]).unwrap_err();
+        let error = program.check_libraries(&tree, [].into_iter()).unwrap_err();
         assert!(error.to_string().contains("libx.so.1"), "{error}");
         program
-            .check_libraries(&tree, &["usr/lib/libx.so.1".into()])
+            .check_libraries(&tree, ["usr/lib/libx.so.1"].into_iter())
             .unwrap();
         program.arch = Arch::Armhf;
-        let error = program.check_libraries(&tree, &[]).unwrap_err().to_string();
+        let error = program
+            .check_libraries(&tree, [].into_iter())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("libc.so.6"), "{error}");
         assert!(error.contains("--pkg PACKAGE:armhf"), "{error}");
         program.has_search_path = true;
-        program.check_libraries(&tree, &[]).unwrap();
+        program.check_libraries(&tree, [].into_iter()).unwrap();
     }
 }

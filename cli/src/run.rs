@@ -5,7 +5,6 @@ use crate::apt::AptError;
 use crate::args::RunArgs;
 use crate::assets::AssetError;
 use crate::cache::{At, CacheError};
-use crate::copied::Copied;
 use crate::folder::{self, file};
 use crate::guest;
 use crate::kernel_command::KernelError;
@@ -13,6 +12,7 @@ use crate::launch;
 use crate::memory::{self, MemoryError};
 use crate::outcome::{Exit, Origin};
 use crate::output::{Made, Output, OutputError};
+use crate::placed::{self, PlaceError};
 use crate::program::{self, ProgramError};
 use crate::progress::Progress;
 use crate::report;
@@ -76,6 +76,9 @@ pub enum RunError {
     /// What the user wants written.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// What is copied into the guest.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// Standard input.
     #[error(transparent)]
     Stdin(#[from] StdinError),
@@ -171,7 +174,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if let Some(record) = &args.record {
         Output::of("--record", record).check()?;
     }
-    args.files.iter().try_for_each(Copied::check)?;
+    placed::check(&args.files)?;
     args.stdin.as_deref().map(stdin::is_pipe).transpose()?;
     let key = args.key.as_deref();
     agent::key_option(args.board.as_ref(), key)?;

@@ -3,10 +3,11 @@
 
 use crate::apt::AptError;
 use crate::arch::Arch;
+use crate::archive::DATE;
 use crate::args::SysrootArgs;
 use crate::assets::{self, AssetError, Assets, HostPart};
 use crate::cache::{At, Cache, CacheError};
-use crate::copied::{self, Copied, Found, Kind};
+use crate::copied::{self, Found, Kind};
 use crate::guest::Guest;
 use crate::image;
 use crate::packages::{PackageSet, Packages};
@@ -15,10 +16,11 @@ use crate::program::Program;
 use crate::progress::Progress;
 use crate::tree::Tree;
 use crate::unpacked::{self, MERGED};
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Why there is no sysroot.
 #[derive(Debug, thiserror::Error)]
@@ -72,19 +74,14 @@ fn make(args: &SysrootArgs, progress: &Progress) -> Result<(), SysrootError> {
 ///
 /// # Errors
 /// [`SysrootError`] says what is wrong.
-pub fn lay_out(
-    folder: &Path,
-    guest: &Guest,
-    files: &[Copied],
-    progress: &Progress,
-) -> Result<(), SysrootError> {
+pub fn lay_out(folder: &Path, guest: &Guest, progress: &Progress) -> Result<(), SysrootError> {
     let root = Root::create(folder)?;
     root.fill(&guest.sets, &guest.assets, progress)?;
     if let Program::Local(local) = &guest.program {
         root.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
-    for file in files {
-        file.visit(&mut |found| root.copied(found))?;
+    for found in &guest.files {
+        root.copied(found)?;
     }
     Ok(())
 }
@@ -214,6 +211,9 @@ impl Root {
         let place = self.place(name)?;
         remove(&place)?;
         fs::write(&place, bytes).at(&place)?;
+        let file = File::options().write(true).open(&place).at(&place)?;
+        let date = UNIX_EPOCH + Duration::from_secs(DATE.into());
+        file.set_modified(date).at(&place)?;
         // Readable in any case: the simulator does not run as root.
         fs::set_permissions(&place, Permissions::from_mode(mode | 0o400)).at(&place)?;
         Ok(())
@@ -260,6 +260,9 @@ mod tests {
         root.skeleton().unwrap();
         root.file("lib/a/libx.so", 0o755, b"elf").unwrap();
         assert_eq!(fs::read(folder.join("usr/lib/a/libx.so")).unwrap(), b"elf");
+        let date = fs::metadata(folder.join("usr/lib/a/libx.so")).unwrap();
+        let date = date.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+        assert_eq!(date.as_secs(), u64::from(DATE));
         root.link("usr/lib/a/abs", "/lib/a/libx.so").unwrap();
         assert_eq!(fs::read(folder.join("usr/lib/a/abs")).unwrap(), b"elf");
         symlink(work.path(), folder.join("out")).unwrap();

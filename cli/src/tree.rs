@@ -19,6 +19,8 @@ pub enum Entry {
         /// As it is written in the link.
         target: String,
     },
+    /// A folder, which may be empty.
+    Folder,
 }
 
 /// The guest's files by path, relative to its root.
@@ -72,11 +74,36 @@ impl Tree {
 
     /// The file that a path (absolute or from the root) leads to.
     pub fn file(&self, path: &str) -> Option<&Entry> {
+        let found = self.entries.get(&self.resolve(path)?);
+        found.filter(|entry| matches!(entry, Entry::File { .. }))
+    }
+
+    /// Whether the path, which has no links in it, is a folder's.
+    pub fn is_folder(&self, path: &str) -> bool {
+        match self.entries.get(path) {
+            Some(entry) => *entry == Entry::Folder,
+            // One that is above something need not be listed.
+            None => {
+                let below = format!("{path}/");
+                let mut next = self.entries.range(below.clone()..);
+                path.is_empty() || next.next().is_some_and(|(at, _)| at.starts_with(&below))
+            }
+        }
+    }
+
+    /// The first file on the way down a path, which has no links in it.
+    pub fn file_on<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let is_file = |at: &&str| matches!(self.entries.get(*at), Some(Entry::File { .. }));
+        prefixes(path).find(is_file)
+    }
+
+    /// Where a path (absolute or from the root) leads, whether something is there
+    /// or not; nowhere if links lead around.
+    pub fn resolve(&self, path: &str) -> Option<String> {
         let mut path = normal(path);
         for _ in 0..LINKS_MAX {
-            let (at, target, rest) = self.first_link(&path)?;
-            let Some(target) = target else {
-                return self.entries.get(at);
+            let Some((at, target, rest)) = self.first_link(&path) else {
+                return Some(path);
             };
             let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
             path = match target.strip_prefix('/') {
@@ -88,23 +115,23 @@ impl Tree {
     }
 
     /// The first prefix of `path` that is a link, with its target and what
-    /// follows; or the whole path, if it is a file.
-    fn first_link<'a>(&'a self, path: &'a str) -> Option<(&'a str, Option<&'a str>, &'a str)> {
-        let ends = path
-            .match_indices('/')
-            .map(|(at, _)| at)
-            .chain([path.len()]);
-        for end in ends {
-            if let Some(Entry::Link { target }) = self.entries.get(&path[..end]) {
-                return Some((&path[..end], Some(target), &path[end..]));
-            }
-        }
-        self.entries.contains_key(path).then_some((path, None, ""))
+    /// follows.
+    fn first_link<'a>(&'a self, path: &'a str) -> Option<(&'a str, &'a str, &'a str)> {
+        prefixes(path).find_map(|at| match self.entries.get(at) {
+            Some(Entry::Link { target }) => Some((at, target.as_str(), &path[at.len()..])),
+            _ => None,
+        })
     }
 }
 
+/// The folders on the way down a path, and the path.
+fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    ends.chain([path.len()]).map(|end| &path[..end])
+}
+
 /// Without `.`, `..` and empty parts, and under `/usr` where Debian merged.
-fn normal(path: &str) -> String {
+pub fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -164,6 +191,10 @@ mod tests {
         assert!(tree.has_library(Arch::Arm64, "libc.so.6"));
         assert!(!tree.has_library(Arch::Armhf, "libc.so.6"));
         assert!(tree.is_executable("/bin/ls"));
+        assert_eq!(tree.resolve("/opt/y/new").as_deref(), Some("opt/x/new"));
+        assert!(tree.is_folder("opt/x") && tree.is_folder(""));
+        assert!(!tree.is_folder("opt/y") && !tree.is_folder("opt/x/real") && !tree.is_folder("op"));
+        assert!(tree.file("/opt/x").is_none());
         assert!(tree.file("/lib/aarch64-linux-gnu/libc.so.6").is_some());
     }
 }

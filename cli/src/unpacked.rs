@@ -107,18 +107,13 @@ pub fn settle(root: &Path, place: &Path) -> Result<Tree, CacheError> {
                 let mode = fs::Permissions::from_mode(*mode | 0o700);
                 fs::set_permissions(&to, mode).at(&to)?;
             }
-            Kind::File(mode) => {
-                fs::rename(&found.source, &to).at(&to)?;
-                let executable = mode & 0o111 != 0;
-                tree.insert(&found.name, Entry::File { executable });
-            }
+            Kind::File(_) => fs::rename(&found.source, &to).at(&to)?,
             Kind::Link(target) => {
                 let _ = fs::remove_file(&to);
                 symlink(target, &to).at(&to)?;
-                let target = target.to_string_lossy().into_owned();
-                tree.insert(&found.name, Entry::Link { target });
             }
         }
+        tree.insert(&found.name, Entry::from(&found.kind));
         Ok(())
     })?;
     Ok(tree)
@@ -151,6 +146,7 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o7777, 0o2750);
+        assert!(tree.is_folder("usr/sbin"));
         let executable = false;
         assert_eq!(
             tree.file("lib/arch/libx.so.1"),

@@ -111,6 +111,17 @@ fn files_to_copy_must_be_there() {
 }
 
 #[test]
+fn files_that_the_guest_would_not_see_are_refused() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    for place in ["/proc/x", "/dev/shm/", "/sys"] {
+        let file = format!("arm64:{place}");
+        let args = ["run", "--file", &file, "./arm64"];
+        bench.refuses(&mut bench.gil(&args), 125, &["--file", &file, "covers"]);
+    }
+}
+
+#[test]
 fn only_files_and_folders_are_copied() {
     let bench = Bench::new();
     bench.arm64_program();

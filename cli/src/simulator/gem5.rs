@@ -165,7 +165,7 @@ impl<'a> Gem5<'a> {
         progress: &Progress,
     ) -> Result<(), RunError> {
         let sysroot = at.join(file::SYSROOT);
-        sysroot::lay_out(&sysroot, guest, &self.args.files, progress)?;
+        sysroot::lay_out(&sysroot, guest, progress)?;
         let name = &self.argv[0];
         let program = sysroot.join(name.trim_start_matches('/'));
         let bytes = fs::read(&program).at(&program)?;
