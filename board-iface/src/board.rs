@@ -6,6 +6,7 @@ use crate::replay::ReplayError;
 use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, DeviceInfo};
 
 /// The guest program a session stands for.
@@ -49,6 +50,12 @@ pub trait Session {
     /// `None` if there is none that was not reported, or if it waits for what
     /// the guest has yet to cause.
     fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended>;
+
+    /// Which physical device this API's device of this number is; `None` if it
+    /// is known to this session alone, or to nobody.
+    fn identify(&mut self, _api: u16, _device: u64) -> Option<DeviceIdentity> {
+        None
+    }
 
     /// What a checkpoint of the session has to keep.
     fn survey(&mut self) -> Survey {

@@ -7,6 +7,7 @@ use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::DeviceInfo;
 use std::sync::OnceLock;
 
@@ -173,6 +174,11 @@ impl Session for Routed<'_> {
     fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended> {
         self.opened()
             .find_map(|session| session.finish(event, budget))
+    }
+
+    fn identify(&mut self, api: u16, device: u64) -> Option<DeviceIdentity> {
+        let place = self.place(api)?;
+        self.sessions[place].as_mut()?.identify(api, device)
     }
 
     fn survey(&mut self) -> Survey {

@@ -68,8 +68,8 @@ pub enum SessionError {
     /// A call before `Open`.
     #[error("{0} came before the session was opened")]
     NotOpen(Op),
-    /// A checkpoint before `Open`.
-    #[error("a checkpoint's request came before the session was opened")]
+    /// A request that concerns a session's objects before `Open`.
+    #[error("a request for a session's objects came before the session was opened")]
     NothingOpen,
     /// A pointer width that does not exist.
     #[error("a program with pointers of {0} bits: only 32 and 64 are known")]
@@ -212,6 +212,11 @@ impl Server<'_> {
             Request::Devices => Reply::Devices {
                 devices: self.board.devices(),
             },
+            Request::Identify { api, device } => {
+                let session = self.session.as_mut().ok_or(SessionError::NothingOpen)?;
+                let identity = session.identify(api, device);
+                Reply::Identity { identity }
+            }
             Request::Close => return Ok(false),
             Request::Status => return Err(SessionError::NotOperator),
             Request::Survey

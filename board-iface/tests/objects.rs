@@ -8,7 +8,8 @@ use common::program::{Program, SUCCESS, reply};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoValue, OutRoom};
 use gil_wire::generated::opencl as wire;
-use gil_wire::message::CallStatus;
+use gil_wire::identity::DeviceIdentity;
+use gil_wire::message::{CallStatus, Reply, Request};
 
 const CONTEXT_DEVICES: u32 = 0x1081;
 const QUEUE_CONTEXT: u32 = 0x1090;
@@ -51,6 +52,32 @@ impl Program {
         let done = self.raw(op, &object, &[], &[]);
         let reason = done.reason();
         assert!(reason.contains("no object has the number"), "{reason}");
+    }
+
+    /// The parts of its device, one compute unit each; none if it has none.
+    fn parts(&mut self) -> Vec<Handle> {
+        let args = wire::ClCreateSubDevicesArgs {
+            in_device: self.device,
+            properties: Some(vec![gil_wire::call::Property::Word(
+                DEVICE_PARTITION_EQUALLY,
+                1,
+            )]),
+            num_devices: 64,
+            out_devices: true,
+            num_devices_ret: true,
+        };
+        let made: wire::ClCreateSubDevicesReply = self.call(wire::CL_CREATE_SUB_DEVICES, &args);
+        made.out_devices
+    }
+
+    fn identity(&mut self, device: Handle) -> Option<DeviceIdentity> {
+        let (api, device) = (wire::API, device.0);
+        self.client.send(&Request::Identify { api, device }, &[]);
+        let received = self.client.receive(|reply, _| match reply {
+            Reply::Identity { identity } => identity,
+            other => panic!("{other:?}"),
+        });
+        received.unwrap()
     }
 
     fn sampler(&mut self) -> Handle {
@@ -241,19 +268,7 @@ fn devices_and_kernels_made_in_numbers_go_with_their_numbers() {
         program.release(wire::CL_RELEASE_KERNEL, kernel);
         program.refuses(wire::CL_RELEASE_KERNEL, kernel);
     }
-    let root = program.device;
-    let args = wire::ClCreateSubDevicesArgs {
-        in_device: root,
-        properties: Some(vec![gil_wire::call::Property::Word(
-            DEVICE_PARTITION_EQUALLY,
-            1,
-        )]),
-        num_devices: 64,
-        out_devices: true,
-        num_devices_ret: true,
-    };
-    let made: wire::ClCreateSubDevicesReply = program.call(wire::CL_CREATE_SUB_DEVICES, &args);
-    let Some(&part) = made.out_devices.first() else {
+    let Some(&part) = program.parts().first() else {
         return gil_need::skip("a device that can be partitioned", "this one cannot");
     };
     program.device = part;
@@ -264,4 +279,20 @@ fn devices_and_kernels_made_in_numbers_go_with_their_numbers() {
     program.device = found;
     let context = program.new_context();
     program.use_context(context);
+}
+
+#[test]
+fn a_device_is_the_same_in_every_session_and_a_part_of_it_nobody_elses() {
+    let Some(agent) = agent() else { return };
+    let mut programs = [(); 2].map(|()| Program::start(&agent.address));
+    let [first, second] = &mut programs;
+    let identity = first.identity(first.device).expect("of a listed device");
+    assert!(!identity.place.is_empty());
+    let theirs = second.identity(second.device).expect("of the same device");
+    assert!(identity.is_same(&theirs), "{identity:?}, {theirs:?}");
+    assert_eq!(first.identity(first.context), None, "no device");
+    assert_eq!(first.identity(Handle(Handle::BOARD | 999)), None);
+    for part in first.parts() {
+        assert_eq!(first.identity(part), None);
+    }
 }

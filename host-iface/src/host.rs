@@ -4,6 +4,7 @@ use crate::checkpoint::CheckpointError;
 use crate::client::{BoardConfig, Cancel, Client, ClientError};
 use crate::config::{Config, Time};
 use crate::control;
+use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
 use crate::key;
 use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
@@ -46,6 +47,8 @@ struct State {
     sessions: HashMap<u64, Session>,
     /// Those of the board's devices, which all sessions use.
     engines: Engines,
+    /// Whose engines they are.
+    devices: Devices,
     events: Events,
     stats: Stats,
     trace: Option<Recorder>,
@@ -155,6 +158,7 @@ impl Host {
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
             engines: Engines::default(),
+            devices: Devices::default(),
             events,
             stats,
             trace,
@@ -436,6 +440,7 @@ impl State {
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
+            devices: &mut self.devices,
             others: &mut self.sessions,
             took: Took::default(),
         };
@@ -489,6 +494,7 @@ impl State {
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,
+                devices: &mut self.devices,
                 others: &mut HashMap::new(),
                 took: Took::default(),
             });

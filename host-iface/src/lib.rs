@@ -22,6 +22,7 @@ pub mod checkpoint;
 pub mod client;
 pub mod config;
 pub mod control;
+pub mod devices;
 pub mod events;
 pub mod executed;
 pub mod ffi;

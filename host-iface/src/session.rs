@@ -8,6 +8,7 @@ mod forward;
 pub(crate) mod log;
 mod observe;
 mod output;
+mod place;
 mod publish;
 mod remember;
 mod reports;
@@ -19,6 +20,7 @@ mod settle;
 
 use crate::client::{BoardConfig, Client};
 use crate::config::Time;
+use crate::devices::Devices;
 use crate::events::Events;
 use crate::executed::Executed;
 use crate::held::{Due, Held};
@@ -38,6 +40,7 @@ use gil_wire::envelope::{self, Class};
 use gil_wire::message::Request;
 use gil_wire::monitor::Event as Monitor;
 use log::{Kept, Log};
+use place::Places;
 use served::Served;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -59,6 +62,8 @@ pub struct Context<'a> {
     pub trace: &'a mut Option<Recorder>,
     /// Who is told.
     pub events: &'a mut Events,
+    /// The devices that sessions use.
+    pub devices: &'a mut Devices,
     /// The other sessions, whose operations use the same devices.
     pub others: &'a mut HashMap<u64, Session>,
     /// What the doorbell took.
@@ -141,6 +146,7 @@ pub struct Session {
     link: Link,
     /// What its board serves, and what the user was told that it does not.
     apis: Served,
+    places: Places,
     timeline: Timeline,
     held: Held,
     printed: Printed,
@@ -213,6 +219,7 @@ impl Session {
             executed: Executed::default(),
             link: Link::Unopened,
             apis: Served::default(),
+            places: Places::new(),
             timeline: Timeline::sharing(engines),
             held: Held::default(),
             printed: Printed::default(),
@@ -328,6 +335,7 @@ impl Session {
         self.look_first(context, &calls)?;
         self.executed.insert(header.seq);
         let is_served = self.leave_out_unserved(context, &mut calls)?;
+        self.place_devices(context, &calls)?;
         self.execute_front(context, &mut calls)?;
         self.pass_time(context, header.now_ns);
         let answer = match calls.last().envelope.class {

@@ -3,56 +3,15 @@
 
 mod support;
 
-use gil_host::Config;
-use gil_host::config::Time;
 use gil_uapi::{REPLY_MAX, Status, WaitKind, flag, kind};
-use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, MORE_TEXT, Queue, State};
 use std::time::Duration;
 use support::board::{Act, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, IN, OUT, RAM_SIZE, call, enqueue};
+use support::times::{CPU, DURATION, answers, guest, waiting};
 
 const OK: u32 = Status::Ok as u32;
 const SLEEP: u32 = WaitKind::Sleep as u32;
-
-/// Every operation takes this, whenever that is told.
-const DURATION: u64 = 10_000;
-const CPU: u64 = 100;
-
-/// A board that tells an operation's duration with its call's answer, if it is
-/// asked to, and else when it is awaited.
-fn answers(call: &support::board::Call) -> Act {
-    let event = call.event.unwrap_or_default();
-    let later = Later {
-        event,
-        duration_ns: DURATION,
-        ..Later::default()
-    };
-    let is_enqueue = call.args != b"set";
-    Act {
-        cpu_ns: CPU,
-        reports: match (is_enqueue, call.finish) {
-            (true, true) => vec![(event, DURATION, vec![])],
-            (true, false) => vec![],
-            (false, _) => call
-                .event
-                .map(|event| (event, 0, vec![]))
-                .into_iter()
-                .collect(),
-        },
-        later: vec![later],
-        ..Act::default()
-    }
-}
-
-fn guest(board: &FakeBoard) -> Guest {
-    let config = Config {
-        board: Some(board.address()),
-        time: Time::Async,
-        ..Config::default()
-    };
-    Guest::with(config, false)
-}
 
 fn awaited(board: &FakeBoard) -> Vec<u64> {
     let got = board.got().into_iter();
@@ -61,13 +20,6 @@ fn awaited(board: &FakeBoard) -> Vec<u64> {
         _ => None,
     });
     events.collect()
-}
-
-fn waiting(class: Class, waits: &[u64]) -> Envelope<'static> {
-    Envelope {
-        waits: waits.to_vec(),
-        ..call(class, 0)
-    }
 }
 
 fn on(queue: u64, envelope: Envelope<'static>) -> Envelope<'static> {
@@ -799,103 +751,4 @@ fn what_the_driver_says_is_announced_once() {
         .map(|call| guest.submit(&[call], &[]).answer().more)
         .to_vec();
     assert_eq!(more, [MORE_NOTICES, 0, 0]);
-}
-
-const DEVICE: u64 = Handle::BOARD | 2;
-
-/// An enqueue on a queue of its own, of a device that all processes have in
-/// common.
-fn on_device(event: u64, entry: u64, engine: Engine) -> Envelope<'static> {
-    let queue = Queue {
-        id: event,
-        in_order: true,
-        device: DEVICE,
-    };
-    Envelope {
-        queue: Some(queue),
-        engine,
-        ..enqueue(event, entry)
-    }
-}
-
-/// Two processes, whose guest this is by turns.
-fn two_processes(board: &FakeBoard) -> Guest {
-    let mut guest = guest(board);
-    guest.session = 8;
-    assert_eq!(guest.simple(kind::OPEN).status, OK);
-    guest
-}
-
-#[test]
-fn processes_take_turns_on_a_devices_engines() {
-    let board = FakeBoard::new(answers);
-    let mut guest = two_processes(&board);
-    let end = |guest: &mut Guest, session: u64, event: u64| {
-        guest.session = session;
-        let wait = guest.submit(&[waiting(Class::Wait, &[event])], &[]);
-        wait.answer().observed[0].end_ns
-    };
-    let begin = 1_000_000 + CPU;
-    for (session, event) in [(7, 1), (8, 1), (7, 2), (8, 2)] {
-        guest.session = session;
-        guest.submit(&[on_device(event, 1_000_000, Engine::Compute)], &[]);
-    }
-    guest.submit(&[on_device(3, 1_000_000, Engine::CopyOut)], &[]);
-    // The last of one process, for which those of the other come first.
-    assert_eq!(end(&mut guest, 8, 2), begin + 4 * DURATION);
-    assert_eq!(end(&mut guest, 7, 2), begin + 3 * DURATION);
-    assert_eq!(end(&mut guest, 7, 1), begin + DURATION);
-    assert_eq!(end(&mut guest, 8, 1), begin + 2 * DURATION);
-    assert_eq!(
-        end(&mut guest, 8, 3),
-        begin + DURATION,
-        "beside the kernels"
-    );
-}
-
-#[test]
-fn who_waits_for_anothers_operation_is_rung_when_it_begins() {
-    let board = FakeBoard::new(answers);
-    let mut guest = two_processes(&board);
-    let begin = 1_000_000 + CPU;
-    guest.session = 7;
-    guest.submit(&[on_device(1, 1_000_000, Engine::Compute)], &[]);
-    guest.now_ns += 2 * CPU;
-    guest.submit(&[on_device(2, guest.now_ns, Engine::Compute)], &[]);
-    guest.session = 8;
-    let other = guest.submit(&[on_device(1, guest.now_ns, Engine::Compute)], &[]);
-    assert_eq!(other.attention_ns, begin + DURATION, "as far as is known");
-    guest.now_ns = other.attention_ns;
-    let rung = guest.simple(kind::ATTEND);
-    assert_eq!(rung.attention_ns, begin + 2 * DURATION, "taken meanwhile");
-    guest.now_ns = rung.attention_ns;
-    assert_eq!(guest.simple(kind::ATTEND).attention_ns, 0);
-    let poll = guest.submit(&[waiting(Class::Poll, &[1])], &[]);
-    assert_eq!(poll.answer().observed[0].state, State::Running);
-    let report = guest.host.finish();
-    assert_eq!(report.simulated.gpu_ns, 3 * DURATION);
-}
-
-#[test]
-fn a_process_that_loses_its_board_or_ends_holds_nobody_up() {
-    let board = FakeBoard::new(|call| Act {
-        later: Vec::new(),
-        ..answers(call)
-    });
-    let mut guest = two_processes(&board);
-    guest.session = 7;
-    guest.submit(&[on_device(1, 1_000_000, Engine::Compute)], &[]);
-    guest.now_ns += 2 * CPU;
-    // Nobody will ever say how this ends.
-    guest.submit(&[on_device(2, guest.now_ns, Engine::Compute)], &[]);
-    guest.session = 8;
-    guest.submit(&[on_device(1, guest.now_ns, Engine::CopyIn)], &[]);
-    guest.now_ns += 5 * DURATION;
-    let third = on_device(2, guest.now_ns, Engine::Compute);
-    assert_eq!(guest.submit(&[third], &[]).status, OK);
-    let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
-    assert_eq!(wait.answer().observed[0].start_ns, guest.now_ns + CPU);
-    guest.session = 7;
-    let lost = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
-    assert_eq!(lost.status, Status::Lost as u32);
 }

@@ -4,6 +4,7 @@
 //! | module | between | what |
 //! |---|---|---|
 //! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, capabilities |
+//! | [`identity`] | host ↔ board | which physical device an API's device is |
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
 //! | [`status`] | operator ↔ board | what an agent tells of itself |
@@ -37,6 +38,7 @@ pub mod envelope;
 pub mod frame;
 pub mod generated;
 pub mod hello;
+pub mod identity;
 pub mod length;
 pub mod message;
 pub mod monitor;

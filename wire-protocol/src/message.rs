@@ -4,6 +4,7 @@
 use crate::Op;
 use crate::api::Described;
 use crate::checkpoint::{PastEvent, Survey};
+use crate::identity::DeviceIdentity;
 use crate::status::Status;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +105,14 @@ pub enum Request<'a> {
     },
     /// What the board has. Answered by [`Reply::Devices`].
     Devices,
+    /// Which physical device an API's device is. Answered by
+    /// [`Reply::Identity`].
+    Identify {
+        /// The API.
+        api: u16,
+        /// The device's number in this session.
+        device: u64,
+    },
     /// What a checkpoint of the session has to keep. Answered by
     /// [`Reply::Survey`].
     Survey,
@@ -229,6 +238,12 @@ pub enum Reply<'a> {
     Pong {
         /// As it came.
         nonce: u64,
+    },
+    /// Which physical device it is; `None` if it is known to this session
+    /// alone, as one made by partition is, or to nobody.
+    Identity {
+        /// What is known of it.
+        identity: Option<DeviceIdentity>,
     },
     /// What a checkpoint has to keep.
     Survey(Survey),

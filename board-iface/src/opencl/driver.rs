@@ -318,6 +318,26 @@ impl Driver {
         all
     }
 
+    /// A platform's name, a device's, and how many of the platform's devices are
+    /// listed before; `None` if the device is not listed.
+    pub(super) fn place(&self, device: Pointer) -> Option<(String, String, usize)> {
+        let device = device.as_ptr();
+        self.platforms().ok()?.into_iter().find_map(|platform| {
+            let mut devices = self.platform_devices(platform).into_iter();
+            let index = devices.position(|listed| listed == device)?;
+            let platform = text(self.core.platform_info, platform, CL_PLATFORM_NAME);
+            let name = text(self.core.device_info, device, CL_DEVICE_NAME);
+            Some((platform, name, index))
+        })
+    }
+
+    /// What a device says of itself under this name; `None` if it says nothing.
+    pub(super) fn device_bytes(&self, device: Pointer, name: cl_device_info) -> Option<Vec<u8>> {
+        let ask = self.core.device_info;
+        // SAFETY: the device is alive, and `fetch` gives room as it says.
+        fetch(|size, value, len| unsafe { ask(device.as_ptr(), name, size, value, len) })
+    }
+
     /// Waits until an event is complete or failed.
     pub fn wait(&self, event: Pointer) {
         let list = [event.as_ptr()];

@@ -16,6 +16,7 @@ mod files;
 pub mod generated;
 mod hold;
 mod icd;
+mod identity;
 mod image;
 pub mod info;
 mod kernel_args;

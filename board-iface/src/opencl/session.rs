@@ -28,6 +28,7 @@ use gil_wire::call::{Handle, NewEvent, Property};
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
+use gil_wire::identity::DeviceIdentity;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_void};
 use std::ptr::NonNull;
@@ -472,6 +473,11 @@ impl board::Session for Session {
         self.printed_by(&mut ended);
         self.svm.settle(self.driver);
         Some(ended)
+    }
+
+    fn identify(&mut self, _api: u16, device: u64) -> Option<DeviceIdentity> {
+        let device = self.table.get(Handle(device), Kind::Device).ok()?;
+        self.driver.identity(device)
     }
 
     fn survey(&mut self) -> Survey {

@@ -36,6 +36,7 @@ impl State {
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
+            devices: &mut self.devices,
             others: &mut self.sessions,
             took: Took::default(),
         }

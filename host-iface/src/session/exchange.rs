@@ -139,7 +139,7 @@ impl Session {
         match envelope.class {
             _ if waits || context.time == Time::Strict => true,
             Class::Enqueue => {
-                let operation = super::settle::operation(main, main.entry_ns);
+                let operation = self.operation(main, main.entry_ns);
                 self.timeline.would_start(&operation, main.header.now_ns)
             }
             _ => envelope.signals.is_none(),

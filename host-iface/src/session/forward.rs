@@ -327,6 +327,7 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
         Reply::Ended { report, .. } => format!("the end of operation {}", report.event),
         Reply::Pong { .. } => "a pong".into(),
         Reply::Devices { .. } => "a list of devices".into(),
+        Reply::Identity { .. } => "a device's identity".into(),
         Reply::Survey(_) | Reply::Contents | Reply::Restored => "a part of a checkpoint".into(),
         Reply::Unable { reason } => reason.clone(),
         Reply::Status(_) => "the agent's status".into(),

@@ -6,9 +6,8 @@ use super::exchange::{Brought, Done, in_len, out_regions, wrong};
 use super::{Context, Pending, Refusal, Session};
 use crate::client::ClientError;
 use crate::mailbox::Answer;
-use gil_timing::{Engine, Event, Operation, Order, QueueRef};
+use gil_timing::{Engine, Event, Operation, Order};
 use gil_uapi::{Status, WaitKind, flag};
-use gil_wire::call::Handle;
 use gil_wire::envelope::{self, Class};
 use gil_wire::message::CallStatus;
 
@@ -52,7 +51,7 @@ impl Session {
         awaited: bool,
     ) -> Result<(), Refusal> {
         let envelope = call.envelope;
-        let put = self.timeline.enqueue(operation(call, submit_ns));
+        let put = self.timeline.enqueue(self.operation(call, submit_ns));
         put.map_err(|error| Refusal::Bad(error.to_string()))?;
         let pending = Pending {
             seq: call.header.seq,
@@ -140,6 +139,25 @@ impl Session {
         Ok(answer)
     }
 
+    /// A call's operation, submitted at `submit_ns`.
+    pub(super) fn operation(&self, call: &Call<'_>, submit_ns: u64) -> Operation {
+        let envelope = call.envelope;
+        let (engine, order) = engine(envelope.engine);
+        let queue = envelope.queue;
+        Operation {
+            event: envelope.signals.unwrap_or_default(),
+            entry_ns: call.entry_ns,
+            submit_ns,
+            queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
+            engine,
+            order,
+            waits: envelope.waits.clone(),
+            // Until its end is known here; `learn_ends` retires it then.
+            observable: true,
+            attended: out_regions(call).next().is_some(),
+        }
+    }
+
     /// `settle` has looked at an operation: from here on only its sender's or
     /// the program's interest counts.
     fn let_go(&mut self, main: &Call<'_>, event: Event) {
@@ -152,30 +170,6 @@ impl Session {
         } else if let Some(pending) = self.pending.get_mut(&event) {
             pending.awaited = envelope.blocking && !envelope.observable;
         }
-    }
-}
-
-/// A call's operation, submitted at `submit_ns`.
-pub(super) fn operation(call: &Call<'_>, submit_ns: u64) -> Operation {
-    let envelope = call.envelope;
-    let (engine, order) = engine(envelope.engine);
-    Operation {
-        event: envelope.signals.unwrap_or_default(),
-        entry_ns: call.entry_ns,
-        submit_ns,
-        queue: envelope.queue.map(|queue| QueueRef {
-            id: queue.id,
-            in_order: queue.in_order,
-            device: queue.device,
-            // A device that the process made of another is its own.
-            is_shared: Handle(queue.device).is_boards(),
-        }),
-        engine,
-        order,
-        waits: envelope.waits.clone(),
-        // Until its end is known here; `learn_ends` retires it then.
-        observable: true,
-        attended: out_regions(call).next().is_some(),
     }
 }
 

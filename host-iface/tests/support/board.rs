@@ -6,6 +6,7 @@ use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, DeviceInfo, Reply, Report, Request};
 use gil_wire::window::{CAPABILITY, MAPPED, OFFER_LEN, WINDOW_LEN, places};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
@@ -24,6 +25,7 @@ pub enum Got {
     Open,
     Call(Box<Call>),
     Await(u64),
+    Identify(u64),
     NumberFrom(u64),
     Fill(u64, Vec<u8>),
     Past(PastEvent),
@@ -116,6 +118,8 @@ pub struct Objects {
     /// What it serves; OpenCL as this build describes it, if that is not said.
     pub apis: Option<Vec<Described>>,
     pub devices: Vec<DeviceInfo>,
+    /// What is known of a device; its number alone, if that is not said.
+    pub identities: HashMap<u64, Option<DeviceIdentity>>,
     pub survey: Survey,
     /// What each object holds.
     pub contents: Vec<u8>,
@@ -303,6 +307,16 @@ fn checkpoint(
         Request::Devices => {
             let devices = objects.devices.clone();
             (Reply::Devices { devices }, vec![])
+        }
+        Request::Identify { device, .. } => {
+            let named = || DeviceIdentity {
+                place: device.to_string(),
+                ..DeviceIdentity::default()
+            };
+            got(Got::Identify(device));
+            let known = objects.identities.get(&device).cloned();
+            let identity = known.unwrap_or_else(|| Some(named()));
+            (Reply::Identity { identity }, vec![])
         }
         Request::Survey => (Reply::Survey(objects.survey.clone()), vec![]),
         Request::Fetch { .. } if unable.is_none() => (Reply::Contents, objects.contents.clone()),

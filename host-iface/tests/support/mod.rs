@@ -4,6 +4,7 @@
 
 pub mod board;
 pub mod guest;
+pub mod times;
 
 use gil_host::events::Sink;
 use gil_wire::monitor::Event;
