@@ -1,21 +1,23 @@
-//! Files that a run writes for the user: `--json`, `--record`. Whether they can
-//! be written is known before the guest boots.
+//! Files that a run writes for the user: `--json`, `--record`, `--keep`. Whether
+//! they can be written is known before the guest boots.
 
 use crate::folder::create_file;
+use nix::unistd::{AccessFlags, access};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Why such a file is not written.
 #[derive(Debug, thiserror::Error)]
-#[error("{option} {} cannot be written ({source}): name a file on a disk with room, in a folder where you may write", path.display())]
+#[error("{option} {} cannot be written ({source}): name {wanted} where you may write", path.display())]
 pub struct OutputError {
     option: &'static str,
     path: PathBuf,
     source: io::Error,
+    wanted: &'static str,
 }
 
-/// A file that an option names.
+/// A file or folder that an option names.
 #[derive(Clone, Copy)]
 pub struct Output<'a> {
     option: &'static str,
@@ -33,7 +35,27 @@ impl<'a> Output<'a> {
             option: self.option,
             path: self.path.into(),
             source,
+            wanted: "a file on a disk with room, in a folder",
         }
+    }
+
+    /// Looks whether it is a folder that can be written to, or made.
+    ///
+    /// # Errors
+    /// [`OutputError`] if not.
+    pub fn check_folder(self) -> Result<(), OutputError> {
+        let checked = std::path::absolute(self.path).and_then(|path| {
+            let mut there = path.ancestors().skip_while(|path| !is_there(path));
+            let nearest = there.next().unwrap_or(Path::new("/"));
+            match fs::metadata(nearest)?.is_dir() {
+                true => Ok(access(nearest, AccessFlags::W_OK | AccessFlags::X_OK)?),
+                false => Err(io::ErrorKind::NotADirectory.into()),
+            }
+        });
+        checked.map_err(|error| OutputError {
+            wanted: "a folder on a disk with room,",
+            ..self.failed(error)
+        })
     }
 
     /// Looks whether it can be written, and leaves everything as it was.
@@ -75,6 +97,11 @@ impl<'a> Output<'a> {
             self.failed(error)
         })
     }
+}
+
+/// A link that leads nowhere is in the way, too.
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
 /// A file that is removed if it is empty in the end.
@@ -124,6 +151,22 @@ mod tests {
         assert_eq!(fs::read(at("old")).unwrap(), b"old");
         assert!(!at("new").exists() && !at("target").exists());
         assert!(at("link").is_symlink());
+    }
+
+    #[test]
+    fn a_folder_is_there_or_can_be_made() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        let check = |path: &Path| Output::of("--keep", path).check_folder();
+        check(work.path()).unwrap();
+        check(&at("new/in/new")).unwrap();
+        assert!(!at("new").exists());
+        fs::write(at("file"), "old").unwrap();
+        symlink("nowhere", at("link")).unwrap();
+        let words = ["--keep", "name a folder"];
+        for name in ["file", "file/new", "link"] {
+            says(check(&at(name)), &[&words[..], &[name]].concat());
+        }
     }
 
     #[test]

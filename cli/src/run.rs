@@ -174,6 +174,9 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if let Some(record) = &args.record {
         Output::of("--record", record).check()?;
     }
+    if let Some(keep) = &args.keep {
+        Output::of("--keep", keep).check_folder()?;
+    }
     placed::check(&args.files)?;
     args.stdin.as_deref().map(stdin::is_pipe).transpose()?;
     let key = args.key.as_deref();

@@ -634,6 +634,9 @@ fn a_place_that_no_file_can_be_written_to_is_told_before_the_run() {
             bench.refuses(&mut bench.gil(&args), 125, &[option, path, "folder"]);
         }
     }
+    std::fs::write(bench.path("file"), "").unwrap();
+    let args = ["run", "--keep", "file", "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &["--keep file", "folder"]);
     // A refused run leaves no recording.
     let args = ["run", "--record", "new", "--file", "none:/x", "./arm64"];
     bench.refuses(&mut bench.gil(&args), 125, &["none"]);
