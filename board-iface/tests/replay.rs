@@ -4,7 +4,8 @@ mod common;
 
 use common::agent::Agent;
 use common::{Client, Done};
-use gil_files::recording::{self, Record};
+use gil_files::container::{self, Compression, PREFIX_LEN, Prefix};
+use gil_files::recording::{self, Ended, FILE, Record, SessionClosed, SessionOpened};
 use gil_wire::Op;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Report};
 use std::io::Write;
@@ -25,8 +26,8 @@ const REGIONS: [RegionDesc; 2] = [
 ];
 
 fn append(file: &mut Vec<u8>, record: &Record<'_>, payload: &[&[u8]]) {
-    file.extend(recording::begin(record, payload).unwrap());
-    payload.iter().for_each(|piece| file.extend(*piece));
+    let pieces = container::pieces(record, payload, Compression::None);
+    file.extend(pieces.unwrap().concat());
 }
 
 fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<recording::Done<'static>> {
@@ -56,17 +57,20 @@ fn call(seq: u64, op: Op) -> recording::Call<'static> {
     }
 }
 
-/// One session: a call with regions, a post, one that reports an operation,
-/// an operation that was awaited, and a call without an answer.
-fn recording() -> Vec<u8> {
-    let mut file = recording::header().to_vec();
-    let opened = Record::SessionOpened {
+fn opened() -> Record<'static> {
+    Record::SessionOpened(SessionOpened {
         session: 1,
         process: 42,
         pointer_bits: 64,
         apis: gil_wire::api::described(&[1]),
-    };
-    append(&mut file, &opened, &[]);
+    })
+}
+
+/// One session: a call with regions, a post, one that reports an operation,
+/// an operation that was awaited, and a call without an answer.
+fn recording() -> Vec<u8> {
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &opened(), &[]);
     let mut first = call(101, FIRST);
     first.regions = REGIONS.to_vec();
     first.done = done(vec![3], vec![]);
@@ -93,16 +97,20 @@ fn recording() -> Vec<u8> {
         printed: 2,
         rejected: true,
     };
-    let ended = Record::Ended {
+    let ended = Record::Ended(Ended {
         session: 1,
         report,
         busy_ns: 1,
-    };
+    });
     append(&mut file, &ended, &[b"o!", b"hi"]);
     let mut last = call(104, FIRST);
     last.done = None;
     append(&mut file, &Record::Call(last), &[]);
-    append(&mut file, &Record::SessionClosed { session: 1 }, &[]);
+    append(
+        &mut file,
+        &Record::SessionClosed(SessionClosed { session: 1 }),
+        &[],
+    );
     file
 }
 
@@ -156,6 +164,58 @@ fn a_recorded_run_is_answered_as_it_was() {
 }
 
 #[test]
+fn a_compressed_recording_is_answered_and_compared_as_any() {
+    let mut regions = REGIONS;
+    (regions[0].len, regions[1].len) = (3000, 600_000);
+    let (input, output) = (vec![b'i'; 3000], vec![b'o'; 600_000]);
+    let mut recorded = call(101, FIRST);
+    recorded.regions = regions.to_vec();
+    recorded.done = done(vec![600_000], vec![]);
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &opened(), &[]);
+    let payload = [&input[..], &output];
+    let pieces = container::pieces(&Record::Call(recorded), &payload, Compression::Lz4);
+    file.extend(pieces.unwrap().concat());
+    assert!(file.len() < 10_000, "{} bytes", file.len());
+    let answered = |input: &[u8]| {
+        let agent = agent(&file).unwrap();
+        let mut client = Client::open(&agent.address);
+        client.call(FIRST, b"args", &regions, &[input])
+    };
+    let answer = answered(&input);
+    assert_eq!(answer.status, CallStatus::Ran);
+    assert_eq!(answer.out, [output]);
+    let mut other = input;
+    other[2999] ^= 1;
+    let reason = answered(&other).reason();
+    assert!(reason.contains("other data"), "{reason}");
+}
+
+#[test]
+fn what_only_a_newer_gil_knows_is_skipped_or_refused() {
+    let with = |flags: u8| {
+        let whole = recording();
+        let (header, rest) = whole.split_at(container::HEADER_LEN);
+        let newer = Prefix {
+            head_len: 4,
+            kind: 900,
+            flags,
+            ..Prefix::default()
+        };
+        let newer = newer.sealed([&b"head"[..]]).encode();
+        agent(&[header, &newer, b"head", rest].concat())
+    };
+    let refused = with(0).err().unwrap();
+    assert!(
+        refused.contains("made by a newer gil: a record has kind 900"),
+        "{refused}"
+    );
+    let agent = with(1).unwrap();
+    let mut client = Client::open(&agent.address);
+    assert_eq!(first(&mut client, b"input").status, CallStatus::Ran);
+}
+
+#[test]
 fn a_run_that_departs_loses_its_session_with_a_sentence() {
     let departs = |client: &mut Client, done: Done, what: &str| {
         assert_eq!(done.status, CallStatus::Lost);
@@ -195,12 +255,11 @@ fn a_run_that_departs_loses_its_session_with_a_sentence() {
 #[test]
 fn what_a_crash_cut_short_is_ignored_and_all_before_it_is_used() {
     let whole = recording();
-    let mut lens = vec![recording::HEADER_LEN];
+    let mut lens = vec![container::HEADER_LEN];
     while *lens.last().unwrap() < whole.len() {
         let at = *lens.last().unwrap();
-        let prefix = whole[at..at + recording::PREFIX_LEN].try_into().unwrap();
-        let prefix = recording::Prefix::decode(prefix).unwrap();
-        let len = recording::PREFIX_LEN as u64 + u64::from(prefix.head_len) + prefix.payload_len;
+        let prefix: &[u8; PREFIX_LEN] = whole[at..].first_chunk().unwrap();
+        let len = Prefix::decode(prefix).unwrap().record_len();
         lens.push(at + len as usize);
     }
     // In the third call, after the first and the post.
@@ -226,6 +285,9 @@ fn files_that_are_no_recordings_are_refused_in_a_sentence() {
     let mut newer = recording();
     newer[12] = 200;
     assert!(refused(&newer).contains("version 200"));
+    let before = include_bytes!("../../session-files/tests/golden/recording-5");
+    let sentence = "layout version 5, this gil reads 6: record it again";
+    assert!(refused(before).contains(sentence));
     let nowhere = replay(Path::new("/nonexistent/recording")).err().unwrap();
     assert!(nowhere.contains("cannot read the recording"), "{nowhere}");
 }

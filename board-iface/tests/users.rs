@@ -4,7 +4,7 @@ mod common;
 
 use common::Client;
 use common::agent::{Agent, command};
-use gil_files::recording;
+use gil_files::recording::FILE;
 use gil_wire::address::Address;
 use gil_wire::frame::PREFIX_LEN;
 use gil_wire::hello::{HELLO_LEN, Hello};
@@ -29,7 +29,7 @@ const RELAY: &str = "use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0); \
 /// A recording, so that no driver is needed.
 fn recording(folder: &Path) -> PathBuf {
     let path = folder.join("trace");
-    std::fs::write(&path, recording::header()).unwrap();
+    std::fs::write(&path, FILE.header()).unwrap();
     path
 }
 

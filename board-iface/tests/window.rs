@@ -6,7 +6,8 @@ use common::agent::{Agent, on_a_device};
 use common::program::{Program, bytes, ints};
 use common::window::{client, memory, offer, sealed};
 use common::{Client, Done};
-use gil_files::recording::{self, Record};
+use gil_files::container::{self, Compression};
+use gil_files::recording::{self, FILE, Record, SessionClosed, SessionOpened};
 use gil_wire::Op;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Request};
 use gil_wire::window::{MAPPED, NOT_MAPPED, WINDOW_LEN};
@@ -38,17 +39,18 @@ const REGIONS: [RegionDesc; 2] = [
 ];
 
 fn replay() -> Replay {
-    let mut file = recording::header().to_vec();
+    let mut file = FILE.header().to_vec();
     let mut append = |record: &Record<'_>, payload: &[u8]| {
-        file.extend(recording::begin(record, &[payload]).unwrap());
-        file.extend(payload);
+        let pieces = [payload];
+        let pieces = container::pieces(record, &pieces, Compression::None);
+        file.extend(pieces.unwrap().concat());
     };
-    let opened = Record::SessionOpened {
+    let opened = Record::SessionOpened(SessionOpened {
         session: 1,
         process: 42,
         pointer_bits: 64,
         apis: gil_wire::api::described(&[1]),
-    };
+    });
     append(&opened, &[]);
     let call = recording::Call {
         session: 1,
@@ -71,7 +73,7 @@ fn replay() -> Replay {
         }),
     };
     append(&Record::Call(call), b"recordedout");
-    append(&Record::SessionClosed { session: 1 }, &[]);
+    append(&Record::SessionClosed(SessionClosed { session: 1 }), &[]);
     let files = tempfile::tempdir().unwrap();
     let path = files.path().join("trace");
     std::fs::File::create(&path)

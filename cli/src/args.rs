@@ -86,6 +86,9 @@ pub struct RunArgs {
     /// Record every request, answer and timing.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Compress what is recorded.
+    #[arg(long, requires = "record")]
+    pub compress: bool,
     /// How the simulator notices a GPU request.
     #[arg(long, value_enum, default_value = "marker")]
     pub detect: Detect,

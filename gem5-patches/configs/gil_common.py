@@ -111,6 +111,9 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         "--record", default="", metavar="FILE", help="record all calls"
     )
     bridge.add_argument(
+        "--compress", action="store_true", help="compress what is recorded"
+    )
+    bridge.add_argument(
         "--report",
         default="gil.json",
         metavar="FILE",
@@ -137,6 +140,8 @@ def memory_mode(args) -> str:
 def bridge_for(args) -> GilBridge:
     # Only a bridge that gets a key needs to know of keys.
     private = {"key": args.key} if args.key else {}
+    # The same of compression.
+    packed = {"trace_compress": True} if args.compress else {}
     # Its System is the one it becomes a part of.
     return GilBridge(
         board=args.board,
@@ -144,6 +149,7 @@ def bridge_for(args) -> GilBridge:
         time_mode=args.time,
         board_timeout=args.board_timeout,
         trace=args.record,
+        **packed,
         report=args.report,
         monitor=args.monitor,
         direct_memory=not has_caches(args),

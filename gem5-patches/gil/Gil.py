@@ -59,6 +59,7 @@ class GilBridge(SimObject):
         "File in which every call, answer and time is recorded, for the "
         "replaying board; relative to the output folder. Empty: none",
     )
+    trace_compress = Param.Bool(False, "Compress what is recorded")
     report = Param.String(
         "",
         "File that gets gil's own report as JSON at the end; relative to the "

@@ -79,6 +79,8 @@ GilBridge::configuration() const
     all += setting(*this, "key", p.key);
     all += setting(*this, "time", p.time_mode);
     all += setting(*this, "trace", inOutputFolder(p.trace));
+    if (p.trace_compress)
+        all += "trace-compress=on,";
     all += setting(*this, "report", inOutputFolder(p.report));
     all += setting(*this, "monitor", p.monitor);
     if (p.checkpoint_log)

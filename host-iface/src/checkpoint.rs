@@ -1,10 +1,10 @@
 //! The file in which a simulator's checkpoint keeps the sessions.
 
 use crate::client::ClientError;
-use gil_files::checkpoint::{self, Record, StateError};
-use gil_files::recording::{HEADER_LEN, PREFIX_LEN, Prefix, TraceError};
+use gil_files::checkpoint::{self, End, FILE, Record};
+use gil_files::container::{self, Compression, FileError, HEADER_LEN, ReadError};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Why sessions cannot be kept, or made again.
@@ -24,7 +24,7 @@ pub enum CheckpointError {
         /// Its name.
         path: PathBuf,
         /// Why.
-        error: StateError,
+        error: FileError,
     },
     /// The file ends, or goes on, where it should not.
     #[error("{}: it is not whole: take the checkpoint again", path.display())]
@@ -87,7 +87,7 @@ impl Writer {
             error,
         };
         let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-        file.write_all(&checkpoint::header()).map_err(failed)?;
+        file.write_all(&FILE.header()).map_err(failed)?;
         Ok(Self {
             path: path.into(),
             file,
@@ -100,18 +100,17 @@ impl Writer {
         record: &Record<'_>,
         payload: &[&[u8]],
     ) -> Result<(), CheckpointError> {
-        let path = &self.path;
-        let head = checkpoint::begin(record, payload).map_err(|error| CheckpointError::State {
-            path: path.clone(),
+        let failed = |error| CheckpointError::File {
+            path: self.path.clone(),
+            error,
+        };
+        let pieces = container::pieces(record, payload, Compression::None);
+        let pieces = pieces.map_err(|error| CheckpointError::State {
+            path: self.path.clone(),
             error,
         })?;
-        let pieces = std::iter::once(&head[..]).chain(payload.iter().copied());
-        for piece in pieces {
-            let written = self.file.write_all(piece);
-            written.map_err(|error| CheckpointError::File {
-                path: path.clone(),
-                error,
-            })?;
+        for piece in pieces.iter() {
+            self.file.write_all(piece).map_err(failed)?;
         }
         self.records += 1;
         Ok(())
@@ -120,34 +119,32 @@ impl Writer {
     /// The last record.
     pub(crate) fn finish(mut self) -> Result<(), CheckpointError> {
         let records = self.records;
-        self.write(&Record::End { records }, &[])?;
+        self.write(&Record::End(End { records }), &[])?;
         let path = self.path;
         let flushed = self.file.flush();
         flushed.map_err(|error| CheckpointError::File { path, error })
     }
 }
 
-/// A file being read: nobody's word is taken for a length before the file is
-/// that long.
+/// A file being read.
 #[derive(Debug)]
 pub(crate) struct Reader {
     path: PathBuf,
     file: BufReader<File>,
-    left: u64,
     records: u64,
 }
 
 /// A record as it is in the file, its checksum checked.
 #[derive(Debug)]
 pub(crate) struct Stored {
-    prefix: Prefix,
-    head: Vec<u8>,
+    stored: container::Stored,
     pub(crate) payload: Vec<u8>,
 }
 
 impl Stored {
-    pub(crate) fn record(&self) -> Result<Record<'_>, StateError> {
-        checkpoint::head(self.prefix, &self.head)
+    pub(crate) fn record(&self) -> Result<Record<'_>, FileError> {
+        let known = checkpoint::record(&self.stored)?;
+        Ok(known.expect("the reader skips what is not known"))
     }
 }
 
@@ -158,61 +155,63 @@ impl Reader {
             error,
         };
         let file = File::open(path).map_err(failed)?;
-        let left = file.metadata().map_err(failed)?.len();
         let mut reader = Self {
             path: path.into(),
             file: BufReader::new(file),
-            left,
             records: 0,
         };
-        let header = reader.take(HEADER_LEN as u64)?;
-        let header: &[u8; HEADER_LEN] = header.first_chunk().expect("as asked");
-        checkpoint::check_header(header).map_err(|error| reader.damaged(error))?;
+        let mut header = [0; HEADER_LEN];
+        let read = reader.file.read_exact(&mut header);
+        read.map_err(|error| reader.unread(error.into()))?;
+        let checked = FILE.check_header(&header);
+        checked.map_err(|error| reader.damaged(error))?;
         Ok(reader)
     }
 
-    /// The next record; `None` after the last one.
+    /// The next record that is known; `None` after the last one.
     pub(crate) fn next(&mut self) -> Result<Option<Stored>, CheckpointError> {
-        let prefix = self.take(PREFIX_LEN as u64)?;
-        let damaged = |error: TraceError| self.damaged(error.into());
-        let prefix = Prefix::decode(prefix.first_chunk().expect("as asked")).map_err(damaged)?;
-        let head = self.take(prefix.head_len.into())?;
-        let payload = self.take(prefix.payload_len)?;
-        let mut crc = prefix.checksum();
-        crc.update(&head);
-        crc.update(&payload);
-        let damaged = |error: TraceError| self.damaged(error.into());
-        crc.check(prefix).map_err(damaged)?;
-        let stored = Stored {
-            prefix,
-            head,
-            payload,
-        };
-        match stored.record().map_err(|error| self.damaged(error))? {
-            Record::End { records } if records == self.records && self.left == 0 => Ok(None),
-            Record::End { .. } => Err(self.not_whole()),
-            _ => {
-                self.records += 1;
-                Ok(Some(stored))
+        loop {
+            let mut bytes = Vec::new();
+            let stored = container::read(&mut self.file, &mut bytes);
+            let stored = stored.map_err(|error| self.unread(error))?;
+            let stored = stored.ok_or_else(|| self.not_whole())?;
+            let record = checkpoint::record(&stored).map_err(|error| self.damaged(error))?;
+            if let Some(Record::End(End { records })) = record {
+                return self.end(records).map(|()| None);
+            }
+            let is_known = record.is_some();
+            self.records += 1;
+            if is_known {
+                let payload = stored.unpack(bytes);
+                let payload = payload.map_err(|error| self.unread(error))?;
+                return Ok(Some(Stored { stored, payload }));
             }
         }
     }
 
-    fn take(&mut self, len: u64) -> Result<Vec<u8>, CheckpointError> {
-        self.left = self.left.checked_sub(len).ok_or_else(|| self.not_whole())?;
-        let mut bytes = Vec::new();
-        let read = (&mut self.file).take(len).read_to_end(&mut bytes);
-        let read = read.map_err(|error| CheckpointError::File {
-            path: self.path.clone(),
-            error,
-        })?;
-        match read as u64 == len {
-            true => Ok(bytes),
+    /// Nothing is missing before the last record, and nothing follows it.
+    fn end(&mut self, records: u64) -> Result<(), CheckpointError> {
+        let behind = self.file.fill_buf().map(|behind| behind.is_empty());
+        let is_end = behind.map_err(|error| self.unread(error.into()))?;
+        match is_end && records == self.records {
+            true => Ok(()),
             false => Err(self.not_whole()),
         }
     }
 
-    pub(crate) fn damaged(&self, error: StateError) -> CheckpointError {
+    fn unread(&self, error: ReadError) -> CheckpointError {
+        let path = self.path.clone();
+        match error {
+            ReadError::File(error) => CheckpointError::State { path, error },
+            ReadError::Cut => CheckpointError::NotWhole { path },
+            ReadError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                CheckpointError::NotWhole { path }
+            }
+            ReadError::Io(error) => CheckpointError::File { path, error },
+        }
+    }
+
+    pub(crate) fn damaged(&self, error: FileError) -> CheckpointError {
         let path = self.path.clone();
         CheckpointError::State { path, error }
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, ram, ram-base, detect, module, trace, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, ram, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Config {
     pub module: Option<PathBuf>,
     /// `trace=FILE`: where every request, answer and timing is recorded.
     pub trace: Option<PathBuf>,
+    /// `trace-compress=on`: compress what is recorded.
+    pub trace_compress: bool,
     /// `report=FILE`: where the report is written as JSON.
     pub report: Option<PathBuf>,
     /// `board-timeout=SECONDS`: how long one call may take in wall time;
@@ -89,6 +91,7 @@ impl Default for Config {
             detect: Detect::Marker,
             module: None,
             trace: None,
+            trace_compress: false,
             report: None,
             board_timeout: Some(BOARD_TIMEOUT),
             count: false,
@@ -169,6 +172,7 @@ impl Config {
             "detect" => self.detect = detect(value)?,
             "module" => self.module = Some(path("module", value)?),
             "trace" => self.trace = Some(path("trace", value)?),
+            "trace-compress" => self.trace_compress = switch("trace-compress", value)?,
             "report" => self.report = Some(path("report", value)?),
             "board-timeout" => self.board_timeout = Some(seconds(value)?),
             "count" => self.count = switch("count", value)?,
@@ -251,7 +255,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
-                    module=/gil.ko,trace=/t,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
+                    module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
@@ -262,6 +266,7 @@ mod tests {
             detect: Detect::Symbol,
             module: Some("/gil.ko".into()),
             trace: Some("/t".into()),
+            trace_compress: true,
             report: Some("/j".into()),
             board_timeout: Some(Duration::from_millis(2500)),
             count: true,

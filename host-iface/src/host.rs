@@ -14,6 +14,7 @@ use crate::recorder::{Recorder, RecorderError};
 use crate::report::{Entry, Program, Report};
 use crate::session::{Context, Session, Took};
 use crate::stats::{Counters, Stats};
+use gil_files::container::Compression;
 use gil_timing::Engines;
 use gil_uapi::{STATUS_UNSEEN, Status, WaitKind, kind};
 use gil_wire::Op;
@@ -139,7 +140,7 @@ impl Host {
             Some(path) => Box::new(Monitor::connect(path, cancel.clone())?),
             None => sink,
         };
-        let trace = config.trace.as_deref().map(Recorder::create).transpose()?;
+        let trace = recorder(config)?;
         let mut stats = Stats::new(simulator);
         stats.report.board.address = config.board.as_ref().map(ToString::to_string);
         let mut events = Events::new(sink);
@@ -501,6 +502,17 @@ impl State {
         }
         self.memory = Some(memory);
     }
+}
+
+fn recorder(config: &Config) -> Result<Option<Recorder>, RecorderError> {
+    let compression = match config.trace_compress {
+        true => Compression::Lz4,
+        false => Compression::None,
+    };
+    let trace = config.trace.as_deref();
+    trace
+        .map(|path| Recorder::create(path, compression))
+        .transpose()
 }
 
 fn unknown_session(header: &Header) -> MailboxError {

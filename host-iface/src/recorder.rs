@@ -1,7 +1,8 @@
 //! Writes the recording of a run: each record with one system call, so that
 //! after a crash the file is whole up to the last call.
 
-use gil_files::recording::{self, Record, TraceError};
+use gil_files::container::{self, Compression, FileError, Pieces};
+use gil_files::recording::{FILE, Record};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Recorder {
     path: PathBuf,
     file: File,
+    compression: Compression,
     sessions: u64,
 }
 
@@ -27,7 +29,7 @@ pub enum RecorderError {
     },
     /// A record that a reader would refuse.
     #[error("a call cannot be recorded, so the recording is short: {0}")]
-    Record(#[from] TraceError),
+    Record(#[from] FileError),
 }
 
 impl Recorder {
@@ -35,7 +37,7 @@ impl Recorder {
     ///
     /// # Errors
     /// [`RecorderError::File`].
-    pub fn create(path: &Path) -> Result<Self, RecorderError> {
+    pub fn create(path: &Path, compression: Compression) -> Result<Self, RecorderError> {
         // Whoever gave a link wants to read of the file.
         let target = std::fs::read_link(path);
         let target = target.unwrap_or_else(|_| path.into());
@@ -44,10 +46,11 @@ impl Recorder {
             error,
         };
         let mut file = File::create(path).map_err(&failed)?;
-        file.write_all(&recording::header()).map_err(&failed)?;
+        file.write_all(&FILE.header()).map_err(&failed)?;
         Ok(Self {
             path: target,
             file,
+            compression,
             sessions: 0,
         })
     }
@@ -63,9 +66,9 @@ impl Recorder {
     /// # Errors
     /// [`RecorderError`]; what the file holds of the record is taken back.
     pub fn write(&mut self, record: &Record<'_>, payload: &[&[u8]]) -> Result<(), RecorderError> {
-        let head = recording::begin(record, payload)?;
+        let pieces = container::pieces(record, payload, self.compression)?;
         let before = self.file.metadata().map(|data| data.len());
-        self.write_all(&head, payload).map_err(|error| {
+        self.write_all(&pieces).map_err(|error| {
             if let Ok(len) = before {
                 // The disk is full: at least the file stays whole.
                 let _ = self.file.set_len(len);
@@ -76,9 +79,8 @@ impl Recorder {
     }
 
     /// One `writev` unless the system takes less at a time.
-    fn write_all(&mut self, head: &[u8], payload: &[&[u8]]) -> io::Result<()> {
-        let pieces = std::iter::once(&head).chain(payload);
-        let mut slices: Vec<_> = pieces.map(|piece| IoSlice::new(piece)).collect();
+    fn write_all(&mut self, pieces: &Pieces<'_>) -> io::Result<()> {
+        let mut slices: Vec<_> = pieces.iter().map(IoSlice::new).collect();
         let mut rest = &mut slices[..];
         IoSlice::advance_slices(&mut rest, 0);
         while !rest.is_empty() {
@@ -102,7 +104,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("trace");
         std::os::unix::fs::symlink("/dev/full", &link).unwrap();
-        let error = Recorder::create(&link).unwrap_err().to_string();
+        let error = Recorder::create(&link, Compression::None)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("the recording /dev/full: "), "{error}");
     }
 }

@@ -32,7 +32,7 @@ use crate::report::LATE_NS;
 use crate::stats::Stats;
 use calls::{Call, Calls};
 use failures::Failures;
-use gil_files::recording::Record;
+use gil_files::recording::{Record, SessionClosed};
 use gil_timing::{Engines, Event, Timeline};
 use gil_uapi::{RELEASED_MAX, Status, WaitKind, flag};
 use gil_wire::Op;
@@ -269,7 +269,7 @@ impl Session {
         }
         if self.recorded_as != 0 {
             let session = self.recorded_as;
-            context.record(&Record::SessionClosed { session }, &[]);
+            context.record(&Record::SessionClosed(SessionClosed { session }), &[]);
         }
     }
 

@@ -3,7 +3,9 @@
 
 mod support;
 
-use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
+use gil_files::checkpoint::{self, FILE};
+use gil_files::container::{self, Compression, HEADER_LEN, PREFIX_LEN, Prefix, read_all};
+use gil_files::recording::{self, Record};
 use gil_host::checkpoint::CheckpointError;
 use gil_host::config::Time;
 use gil_host::memory::Mapped;
@@ -443,23 +445,64 @@ fn edited(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let (header, mut rest) = bytes.split_at(HEADER_LEN);
     let mut out = header.to_vec();
     while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_LEN>() {
-        let mut prefix = Prefix::decode(prefix).unwrap();
+        let prefix = Prefix::decode(prefix).unwrap();
         let (head, behind) = behind.split_at(prefix.head_len as usize);
-        let (payload, behind) = behind.split_at(prefix.payload_len as usize);
+        let (payload, behind) = behind.split_at(prefix.stored_len as usize);
         let mut head = head.to_vec();
         if let Some(at) = head.windows(from.len()).position(|found| found == from) {
             head[at..at + from.len()].copy_from_slice(to);
         }
-        let mut crc = prefix.checksum();
-        crc.update(&head);
-        crc.update(payload);
-        if let Err(TraceError::Checksum { computed, .. }) = crc.check(prefix) {
-            prefix.crc32 = computed;
-        }
+        let prefix = prefix.sealed([&head[..], payload]);
         out.extend([&prefix.encode()[..], &head, payload].concat());
         rest = behind;
     }
     out
+}
+
+/// The same checkpoint as a later gil could write it: compressed, and with a
+/// record of a kind that is not known here.
+fn newer(bytes: &[u8], flags: u8) -> Vec<u8> {
+    let mut out = FILE.header().to_vec();
+    for (stored, payload) in read_all(&mut &bytes[HEADER_LEN..]).unwrap() {
+        let mut record = checkpoint::record(&stored).unwrap().unwrap();
+        if let checkpoint::Record::End(end) = &mut record {
+            let newer = Prefix {
+                kind: 900,
+                flags,
+                ..Prefix::default()
+            };
+            out.extend(newer.sealed([]).encode());
+            end.records += 1;
+        }
+        let payload = [&payload[..]];
+        let pieces = container::pieces(&record, &payload, Compression::Lz4);
+        out.extend(pieces.unwrap().concat());
+    }
+    out
+}
+
+#[test]
+fn what_a_newer_gil_adds_is_skipped_or_refused() {
+    let (mut guest, path) = saved();
+    let bytes = std::fs::read(&path).unwrap();
+    let board = board_that(answers);
+    std::fs::write(&path, newer(&bytes, 1)).unwrap();
+    restore(&mut guest, &logging(&board), &path).unwrap();
+    std::fs::write(&path, newer(&bytes, 0)).unwrap();
+    let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
+    let sentence = "made by a newer gil: a record has kind 900";
+    assert!(refused.to_string().contains(sentence), "{refused}");
+}
+
+#[test]
+fn a_checkpoint_of_the_version_before_is_refused() {
+    let (mut guest, path) = saved();
+    let before = include_bytes!("../../session-files/tests/golden/checkpoint-2");
+    std::fs::write(&path, before).unwrap();
+    let board = board_that(answers);
+    let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
+    let sentence = "layout version 2, this gil reads 3: take the checkpoint again";
+    assert!(refused.to_string().contains(sentence), "{refused}");
 }
 
 #[test]
@@ -513,15 +556,11 @@ fn a_recording_begins_with_what_is_made_again() {
     guest.host.finish();
     assert!(guest.log.fatal().is_empty(), "{:?}", guest.log.fatal());
     let bytes = std::fs::read(recording).unwrap();
-    let mut rest = &bytes[HEADER_LEN..];
     let mut calls = Vec::new();
-    while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_LEN>() {
-        let prefix = Prefix::decode(prefix).unwrap();
-        let (head, behind) = behind.split_at(prefix.head_len as usize);
-        if let Record::Call(call) = recording::head(prefix, head).unwrap() {
-            calls.push((call.op, prefix.payload_len, call.done.is_some()));
+    for (stored, payload) in read_all(&mut &bytes[HEADER_LEN..]).unwrap() {
+        if let Some(Record::Call(call)) = recording::record(&stored).unwrap() {
+            calls.push((call.op, payload.len() as u64, call.done.is_some()));
         }
-        rest = &behind[prefix.payload_len as usize..];
     }
     let wanted = [
         (cl::CL_CREATE_BUFFER, BUFFER_LEN, true),

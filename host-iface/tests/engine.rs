@@ -383,7 +383,7 @@ fn a_recording_that_cannot_go_on_ends_the_run() {
     let reader = std::thread::spawn({
         let path = path.clone();
         move || {
-            let mut header = [0; gil_files::recording::HEADER_LEN];
+            let mut header = [0; gil_files::container::HEADER_LEN];
             std::fs::File::open(path)?.read_exact(&mut header)
         }
     });
@@ -407,46 +407,53 @@ fn a_recording_that_cannot_go_on_ends_the_run() {
 
 #[test]
 fn a_recording_holds_every_call_and_its_bytes() {
-    use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+    holds_every_call_and_its_bytes(false, 2);
+    // Longer than what is not worth the work.
+    holds_every_call_and_its_bytes(true, 600);
+}
+
+fn holds_every_call_and_its_bytes(trace_compress: bool, len: usize) {
+    use gil_files::container::{HEADER_LEN, read_all};
+    use gil_files::recording::{self, FILE, Record, SessionClosed, SessionOpened};
     let board = FakeBoard::acts([done(1, 7, 9, &[b"out!"])]);
     let file = tempfile::NamedTempFile::new().unwrap();
     let config = gil_host::Config {
         trace: Some(file.path().into()),
+        trace_compress,
         ..config(Some(&board))
     };
     let mut guest = Guest::with(config, false);
-    guest.write(DATA, b"in");
+    let input = vec![b'i'; len];
+    guest.write(DATA, &input);
     let post = with_region(call(Class::Post, 0));
     let read = blocking(with_region(enqueue(1, 1_000_000)));
-    let regions = [(DATA, 2, IN), (DATA + 8, 4, OUT)];
+    let regions = [(DATA, len as u64, IN), (DATA + 1024, 4, OUT)];
     assert_eq!(guest.submit(&[post, read], &regions).status, OK);
-    assert_eq!(guest.read(DATA + 8, 4), b"out!");
+    assert_eq!(guest.read(DATA + 1024, 4), b"out!");
     guest.close();
     let bytes = std::fs::read(file.path()).unwrap();
-    let (header, mut rest) = bytes.split_at(HEADER_LEN);
-    recording::check_header(header.try_into().unwrap()).unwrap();
-    let mut records = Vec::new();
-    while !rest.is_empty() {
-        let prefix = Prefix::decode(rest[..PREFIX_LEN].try_into().unwrap()).unwrap();
-        let (head, more) = rest[PREFIX_LEN..].split_at(prefix.head_len as usize);
-        let (payload, more) = more.split_at(prefix.payload_len as usize);
-        let mut crc = prefix.checksum();
-        crc.update(head);
-        crc.update(payload);
-        crc.check(prefix).unwrap();
-        records.push((recording::head(prefix, head).unwrap(), payload));
-        rest = more;
-    }
+    let (header, mut rest) = bytes.split_first_chunk::<HEADER_LEN>().unwrap();
+    FILE.check_header(header).unwrap();
+    let all = read_all(&mut rest).unwrap();
+    let records: Vec<_> = all
+        .iter()
+        .map(|(stored, payload)| {
+            let record = recording::record(stored).unwrap().unwrap();
+            (record, &payload[..])
+        })
+        .collect();
     assert_eq!(records.len(), 4, "{records:?}");
     assert!(matches!(
         records[0].0,
-        Record::SessionOpened {
+        Record::SessionOpened(SessionOpened {
             session: 1,
             process: 42,
             ..
-        }
+        })
     ));
-    assert_eq!(records[1].1, b"in");
+    assert_eq!(records[1].1, input);
+    let stored = all[1].0.prefix().stored_len as usize;
+    assert_eq!(stored < len / 10, trace_compress, "{stored} of {len}");
     let Record::Call(post) = &records[1].0 else {
         panic!("{records:?}")
     };
@@ -457,7 +464,10 @@ fn a_recording_holds_every_call_and_its_bytes() {
     };
     let answer = read.done.as_ref().unwrap();
     assert_eq!((answer.cpu_ns, answer.reports[0].duration_ns), (7, 9));
-    assert!(matches!(records[3].0, Record::SessionClosed { session: 1 }));
+    assert!(matches!(
+        records[3].0,
+        Record::SessionClosed(SessionClosed { session: 1 })
+    ));
 }
 
 #[test]

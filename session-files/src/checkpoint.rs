@@ -1,21 +1,32 @@
 //! What a simulator's checkpoint keeps of sessions.
 //!
-//! The file is a header of [`HEADER_LEN`] bytes, then records, each as in a
-//! [recording](crate::recording): a prefix with lengths and checksum, one postcard
-//! [`Record`], a payload. [`Record::End`] is the last one: a file without it is
-//! not whole.
+//! It is a [container](crate::container) of these kinds of record:
+//!
+//! | kind | head | payload |
+//! |---|---|---|
+//! | 1 | [`Begin`], the first one | none |
+//! | 2 | [`Session`]; the records up to the next one are its own | text that its kernels printed and the program has not got yet |
+//! | 3 | [`Call`], which made objects or said something of them | the bytes of its regions that go in, but for the one in `contents` |
+//! | 4 | [`Contents`] | what an object holds |
+//! | 5 | [`PastEvent`], an operation that ended, as the board knows it | none |
+//! | 6 | [`Ran`], the same, as the timeline knows it | none |
+//! | 7 | [`End`], the last one: a file without it is not whole | none |
 
-use crate::recording::{self, HEADER_LEN, Prefix, TraceError};
+use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{Contents, PastEvent};
 use gil_wire::message::{DeviceInfo, RegionDesc};
 use serde::{Deserialize, Serialize};
 
-/// First bytes of the file.
-pub const MAGIC: [u8; 9] = *b"gil-state";
-/// Version of its layout.
-pub const VERSION: u32 = 2;
+/// The type of file.
+pub const FILE: FileType = FileType {
+    magic: *b"gil-state",
+    version: 3,
+    name: "checkpoint",
+    advice: "take the checkpoint again, or restore it with the release that made it",
+};
+
 /// When an operation ran, in nanoseconds of guest time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
@@ -34,30 +45,36 @@ pub struct Ran {
 }
 
 /// One record of the file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Record<'a> {
     /// The first one.
-    Begin {
-        /// The board's devices.
-        devices: Vec<DeviceInfo>,
-    },
-    /// A session; the records up to the next one are its own. Payload: text
-    /// that its kernels printed and the program has not got yet.
+    Begin(Begin),
+    /// A session.
     Session(Session),
-    /// A call that made objects or said something of them. Payload: the bytes
-    /// of its regions that go in, but for the one in `contents`.
-    Call(#[serde(borrow)] Call<'a>),
-    /// What an object holds: the payload.
+    /// A call that made objects or said something of them.
+    Call(Call<'a>),
+    /// What an object holds.
     Contents(Contents),
     /// An operation that ended, as the board knows it.
     Past(PastEvent),
     /// The same, as the timeline knows it.
     Ran(Ran),
     /// The last one.
-    End {
-        /// How many records stand before it.
-        records: u64,
-    },
+    End(End),
+}
+
+/// The first record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// The board's devices.
+    pub devices: Vec<DeviceInfo>,
+}
+
+/// The last record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// How many records stand before it.
+    pub records: u64,
 }
 
 /// What the host interface knows of a session.
@@ -140,150 +157,62 @@ impl Call<'_> {
     }
 }
 
-impl Record<'_> {
-    fn payload_len(&self) -> Option<u64> {
+impl<'a> container::Record<'a> for Record<'a> {
+    fn kind(&self) -> u16 {
+        match self {
+            Self::Begin(_) => 1,
+            Self::Session(_) => 2,
+            Self::Call(_) => 3,
+            Self::Contents(_) => 4,
+            Self::Past(_) => 5,
+            Self::Ran(_) => 6,
+            Self::End(_) => 7,
+        }
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, postcard::Error> {
+        match self {
+            Self::Begin(begin) => postcard::to_stdvec(begin),
+            Self::Session(session) => postcard::to_stdvec(session),
+            Self::Call(call) => postcard::to_stdvec(call),
+            Self::Contents(contents) => postcard::to_stdvec(contents),
+            Self::Past(event) => postcard::to_stdvec(event),
+            Self::Ran(ran) => postcard::to_stdvec(ran),
+            Self::End(end) => postcard::to_stdvec(end),
+        }
+    }
+
+    fn decode(kind: u16, head: &'a [u8]) -> Option<Result<(Self, &'a [u8]), postcard::Error>> {
+        match kind {
+            1 => head_as(head, Self::Begin),
+            2 => head_as(head, Self::Session),
+            3 => head_as(head, Self::Call),
+            4 => head_as(head, Self::Contents),
+            5 => head_as(head, Self::Past),
+            6 => head_as(head, Self::Ran),
+            7 => head_as(head, Self::End),
+            _ => None,
+        }
+    }
+
+    fn announced(&self) -> Option<u64> {
         match self {
             Self::Session(session) => Some(session.printed),
             Self::Call(call) => call.payload_len(),
             Self::Contents(contents) => Some(contents.len),
-            Self::Begin { .. } | Self::Past(_) | Self::Ran(_) | Self::End { .. } => Some(0),
+            Self::Begin(_) | Self::Past(_) | Self::Ran(_) | Self::End(_) => Some(0),
         }
     }
 }
 
-/// Why a file is no checkpoint of sessions.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StateError {
-    /// Another kind of file.
-    #[error("it is no state of gil's sessions (it begins with {0:02x?})")]
-    Magic([u8; 9]),
-    /// Another layout.
-    #[error(
-        "its layout is of version {0}, this gil reads {VERSION}: take the checkpoint again, or restore it with the release that made it"
-    )]
-    Version(u32),
-    /// A record is damaged.
-    #[error(transparent)]
-    Record(#[from] TraceError),
-}
-
-/// The header that this build writes.
-pub fn header() -> [u8; HEADER_LEN] {
-    let mut out = recording::header();
-    out[..9].copy_from_slice(&MAGIC);
-    out[12..16].copy_from_slice(&VERSION.to_le_bytes());
-    out
-}
-
-/// Checks a file's header.
+/// What a record of a checkpoint says; `None` if its kind is not known and it
+/// may be skipped.
 ///
 /// # Errors
-/// [`StateError::Magic`] or [`StateError::Version`].
-pub fn check_header(bytes: &[u8; HEADER_LEN]) -> Result<(), StateError> {
-    let magic: [u8; 9] = bytes[..9].try_into().expect("9 bytes");
-    let version = u32::from_le_bytes(bytes[12..16].try_into().expect("4 bytes"));
-    match () {
-        () if magic != MAGIC => Err(StateError::Magic(magic)),
-        () if version != VERSION => Err(StateError::Version(version)),
-        () => Ok(()),
-    }
-}
-
-/// The bytes of prefix and head; the payload's pieces follow.
-///
-/// # Errors
-/// [`TraceError::Length`], [`TraceError::Payload`].
-pub fn begin(record: &Record<'_>, payload: &[&[u8]]) -> Result<Vec<u8>, StateError> {
-    Ok(recording::begin_with(
-        record,
-        record.payload_len(),
-        payload,
-    )?)
-}
-
-/// Reads a record's head, whose checksum was checked with its payload's.
-///
-/// # Errors
-/// [`TraceError::Decode`], [`TraceError::Payload`].
-pub fn head(prefix: Prefix, bytes: &[u8]) -> Result<Record<'_>, StateError> {
-    let record: Record<'_> = postcard::from_bytes(bytes).map_err(TraceError::from)?;
-    recording::check_payload(record.payload_len(), prefix.payload_len)?;
-    Ok(record)
+/// As [`Stored::record`].
+pub fn record(stored: &Stored) -> Result<Option<Record<'_>>, FileError> {
+    stored.record()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::recording::PREFIX_LEN;
-    use gil_wire::message::Direction;
-    use proptest::prelude::*;
-
-    fn call(contents: Option<u32>) -> Record<'static> {
-        let region = |len, dir| RegionDesc { len, dir };
-        Record::Call(Call {
-            seq: 4,
-            op: Op::new(1, 15),
-            thread: 2,
-            event: None,
-            args: b"arguments",
-            regions: vec![region(3, Direction::In), region(9, Direction::Out)],
-            contents,
-            found: None,
-            result: Some(&[0]),
-        })
-    }
-
-    fn read(bytes: &[u8]) -> Result<Record<'_>, StateError> {
-        let (prefix, rest) = bytes.split_first_chunk::<PREFIX_LEN>().expect("a prefix");
-        let prefix = Prefix::decode(prefix)?;
-        let (record, payload) = rest.split_at(prefix.head_len as usize);
-        let mut crc = prefix.checksum();
-        crc.update(record);
-        crc.update(payload);
-        crc.check(prefix)?;
-        head(prefix, record)
-    }
-
-    #[test]
-    fn records_come_back_with_their_payload() {
-        let mut bytes = begin(&call(None), &[b"ab", b"c"]).unwrap();
-        bytes.extend(b"abc");
-        assert_eq!(read(&bytes).unwrap(), call(None));
-        *bytes.last_mut().unwrap() ^= 1;
-        let damaged = StateError::Record(TraceError::Checksum {
-            found: 0,
-            computed: 0,
-        });
-        let error = read(&bytes).unwrap_err();
-        assert_eq!(
-            std::mem::discriminant(&error),
-            std::mem::discriminant(&damaged)
-        );
-        assert!(
-            begin(&call(Some(0)), &[]).is_ok(),
-            "its first contents are left out"
-        );
-        assert!(begin(&call(None), &[b"ab"]).is_err());
-    }
-
-    #[test]
-    fn other_files_are_named() {
-        assert_eq!(check_header(&header()), Ok(()));
-        let refused = |at: usize| {
-            let mut bytes = header();
-            bytes[at] ^= 1;
-            check_header(&bytes).unwrap_err()
-        };
-        assert!(matches!(refused(0), StateError::Magic(_)));
-        assert_eq!(refused(12), StateError::Version(VERSION ^ 1));
-        assert!(check_header(&recording::header()).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn any_head_is_read_or_refused(bytes: Vec<u8>, payload_len: u64) {
-            let prefix = Prefix { head_len: bytes.len() as u32, crc32: 0, payload_len };
-            let _ = head(prefix, &bytes);
-        }
-    }
-}
+mod tests;

@@ -1,7 +1,8 @@
 //! What a program enqueued last and does not wait for is executed like the rest,
 //! however it exits; where it does not exit, it is dropped without a word.
 
-use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+use gil_files::container::{HEADER_LEN, read_all};
+use gil_files::recording::{self, Record};
 use gil_tests::{Finished, Link, Run, guest_program};
 use gil_wire::generated::opencl::CL_ENQUEUE_ND_RANGE_KERNEL;
 use std::path::Path;
@@ -26,15 +27,11 @@ fn counted(run: &Finished) -> u64 {
 /// How many the recording has.
 fn recorded(path: &Path) -> u64 {
     let bytes = std::fs::read(path).unwrap();
-    let mut rest = &bytes[HEADER_LEN..];
     let mut count = 0;
-    while !rest.is_empty() {
-        let prefix = Prefix::decode(rest[..PREFIX_LEN].try_into().unwrap()).unwrap();
-        let (head, more) = rest[PREFIX_LEN..].split_at(prefix.head_len as usize);
-        if let Record::Call(call) = recording::head(prefix, head).unwrap() {
+    for (stored, _) in read_all(&mut &bytes[HEADER_LEN..]).unwrap() {
+        if let Some(Record::Call(call)) = recording::record(&stored).unwrap() {
             count += u64::from(call.op == CL_ENQUEUE_ND_RANGE_KERNEL);
         }
-        rest = &more[prefix.payload_len as usize..];
     }
     count
 }

@@ -215,12 +215,19 @@ fn two_runs_at_once_do_not_disturb_each_other() {
 
 #[test]
 fn a_recording_answers_without_a_board() {
+    let plain = recorded_and_replayed(&[]);
+    let compressed = recorded_and_replayed(&["--compress"]);
+    assert!(compressed < plain, "{compressed} and {plain} bytes");
+}
+
+/// How long the recording is.
+fn recorded_and_replayed(options: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("matmul.trace");
     let record = ["--record".into(), trace.display().to_string()];
-    let recorded = Run::new(record.into_iter().chain(matmul("2")))
-        .finish()
-        .ok();
+    let options = options.iter().map(|&option| option.to_owned());
+    let record = record.into_iter().chain(options);
+    let recorded = Run::new(record.chain(matmul("2"))).finish().ok();
     let replay = ["--board".into(), format!("replay:{}", trace.display())];
     let replayed = Run::new(replay.into_iter().chain(matmul("2")))
         .finish()
@@ -230,4 +237,5 @@ fn a_recording_answers_without_a_board() {
         recorded.integer("/simulated/gpu_ns"),
         replayed.integer("/simulated/gpu_ns")
     );
+    trace.metadata().unwrap().len()
 }

@@ -2,7 +2,10 @@
 //! file.
 
 use super::ReplayError;
-use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record, TraceError};
+use gil_files::container::{
+    self, FileError, HEADER_LEN, Payload, Prefix, ReadError, Stored, Unknown,
+};
+use gil_files::recording::{self, Ended, FILE, Record, SessionOpened};
 use gil_wire::api::Described;
 use gil_wire::message::Report;
 use std::collections::HashMap;
@@ -11,7 +14,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes compared or summed at a time.
+/// Bytes compared or read at a time.
 const CHUNK: usize = 256 << 10;
 
 /// A recording.
@@ -38,21 +41,26 @@ pub struct RecordedSession {
 }
 
 /// How an operation ended that was awaited.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct RecordedEnd {
     /// The report.
     pub report: Report,
-    /// Offset of its output; its text follows.
-    pub payload: u64,
+    /// Its output; its text follows.
+    pub payload: Place,
 }
 
 /// A recorded call.
 #[derive(Debug)]
 pub struct Recorded {
+    stored: Stored,
+    at: u64,
+}
+
+/// Where a record's payload is.
+#[derive(Debug)]
+pub struct Place {
     prefix: Prefix,
-    head: Vec<u8>,
-    /// Offset of its payload.
-    pub payload: u64,
+    at: u64,
 }
 
 impl Recorded {
@@ -60,10 +68,18 @@ impl Recorded {
     ///
     /// # Errors
     /// Never for what [`Recording::open`] took in.
-    pub fn head(&self) -> Result<recording::Call<'_>, TraceError> {
-        match recording::head(self.prefix, &self.head)? {
-            Record::Call(call) => Ok(call),
-            _ => Err(TraceError::Decode(postcard::Error::SerdeDeCustom)),
+    pub fn head(&self) -> Result<recording::Call<'_>, FileError> {
+        match recording::record(&self.stored)? {
+            Some(Record::Call(call)) => Ok(call),
+            _ => Err(FileError::Newer(Unknown::Kind(self.stored.prefix().kind))),
+        }
+    }
+
+    /// Its payload.
+    pub fn payload(&self) -> Place {
+        Place {
+            prefix: *self.stored.prefix(),
+            at: self.at,
         }
     }
 }
@@ -78,17 +94,22 @@ impl Recording {
             path: path.into(),
             source,
         };
+        let refuse = |error| ReplayError::File {
+            path: path.into(),
+            error,
+        };
         let file = File::open(path).map_err(fail)?;
         let total = file.metadata().map_err(fail)?.len();
         let mut reader = BufReader::with_capacity(CHUNK, &file);
         let mut header = [0; HEADER_LEN];
         // A file that is shorter than a header has another magic.
         let _ = reader.read_exact(&mut header);
-        recording::check_header(&header).map_err(|error| ReplayError::Header {
-            path: path.into(),
-            error,
+        FILE.check_header(&header).map_err(refuse)?;
+        let sessions = read_sessions(&mut reader, total).map_err(|error| match error {
+            ReadError::Io(source) => fail(source),
+            ReadError::File(error) => refuse(error),
+            ReadError::Cut => fail(io::ErrorKind::UnexpectedEof.into()),
         })?;
-        let sessions = read_sessions(&mut reader, total).map_err(fail)?;
         let path = path.into();
         Ok(Self {
             path,
@@ -97,55 +118,64 @@ impl Recording {
         })
     }
 
-    /// Reads bytes of a payload.
+    /// A record's payload, from its first byte.
     ///
     /// # Errors
-    /// The system's; also if the file was cut since it was opened.
-    pub fn read(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(out, at)
+    /// [`FileError::Newer`], never for what [`Recording::open`] took in.
+    pub fn payload(&self, place: &Place) -> Result<Payload<At<'_>>, FileError> {
+        let from = At {
+            file: &self.file,
+            at: place.at,
+        };
+        Payload::of(&place.prefix, from)
     }
+}
 
-    /// Whether the bytes at `at` are these.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn equals(&self, mut at: u64, bytes: &[u8]) -> io::Result<bool> {
-        let mut chunk = vec![0; CHUNK.min(bytes.len())];
-        for piece in bytes.chunks(CHUNK) {
-            let chunk = &mut chunk[..piece.len()];
-            self.read(at, chunk)?;
-            if chunk != piece {
-                return Ok(false);
-            }
-            at += piece.len() as u64;
+/// A file, read from some place on.
+#[derive(Debug)]
+pub struct At<'f> {
+    file: &'f File,
+    at: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(out, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Whether the next bytes are these.
+///
+/// # Errors
+/// The system's; also if the file was cut since it was opened.
+pub fn equals(payload: &mut impl Read, bytes: &[u8]) -> io::Result<bool> {
+    let mut chunk = vec![0; CHUNK.min(bytes.len())];
+    for piece in bytes.chunks(CHUNK) {
+        let chunk = &mut chunk[..piece.len()];
+        payload.read_exact(chunk)?;
+        if chunk != piece {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
 }
 
-/// Why the records end before the file does.
-#[derive(Debug, thiserror::Error)]
-enum Tail {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Damaged(#[from] TraceError),
-}
-
-fn read_sessions(reader: &mut impl Read, total: u64) -> io::Result<Vec<RecordedSession>> {
+/// Reads records until one is not whole. One that only a newer gil knows is an
+/// error: what comes behind it cannot be answered right.
+fn read_sessions(reader: &mut impl Read, total: u64) -> Result<Vec<RecordedSession>, ReadError> {
     let mut sessions = Sessions::default();
     let mut at = HEADER_LEN as u64;
-    while at < total {
-        match read_record(reader, at, total) {
-            Ok(record) => {
-                at = record.payload + record.prefix.payload_len;
-                sessions.add(record);
-            }
-            Err(Tail::Io(error)) if error.kind() != io::ErrorKind::UnexpectedEof => {
+    loop {
+        match next(reader, &mut sessions, at) {
+            Ok(Some(end)) => at = end,
+            Ok(None) => break,
+            Err(error @ (ReadError::Io(_) | ReadError::File(FileError::Newer(_)))) => {
                 return Err(error);
             }
             Err(tail) => {
-                let left = total - at;
+                let left = total.saturating_sub(at);
                 tracing::warn!("the recording's last {left} bytes are ignored: {tail}");
                 break;
             }
@@ -154,34 +184,19 @@ fn read_sessions(reader: &mut impl Read, total: u64) -> io::Result<Vec<RecordedS
     Ok(sessions.all)
 }
 
-fn read_record(reader: &mut impl Read, at: u64, total: u64) -> Result<Recorded, Tail> {
-    let mut bytes = [0; PREFIX_LEN];
-    reader.read_exact(&mut bytes)?;
-    let prefix = Prefix::decode(&bytes)?;
-    let payload = at + PREFIX_LEN as u64 + u64::from(prefix.head_len);
-    if payload + prefix.payload_len > total {
-        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-    }
-    let mut head = vec![0; prefix.head_len as usize];
-    reader.read_exact(&mut head)?;
-    let mut checksum = prefix.checksum();
-    checksum.update(&head);
-    let mut left = prefix.payload_len;
-    let mut chunk = vec![0; CHUNK.min(left as usize)];
-    while left > 0 {
-        let step = left.min(CHUNK as u64);
-        let chunk = &mut chunk[..step as usize];
-        reader.read_exact(chunk)?;
-        checksum.update(chunk);
-        left -= step;
-    }
-    checksum.check(prefix)?;
-    recording::head(prefix, &head)?;
-    Ok(Recorded {
-        prefix,
-        head,
-        payload,
-    })
+/// Adds the record at `at`, and says where it ends; `None` at the file's end.
+fn next(
+    reader: &mut impl Read,
+    sessions: &mut Sessions,
+    at: u64,
+) -> Result<Option<u64>, ReadError> {
+    let Some(stored) = container::read(reader, &mut io::sink())? else {
+        return Ok(None);
+    };
+    let end = at + stored.prefix().record_len();
+    let payload = end - stored.prefix().stored_len;
+    sessions.add(stored, payload)?;
+    Ok(Some(end))
 }
 
 /// Sorts records into sessions by the recording's numbers.
@@ -192,38 +207,40 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn add(&mut self, recorded: Recorded) {
-        let session = match recording::head(recorded.prefix, &recorded.head) {
-            Ok(Record::SessionOpened {
-                session,
-                pointer_bits,
-                apis,
-                ..
-            }) => return self.open(session, pointer_bits, apis),
-            Ok(Record::Call(call)) => call.session,
-            Ok(Record::Ended {
-                session, report, ..
-            }) => return self.end(session, report, recorded.payload),
-            _ => return,
+    fn add(&mut self, stored: Stored, at: u64) -> Result<(), FileError> {
+        let session = match recording::record(&stored)? {
+            Some(Record::SessionOpened(opened)) => {
+                self.open(opened);
+                return Ok(());
+            }
+            Some(Record::Ended(ended)) => {
+                let prefix = *stored.prefix();
+                self.end(ended, Place { prefix, at });
+                return Ok(());
+            }
+            Some(Record::Call(call)) => call.session,
+            Some(Record::SessionClosed(_)) | None => return Ok(()),
         };
         match self.places.get(&session) {
-            Some(place) => self.all[*place].calls.push(recorded),
+            Some(place) => self.all[*place].calls.push(Recorded { stored, at }),
             None => tracing::warn!("the recording has a call of session {session}, never opened"),
         }
+        Ok(())
     }
 
-    fn end(&mut self, session: u64, report: Report, payload: u64) {
-        if let Some(place) = self.places.get(&session) {
+    fn end(&mut self, ended: Ended, payload: Place) {
+        if let Some(place) = self.places.get(&ended.session) {
+            let report = ended.report;
             let end = RecordedEnd { report, payload };
             self.all[*place].ended.insert(end.report.event, end);
         }
     }
 
-    fn open(&mut self, session: u64, pointer_bits: u32, apis: Vec<Described>) {
-        self.places.insert(session, self.all.len());
+    fn open(&mut self, opened: SessionOpened) {
+        self.places.insert(opened.session, self.all.len());
         self.all.push(RecordedSession {
-            pointer_bits,
-            apis,
+            pointer_bits: opened.pointer_bits,
+            apis: opened.apis,
             calls: Vec::new(),
             ended: HashMap::new(),
         });

@@ -5,12 +5,13 @@ mod file;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
 use crate::region::{Budget, OutOfMemory, Region};
-use file::{Recorded, Recording};
-use gil_files::recording::{self, TraceError};
+use file::{Recording, equals};
+use gil_files::container::FileError;
+use gil_files::recording::{self, FILE};
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::message::{CallStatus, DeviceInfo, PRINTED_MAX};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,11 +29,11 @@ pub enum ReplayError {
     },
     /// It is no recording for this build.
     #[error("{}: {error}", path.display())]
-    Header {
+    File {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        error: TraceError,
+        error: FileError,
     },
     /// More sessions are opened than were recorded.
     #[error(
@@ -92,7 +93,7 @@ enum Departure {
     #[error("the recording cannot be read: {0}")]
     Io(#[from] io::Error),
     #[error("the recording is damaged: {0}")]
-    Trace(#[from] TraceError),
+    Trace(#[from] FileError),
     #[error(
         "the recording is damaged: its answer to call {call} of session {session} does not fit the call's regions"
     )]
@@ -130,7 +131,7 @@ impl Board for ReplayBoard {
             api: "replay".into(),
             platform: "gil recording".into(),
             name: self.recording.path.display().to_string(),
-            version: format!("layout {}", recording::VERSION),
+            version: format!("layout {}", FILE.version),
         }]
     }
 
@@ -232,9 +233,10 @@ impl ReplaySession {
         };
         self.next += 1;
         let head = recorded.head()?;
-        self.compare(&call, &head, recorded)?;
+        let mut payload = recording.payload(&recorded.payload())?;
+        self.compare(&call, &head, &mut payload)?;
         match &head.done {
-            Some(done) => self.done(call, done, recorded),
+            Some(done) => self.done(call, done, &mut payload),
             None if head.answer => Err(Departure::Unanswered {
                 session: self.number + 1,
                 call: self.next,
@@ -248,7 +250,7 @@ impl ReplaySession {
         &self,
         call: &Call<'_>,
         head: &recording::Call<'_>,
-        recorded: &Recorded,
+        payload: &mut impl Read,
     ) -> Result<(), Departure> {
         let (session, number) = (self.number + 1, self.next);
         if call.op != head.op {
@@ -269,7 +271,7 @@ impl ReplaySession {
             || !regions.clone().all(|(r, d)| same(r, d))
         {
             "regions"
-        } else if !self.same_bytes(&call.regions, recorded)? {
+        } else if !same_bytes(&call.regions, payload)? {
             "data"
         } else {
             return Ok(());
@@ -283,25 +285,12 @@ impl ReplaySession {
         })
     }
 
-    fn same_bytes(&self, regions: &[Region], recorded: &Recorded) -> io::Result<bool> {
-        let mut at = recorded.payload;
-        for region in regions.iter().filter(|region| region.dir().is_in()) {
-            if !self.recording.equals(at, region.bytes())? {
-                return Ok(false);
-            }
-            at += region.bytes().len() as u64;
-        }
-        Ok(true)
-    }
-
     fn done(
         &self,
         call: Call<'_>,
         done: &recording::Done<'_>,
-        recorded: &Recorded,
+        payload: &mut impl Read,
     ) -> Result<Outcome, Departure> {
-        let ins = call.regions.iter().filter(|region| region.dir().is_in());
-        let mut at = recorded.payload + ins.map(|r| r.len() as u64).sum::<u64>();
         let mut outcome = Outcome {
             status: done.status,
             notices: done.notices,
@@ -315,14 +304,14 @@ impl ReplaySession {
                 call: self.next,
             });
         }
-        outcome.out = self.outputs(&done.out, &mut at, call.budget)?;
+        outcome.out = outputs(&done.out, payload, call.budget)?;
         for report in &done.reports {
             outcome.ended.push(Ended {
                 event: report.event,
                 duration_ns: report.duration_ns,
                 status: report.status,
-                out: self.outputs(&report.out, &mut at, call.budget)?,
-                printed: self.text(report.printed, &mut at)?,
+                out: outputs(&report.out, payload, call.budget)?,
+                printed: text(report.printed, payload)?,
                 rejected: report.rejected,
             });
         }
@@ -332,43 +321,49 @@ impl ReplaySession {
     fn ended(&self, event: u64, budget: &Budget) -> Result<Option<Ended>, Departure> {
         let recorded = self.recording.sessions[self.number].ended.get(&event);
         let Some(end) = recorded else { return Ok(None) };
-        let mut at = end.payload;
+        let mut payload = self.recording.payload(&end.payload)?;
         Ok(Some(Ended {
             event,
             duration_ns: end.report.duration_ns,
             status: end.report.status,
-            out: self.outputs(&end.report.out, &mut at, budget)?,
-            printed: self.text(end.report.printed, &mut at)?,
+            out: outputs(&end.report.out, &mut payload, budget)?,
+            printed: text(end.report.printed, &mut payload)?,
             rejected: end.report.rejected,
         }))
     }
+}
 
-    fn text(&self, len: u64, at: &mut u64) -> Result<Vec<u8>, Departure> {
-        if len > PRINTED_MAX {
-            return Err(Departure::Printed(len));
+fn same_bytes(regions: &[Region], payload: &mut impl Read) -> io::Result<bool> {
+    for region in regions.iter().filter(|region| region.dir().is_in()) {
+        if !equals(payload, region.bytes())? {
+            return Ok(false);
         }
-        let mut text = vec![0; len as usize];
-        self.recording.read(*at, &mut text)?;
-        *at += len;
-        Ok(text)
     }
+    Ok(true)
+}
 
-    fn outputs(
-        &self,
-        lens: &[u64],
-        at: &mut u64,
-        budget: &Budget,
-    ) -> Result<Vec<Output>, Departure> {
-        let mut outputs = Vec::new();
-        for len in lens {
-            let bytes = usize::try_from(*len).map_err(|_| OutOfMemory(usize::MAX))?;
-            let mut region = Region::to_write(bytes, budget)?;
-            self.recording.read(*at, region.bytes_mut())?;
-            *at += len;
-            outputs.push(Output::whole(region));
-        }
-        Ok(outputs)
+fn text(len: u64, payload: &mut impl Read) -> Result<Vec<u8>, Departure> {
+    if len > PRINTED_MAX {
+        return Err(Departure::Printed(len));
     }
+    let mut text = vec![0; len as usize];
+    payload.read_exact(&mut text)?;
+    Ok(text)
+}
+
+fn outputs(
+    lens: &[u64],
+    payload: &mut impl Read,
+    budget: &Budget,
+) -> Result<Vec<Output>, Departure> {
+    let mut outputs = Vec::new();
+    for len in lens {
+        let bytes = usize::try_from(*len).map_err(|_| OutOfMemory(usize::MAX))?;
+        let mut region = Region::to_write(bytes, budget)?;
+        payload.read_exact(region.bytes_mut())?;
+        outputs.push(Output::whole(region));
+    }
+    Ok(outputs)
 }
 
 fn fits(lens: &[u64], rooms: &[u64]) -> bool {

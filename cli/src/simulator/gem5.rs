@@ -207,6 +207,9 @@ impl<'a> Gem5<'a> {
         if self.args.record.is_some() {
             command.arg("--record").arg(at.join(file::TRACE));
         }
+        if self.args.compress {
+            command.arg("--compress");
+        }
         self.watches(command, at);
         command.args(&self.options.script_option);
     }

@@ -323,6 +323,9 @@ impl Qemu<'_> {
         if args.record.is_some() {
             option += &format!(",trace={}", at(file::TRACE));
         }
+        if args.compress {
+            option += ",trace-compress=on";
+        }
         if args.count {
             option += ",count=on";
         }

@@ -4,7 +4,7 @@ use super::State;
 use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::memory::GuestMemory;
 use crate::session::{Context, Session, Took};
-use gil_files::checkpoint::Record;
+use gil_files::checkpoint::{Begin, Record};
 use gil_wire::message::DeviceInfo;
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl State {
         let Some(memory) = self.memory.take() else {
             return write(path, |writer| {
                 let devices = Vec::new();
-                writer.write(&Record::Begin { devices }, &[])
+                writer.write(&Record::Begin(Begin { devices }), &[])
             });
         };
         let saved = write(path, |writer| self.save(&*memory, writer, now_ns));
@@ -77,7 +77,7 @@ impl State {
         let mut sessions = self.sessions.values_mut();
         let devices = sessions.find_map(Session::devices).transpose()?;
         let devices = devices.unwrap_or_default();
-        writer.write(&Record::Begin { devices }, &[])?;
+        writer.write(&Record::Begin(Begin { devices }), &[])?;
         let saved = self.each_session(memory, |number, session, _| session.save(number, writer));
         saved.into_iter().collect()
     }
@@ -138,7 +138,7 @@ impl State {
 fn begin(reader: &mut Reader) -> Result<Vec<DeviceInfo>, CheckpointError> {
     let stored = reader.next()?.ok_or_else(|| reader.not_whole())?;
     match stored.record() {
-        Ok(Record::Begin { devices }) => Ok(devices),
+        Ok(Record::Begin(begin)) => Ok(begin.devices),
         Ok(_) => Err(reader.not_whole()),
         Err(error) => Err(reader.damaged(error)),
     }

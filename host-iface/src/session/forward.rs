@@ -7,7 +7,7 @@ use crate::client::{Client, ClientError};
 use crate::mailbox::Region;
 use crate::memory::read_region;
 use crate::vectored::{SendSpan, Span};
-use gil_files::recording::{self, Record};
+use gil_files::recording::{self, Record, SessionOpened};
 use gil_wire::Op;
 use gil_wire::frame;
 use gil_wire::message::{RegionDesc, Reply, Request};
@@ -110,12 +110,12 @@ impl Session {
             self.recorded_as = recorder.next_session();
             let session = self.recorded_as;
             context.record(
-                &Record::SessionOpened {
+                &Record::SessionOpened(SessionOpened {
                     session,
                     process,
                     pointer_bits,
                     apis: self.apis.all().to_vec(),
-                },
+                }),
                 &[],
             );
         }

@@ -4,7 +4,7 @@ use super::exchange::{fits, wrong};
 use super::{Context, Pending, Session};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
-use gil_files::recording::Record;
+use gil_files::recording::{Ended, Record};
 use gil_timing::Event;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{PRINTED_MAX, Reply, Report, Request};
@@ -36,11 +36,11 @@ impl Session {
         let bytes = receive(client, &report)?;
         context.stats.board_busy(busy_ns);
         let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
-        let ended = Record::Ended {
+        let ended = Record::Ended(Ended {
             session: self.recorded_as,
             report: report.clone(),
             busy_ns,
-        };
+        });
         context.record(&ended, &pieces);
         self.note_report(context, &report)?;
         self.keep_bytes(context, &report, bytes);

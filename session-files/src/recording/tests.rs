@@ -1,6 +1,6 @@
 use super::*;
+use crate::container::{Compression, PREFIX_LEN, pieces, read_all};
 use gil_wire::message::Direction;
-use proptest::prelude::*;
 
 fn call() -> Record<'static> {
     let region = |len, dir| RegionDesc { len, dir };
@@ -33,97 +33,116 @@ fn call() -> Record<'static> {
     })
 }
 
-fn read(bytes: &[u8]) -> Result<(Record<'_>, &[u8]), TraceError> {
-    let prefix = Prefix::decode(bytes[..PREFIX_LEN].try_into().unwrap())?;
-    let (head_bytes, payload) = bytes[PREFIX_LEN..].split_at(prefix.head_len as usize);
-    let mut crc = prefix.checksum();
-    crc.update(head_bytes);
-    crc.update(payload);
-    crc.check(prefix)?;
-    Ok((head(prefix, head_bytes)?, payload))
+fn opened() -> Record<'static> {
+    Record::SessionOpened(SessionOpened {
+        session: 1,
+        process: 42,
+        pointer_bits: 64,
+        apis: vec![Described {
+            number: 1,
+            hash: [7; 32],
+        }],
+    })
 }
 
-fn written() -> Vec<u8> {
-    let pieces: [&[u8]; 3] = [b"in!", b"out..", b"r8"];
-    let mut bytes = begin(&call(), &pieces).unwrap();
-    pieces.iter().for_each(|piece| bytes.extend(*piece));
-    bytes
+fn ended() -> Record<'static> {
+    let report = Report {
+        event: 9,
+        duration_ns: 300,
+        status: -5,
+        out: vec![3],
+        printed: 2,
+        rejected: true,
+    };
+    Record::Ended(Ended {
+        session: 1,
+        report,
+        busy_ns: 70_000,
+    })
+}
+
+fn append(file: &mut Vec<u8>, record: &Record<'_>, payload: &[&[u8]], compression: Compression) {
+    file.extend(pieces(record, payload, compression).unwrap().concat());
+}
+
+const PIECES: [&[u8]; 3] = [b"in!", b"out..", b"r8"];
+
+/// One record of each kind.
+fn file() -> Vec<u8> {
+    let mut file = FILE.header().to_vec();
+    let closed = Record::SessionClosed(SessionClosed { session: 1 });
+    append(&mut file, &opened(), &[], Compression::None);
+    append(&mut file, &call(), &PIECES, Compression::None);
+    append(&mut file, &ended(), &[b"out", b"hi"], Compression::None);
+    append(&mut file, &closed, &[], Compression::None);
+    file
 }
 
 #[test]
-fn a_record_reads_as_written() {
-    let bytes = written();
-    let (record, payload) = read(&bytes).unwrap();
-    assert_eq!(record, call());
-    assert_eq!(payload, b"in!out..r8");
-    assert_eq!(record.payload_len(), Some((3, 7)));
+fn records_read_as_written() {
+    let bytes = file();
+    let (header, mut rest) = bytes.split_first_chunk().unwrap();
+    assert_eq!(FILE.check_header(header), Ok(()));
+    let all = read_all(&mut rest).unwrap();
+    let heads: Vec<_> = all.iter().map(|(stored, _)| record(stored)).collect();
+    let closed = Record::SessionClosed(SessionClosed { session: 1 });
+    let wanted = [opened(), call(), ended(), closed];
+    assert_eq!(heads, wanted.map(|record| Ok(Some(record))));
+    let payloads: Vec<_> = all.iter().map(|(_, payload)| &payload[..]).collect();
+    assert_eq!(payloads, [&b""[..], b"in!out..r8", b"outhi", b""]);
+    assert_eq!(call().payload_len(), Some((3, 7)));
 }
 
+/// What was written once is read for ever, and written the same.
 #[test]
-fn every_flipped_bit_is_noticed() {
-    let bytes = written();
-    for at in 0..bytes.len() * 8 {
-        let mut damaged = bytes.clone();
-        damaged[at / 8] ^= 1 << (at % 8);
-        let prefix = Prefix::decode(damaged[..PREFIX_LEN].try_into().unwrap());
-        let fits = prefix.is_ok_and(|p| {
-            PREFIX_LEN as u64 + u64::from(p.head_len) + p.payload_len == damaged.len() as u64
-        });
-        assert!(!fits || read(&damaged).is_err(), "bit {at}");
-    }
+fn the_file_is_the_one_that_is_kept() {
+    let golden: &[u8] = include_bytes!("../../tests/golden/recording");
+    assert_eq!(
+        file(),
+        golden,
+        "a later kind of record gets a number of its own"
+    );
+}
+
+/// A later encoder may compress better: only reading it stays.
+#[test]
+fn a_compressed_payload_of_before_is_read() {
+    let golden: &[u8] = include_bytes!("../../tests/golden/compressed");
+    let text = vec![b'g'; 1000];
+    let all = read_all(&mut &golden[16..]).unwrap();
+    let (stored, payload) = &all[0];
+    assert_eq!(stored.prefix().compression(), Ok(Compression::Lz4));
+    assert!(golden.len() < 16 + PREFIX_LEN + 100);
+    assert_eq!((record(stored), payload), (Ok(Some(printed())), &text));
+}
+
+/// An operation that printed.
+fn printed() -> Record<'static> {
+    let report = Report {
+        printed: 1000,
+        ..Report::default()
+    };
+    Record::Ended(Ended {
+        session: 1,
+        report,
+        busy_ns: 0,
+    })
 }
 
 #[test]
 fn payload_must_be_what_the_head_announces() {
-    let pieces: [&[u8]; 1] = [b"in!"];
-    assert_eq!(
-        begin(&call(), &pieces),
-        Err(TraceError::Payload {
-            announced: 10,
-            found: 3
-        })
-    );
+    let refused = pieces(&call(), &[b"in!"], Compression::None).unwrap_err();
+    let (announced, found) = (10, 3);
+    assert_eq!(refused, FileError::Payload { announced, found });
 }
 
+/// Writes the files that the tests compare with: only where a kind is new.
 #[test]
-fn lengths_are_bounded() {
-    let decoded = |head_len, payload_len| {
-        let prefix = Prefix {
-            head_len,
-            crc32: 5,
-            payload_len,
-        };
-        let decoded = Prefix::decode(&prefix.encode());
-        decoded.map(|decoded| assert_eq!(decoded, prefix))
-    };
-    assert_eq!(decoded(2_101_248, 137_438_953_472), Ok(()));
-    for (head, payload) in [(2_101_249, 0), (0, 137_438_953_473)] {
-        let refused = TraceError::Length {
-            head: head.into(),
-            payload,
-        };
-        assert_eq!(decoded(head, payload), Err(refused));
-    }
-}
-
-#[test]
-fn headers_are_compared() {
-    assert_eq!(check_header(&header()), Ok(()));
-    let mut newer = header();
-    newer[12] = 9;
-    let message = check_header(&newer).unwrap_err().to_string();
-    assert!(message.contains("version 9"), "{message}");
-    assert!(matches!(
-        check_header(&[b'x'; HEADER_LEN]),
-        Err(TraceError::Magic(_))
-    ));
-}
-
-proptest! {
-    #[test]
-    fn any_bytes_read_or_fail(bytes: [u8; PREFIX_LEN], rest: Vec<u8>) {
-        if let Ok(prefix) = Prefix::decode(&bytes) {
-            let _ = head(prefix, &rest);
-        }
-    }
+#[ignore = "it makes what other tests compare with"]
+fn make_golden() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    std::fs::write(folder.join("recording"), file()).unwrap();
+    let mut packed = FILE.header().to_vec();
+    append(&mut packed, &printed(), &[&[b'g'; 1000]], Compression::Lz4);
+    std::fs::write(folder.join("compressed"), packed).unwrap();
 }

@@ -73,7 +73,7 @@ fn shake(socket: &Socket) -> Option<Shaken> {
 
 /// A recording that holds anything, and the first call of its own.
 pub fn trace(data: &[u8]) {
-    let (_file, path) = file_of(&records(&gil_files::recording::header(), data));
+    let (_file, path) = file_of(&records(&gil_files::recording::FILE.header(), data));
     let Ok(board) = ReplayBoard::open(&path) else {
         return;
     };

@@ -168,7 +168,7 @@ pub fn replies(data: &[u8]) {
 
 /// A checkpoint that holds anything, restored on a board of plain bytes.
 pub fn checkpoint(data: &[u8]) {
-    let (_file, path) = file_of(&records(&gil_files::checkpoint::header(), data));
+    let (_file, path) = file_of(&records(&gil_files::checkpoint::FILE.header(), data));
     let config = Config {
         checkpoint_log: true,
         ..config(plain_board(), Time::Async)

@@ -12,7 +12,7 @@
 pub mod board;
 pub mod detect;
 pub mod double;
-mod file;
+pub mod file;
 pub mod host;
 mod input;
 #[allow(missing_docs, unused_imports)]

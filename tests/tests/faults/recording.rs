@@ -1,7 +1,8 @@
 //! A recording, read without mercy: a byte that belongs to no whole record is
 //! an error.
 
-use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+use gil_files::container::{HEADER_LEN, read_all};
+use gil_files::recording::{self, FILE, Record};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -15,23 +16,14 @@ pub struct Whole {
 pub fn read(path: &Path) -> Whole {
     let bytes = std::fs::read(path).unwrap();
     let (header, mut rest) = bytes.split_first_chunk::<HEADER_LEN>().expect("a header");
-    recording::check_header(header).unwrap();
+    FILE.check_header(header).unwrap();
     let mut whole = Whole::default();
-    while !rest.is_empty() {
-        let (prefix, behind) = rest.split_first_chunk::<PREFIX_LEN>().expect("a prefix");
-        let prefix = Prefix::decode(prefix).unwrap();
-        let (head, behind) = behind.split_at(prefix.head_len as usize);
-        let (payload, behind) = behind.split_at(prefix.payload_len as usize);
-        let mut checksum = prefix.checksum();
-        checksum.update(head);
-        checksum.update(payload);
-        checksum.check(prefix).unwrap();
-        if let Record::Call(call) = recording::head(prefix, head).unwrap()
+    for (stored, _) in read_all(&mut rest).unwrap() {
+        if let Some(Record::Call(call)) = recording::record(&stored).unwrap()
             && call.done.is_some()
         {
             whole.answered.insert(call.seq);
         }
-        rest = behind;
     }
     whole
 }

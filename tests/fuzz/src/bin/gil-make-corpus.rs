@@ -7,7 +7,9 @@
 //! ```
 
 use gil_files::checkpoint;
-use gil_files::recording::{self, HEADER_LEN, PREFIX_LEN, Prefix, Record};
+use gil_files::container::{HEADER_LEN, Stored, read_all};
+use gil_files::recording::{self, Record};
+use gil_fuzz::file::COMPRESS;
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
 use gil_wire::envelope::{self, Class, Engine, Envelope};
 use gil_wire::frame;
@@ -52,30 +54,29 @@ fn counted(bytes: &[u8]) -> Vec<u8> {
     [&len.to_le_bytes()[..], bytes].concat()
 }
 
-/// A file's records: the head and the payload of each.
-fn records(bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut rest = &bytes[HEADER_LEN..];
-    let mut all = Vec::new();
-    while let Some((prefix, behind)) = rest.split_first_chunk::<PREFIX_LEN>() {
-        let prefix = Prefix::decode(prefix).expect("a whole file");
-        let (head, behind) = behind.split_at(prefix.head_len as usize);
-        let (payload, behind) = behind.split_at(prefix.payload_len as usize);
-        all.push((head.to_vec(), payload.to_vec()));
-        rest = behind;
-    }
-    all
+/// A file's records, and the payload of each.
+fn records(bytes: &[u8]) -> Vec<(Stored, Vec<u8>)> {
+    read_all(&mut &bytes[HEADER_LEN..]).expect("a whole file")
+}
+
+/// A record as the targets take it.
+fn taken((stored, payload): &(Stored, Vec<u8>)) -> Vec<u8> {
+    let kind = u8::try_from(stored.prefix().kind).expect("few kinds");
+    [&[kind, 0][..], &counted(stored.head()), &counted(payload)].concat()
+}
+
+/// Its length without its prefix.
+fn len((stored, payload): &(Stored, Vec<u8>)) -> usize {
+    stored.head().len() + payload.len()
 }
 
 /// The first of these records that are short, as the targets take them.
-fn together(all: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
-    let mut out = vec![0];
-    let short = all
-        .iter()
-        .filter(|(head, payload)| head.len() + payload.len() < LONGEST / TOGETHER);
-    for (head, payload) in short.take(TOGETHER) {
-        out.extend([counted(head), counted(payload)].concat());
-    }
-    out
+fn together(all: &[(Stored, Vec<u8>)]) -> Vec<u8> {
+    let short = all.iter().filter(|record| len(record) < LONGEST / TOGETHER);
+    std::iter::once(vec![0])
+        .chain(short.take(TOGETHER).map(taken))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 fn frame_of(message: &impl serde::Serialize, payload: &[u8]) -> Vec<u8> {
@@ -101,8 +102,8 @@ impl Corpus {
         self.keep("trace", name, &together(&all));
         let mut seen = HashSet::new();
         let mut session = frame_of(&OPEN, &[]);
-        for (head, payload) in all.iter().filter(|(h, p)| h.len() + p.len() < 1024) {
-            let Ok(Record::Call(call)) = postcard::from_bytes(head) else {
+        for (stored, payload) in all.iter().filter(|record| len(record) < 1024) {
+            let Ok(Some(Record::Call(call))) = recording::record(stored) else {
                 continue;
             };
             let name = call.op.to_string();
@@ -156,11 +157,8 @@ impl Corpus {
 
     fn state(&self, name: &str, bytes: &[u8]) {
         let all = records(bytes);
-        assert!(postcard::from_bytes::<checkpoint::Record<'_>>(&all[0].0).is_ok());
-        let mut out = vec![0];
-        for (head, payload) in &all {
-            out.extend([counted(head), counted(payload)].concat());
-        }
+        assert!(checkpoint::record(&all[0].0).is_ok());
+        let out = [vec![0], all.iter().flat_map(taken).collect()].concat();
         self.keep("checkpoint", name, &out);
     }
 
@@ -178,6 +176,7 @@ impl Corpus {
         let (trace, state) = gil_fuzz::host::recorded();
         self.recording("plain", &trace);
         self.state("plain", &state);
+        self.compressed();
         self.source("kernel", SOURCE.as_bytes());
         self.keep("hello", "ours", &Hello::ours().encode());
         self.texts();
@@ -211,6 +210,34 @@ impl Corpus {
             "two",
             &[&[1][..], &ranges, &[2], &extents, &[2], &runs].concat(),
         );
+    }
+
+    /// An operation's end whose output is compressed.
+    fn compressed(&self) {
+        let opened = recording::SessionOpened {
+            session: 1,
+            process: 7,
+            pointer_bits: 64,
+            apis: gil_wire::api::described(&[1]),
+        };
+        let ended = recording::Ended {
+            session: 1,
+            report: Report {
+                out: vec![2000],
+                ..Report::default()
+            },
+            busy_ns: 1,
+        };
+        let head = |encoded: Result<Vec<u8>, postcard::Error>| counted(&encoded.expect("memory"));
+        let pieces = [
+            vec![0, 1, 0],
+            head(postcard::to_stdvec(&opened)),
+            counted(&[]),
+            vec![3, 1 | COMPRESS],
+            head(postcard::to_stdvec(&ended)),
+            counted(&[9; 2000]),
+        ];
+        self.keep("trace", "compressed", &pieces.concat());
     }
 
     fn texts(&self) {
