@@ -128,9 +128,9 @@ pub fn run(args: &RunArgs) -> Exit {
 }
 
 fn prepare_and_watch(args: &RunArgs, progress: &Progress) -> Result<Ended, RunError> {
-    let signalled = Signalled::install().map_err(RunError::Signals)?;
+    let signalled = Signalled::install(progress).map_err(RunError::Signals)?;
     let ended = prepare_and_simulate(args, &signalled, progress);
-    signalled.comes_first();
+    signalled.comes_first(ended.is_err());
     ended
 }
 

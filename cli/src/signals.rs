@@ -3,20 +3,36 @@
 
 use crate::folder;
 use crate::monitor::Message;
+use crate::outcome::Exit;
+use crate::progress::Progress;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long an orderly end may take.
 const ORDERLY: Duration = Duration::from_secs(5);
 
+/// How long a reader of standard error may take for a line.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+
 /// What to do when a signal comes.
-#[derive(Clone, Default)]
-pub struct Signalled(Arc<Mutex<State>>);
+#[derive(Clone)]
+pub struct Signalled {
+    state: Arc<Mutex<State>>,
+    /// One came. Set by the signal's handler, so that it is known before a tool's
+    /// end is, which had it from the same terminal.
+    came: Arc<AtomicBool>,
+    progress: Progress,
+}
+
+/// Those that end a run.
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 #[derive(Default)]
 struct State {
@@ -26,14 +42,22 @@ struct State {
 }
 
 impl Signalled {
-    /// From now on, signals end this process; its children die with it.
+    /// From now on, signals end this process, which takes what it shows as its
+    /// progress off the terminal; its children die with it.
     ///
     /// # Errors
     /// Those of installing signal handlers.
-    pub fn install() -> io::Result<Self> {
-        let signalled = Self::default();
+    pub fn install(progress: &Progress) -> io::Result<Self> {
+        let signalled = Self {
+            state: Arc::default(),
+            came: Arc::default(),
+            progress: progress.clone(),
+        };
+        for signal in ENDING {
+            flag::register(signal, signalled.came.clone())?;
+        }
         let state = signalled.clone();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut signals = Signals::new(ENDING)?;
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 state.clone().came(signal);
@@ -52,21 +76,22 @@ impl Signalled {
         self.state().watcher = watcher;
     }
 
-    /// Does not return where a signal ends this process: what fails then, fails
-    /// for the lack of the folder that goes.
-    pub fn comes_first(&self) {
-        while self.state().ends {
+    /// Does not return where a signal ends this process: what failed then, failed
+    /// for the lack of the folder that goes, or of a tool that the signal ended.
+    pub fn comes_first(&self, has_failed: bool) {
+        while self.state().ends || (has_failed && self.came.load(Ordering::Relaxed)) {
             std::thread::park();
         }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn came(self, signal: i32) {
         let watcher = self.state().watcher.clone();
         let Some(watcher) = watcher else {
+            self.say(signal);
             self.end_now(signal);
         };
         // The watcher may be stuck writing to a pipe that nobody reads.
@@ -75,6 +100,20 @@ impl Signalled {
             self.end_now(signal);
         });
         std::thread::spawn(move || watcher.send(Message::Signal(signal)));
+    }
+
+    /// Says why the run ends, unless nobody reads that.
+    fn say(&self, signal: i32) {
+        let progress = self.progress.clone();
+        let said = std::thread::spawn(move || {
+            progress.clear();
+            let reason = Exit::user(signal).reason.unwrap_or_default();
+            let _ = writeln!(io::stderr().lock(), "gil: {reason}");
+        });
+        let began = Instant::now();
+        while !said.is_finished() && began.elapsed() < READ_WITHIN {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn end_now(&self, signal: i32) -> ! {

@@ -643,6 +643,22 @@ fn a_place_that_no_file_can_be_written_to_is_told_before_the_run() {
     assert!(!bench.path("new").exists());
 }
 
+/// The terminal's Ctrl-C is the tool's, too, whose end is known at once.
+#[test]
+fn ctrl_c_ends_a_run_whatever_becomes_of_its_tools() {
+    let bench = Bench::new();
+    bench.program("apt-get", "#!/bin/sh\nkill -INT $PPID\nexit 100\n");
+    let path = format!("{}:{}", bench.path("bin").display(), env!("PATH"));
+    for _ in 0..20 {
+        let mut command = bench.gil(&["run", "--pkg", "clinfo", "clinfo"]);
+        command
+            .env("GIL_CACHE", bench.path("cache"))
+            .env("PATH", &path);
+        let said = bench.refuses(&mut command, 130, &["ended by 2 (SIGINT)"]);
+        assert_eq!(said, "gil: ended by 2 (SIGINT)\n");
+    }
+}
+
 #[test]
 fn a_cpu_that_qemu_refuses_is_told_with_its_words() {
     let bench = Bench::new();
