@@ -113,6 +113,18 @@ pub fn remove(folder: &Path) {
     }
 }
 
+/// Whether there is nothing in it, or no such folder.
+///
+/// # Errors
+/// [`CacheError`] if it cannot be read.
+pub fn is_empty(folder: &Path) -> Result<bool, CacheError> {
+    match fs::read_dir(folder) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error).at(folder),
+    }
+}
+
 /// Makes a file that only this user can read, or empties it.
 ///
 /// # Errors

@@ -276,6 +276,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_root_of_an_unpacked_guest_is_not_everyones() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("skeleton");
+        write_skeleton(&path, &Base::Unpacked(&[])).unwrap();
+        let first = cpio::newc::Reader::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(first.entry().name(), ".");
+        assert_eq!(first.entry().mode() & 0o7777, 0o755);
+    }
+
+    #[test]
     fn added_variables_replace_the_usual_ones() {
         let env = environment(&[("HOME".into(), "/x".into())]);
         assert_eq!(env["HOME"], "/x");

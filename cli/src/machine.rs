@@ -5,6 +5,7 @@ use crate::apt::AptError;
 use crate::archive::Archive;
 use crate::args::MachineArgs;
 use crate::cache::{At, Cache, CacheError};
+use crate::folder;
 use crate::full_system::link;
 use crate::image::{self, Base};
 use crate::kernel;
@@ -20,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// Why there is no machine.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
+    /// The folder has something in it that gil did not put there.
+    #[error("{} is not empty: give a new folder, or one that `gil machine` made", .0.display())]
+    NotEmpty(PathBuf),
     /// Packages.
     #[error(transparent)]
     Apt(#[from] AptError),
@@ -31,6 +35,8 @@ pub enum MachineError {
     Place(#[from] PlaceError),
 }
 
+/// Says that a folder is a machine's.
+const MARK: &str = ".gil-machine";
 const INIT: &str = include_str!("machine-init");
 /// Where the kernel's network modules lie, with the order to load them in.
 const MODULES: &str = "usr/lib/gil/network";
@@ -48,6 +54,9 @@ pub fn run(args: &MachineArgs) -> Result<(), MachineError> {
 
 fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
     placed::check(&args.files)?;
+    if !folder::is_empty(&args.folder)? && !args.folder.join(MARK).is_file() {
+        return Err(MachineError::NotEmpty(args.folder.clone()));
+    }
     let cache = Cache::open()?;
     let mut packages = Packages::base(&cache, Platforms::Packages, progress)?;
     if !args.packages.is_empty() {
@@ -55,17 +64,39 @@ fn make(args: &MachineArgs, progress: &Progress) -> Result<(), MachineError> {
     }
     let kernel = kernel::ensure(&cache, progress)?;
     let modules = kernel::NETWORK.ensure(&cache, &kernel, progress)?;
+    let was_there = args.folder.exists();
     fs::create_dir_all(&args.folder).at(&args.folder)?;
-    let at = args.folder.join("kernel");
-    let _ = fs::remove_file(&at);
-    link(&kernel.image, &at)?;
+    let written = write(args, &packages, &kernel.image, &modules, progress);
+    if written.is_err() && !was_there {
+        // Nothing is in it.
+        let _ = fs::remove_dir(&args.folder);
+    }
+    written
+}
+
+/// Puts all into the folder, or nothing.
+fn write(
+    args: &MachineArgs,
+    packages: &Packages,
+    kernel: &Path,
+    modules: &[PathBuf],
+    progress: &Progress,
+) -> Result<(), MachineError> {
     progress.say("writing the machine's image");
-    let initrd = args.folder.join("initrd");
+    let folder = &args.folder;
+    let work = tempfile::tempdir_in(folder).at(folder)?;
+    let initrd = work.path().join("initrd");
     let own = initrd.with_extension("own");
     let mut tree = image::skeleton();
     tree.extend(packages.tree());
-    let unpacked = write_own(&own, args, &modules, tree, progress)?;
+    let unpacked = write_own(&own, args, modules, tree, progress)?;
     image::join(&initrd, &Base::Unpacked(packages.sets()), (&own, unpacked))?;
+    let mark = folder.join(MARK);
+    fs::write(&mark, "made by gil machine\n").at(&mark)?;
+    let at = folder.join("kernel");
+    let _ = fs::remove_file(&at);
+    link(kernel, &at)?;
+    fs::rename(&initrd, folder.join("initrd")).at(folder)?;
     Ok(())
 }
 

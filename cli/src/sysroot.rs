@@ -8,6 +8,7 @@ use crate::args::SysrootArgs;
 use crate::assets::{self, AssetError, Assets, HostPart};
 use crate::cache::{At, Cache, CacheError};
 use crate::copied::{self, Found, Kind};
+use crate::folder;
 use crate::guest::Guest;
 use crate::image;
 use crate::packages::{PackageSet, Packages};
@@ -17,7 +18,6 @@ use crate::progress::Progress;
 use crate::tree::Tree;
 use crate::unpacked::{self, MERGED};
 use std::fs::{self, File, Permissions};
-use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -88,12 +88,7 @@ pub fn lay_out(folder: &Path, guest: &Guest, progress: &Progress) -> Result<(), 
 
 /// Removes an earlier sysroot; nothing else.
 fn clear(folder: &Path) -> Result<(), SysrootError> {
-    let is_empty = match fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        Err(error) => return Err(Err::<(), _>(error).at(folder).unwrap_err().into()),
-    };
-    if is_empty {
+    if folder::is_empty(folder)? {
         return Ok(());
     }
     if !folder.join(MARK).is_file() {

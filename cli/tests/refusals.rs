@@ -122,6 +122,31 @@ fn files_that_the_guest_would_not_see_are_refused() {
 }
 
 #[test]
+fn a_machine_that_cannot_be_made_leaves_nothing() {
+    let bench = Bench::new();
+    let machine = |folder: &str, more: &[&str]| {
+        let args = [&["machine"], more, &[folder, "--", "sh"]].concat();
+        bench.gil(&args)
+    };
+    bench.refuses(&mut machine("m", &["--file", "nosuch:/x"]), 1, &["nosuch"]);
+    let file = ["--file", "bin/apt:/etc/passwd/x"];
+    bench.program("apt", "");
+    bench.refuses(&mut machine("m", &file), 1, &["/etc/passwd is a file"]);
+    bench.refuses(
+        &mut machine("m", &["--deb", "nosuch.deb"]),
+        1,
+        &["nosuch.deb"],
+    );
+    assert!(!bench.path("m").exists());
+    bench.refuses(
+        &mut machine("bin", &[]),
+        1,
+        &["bin is not empty", "gil machine"],
+    );
+    assert_eq!(std::fs::read_dir(bench.path("bin")).unwrap().count(), 1);
+}
+
+#[test]
 fn only_files_and_folders_are_copied() {
     let bench = Bench::new();
     bench.arm64_program();

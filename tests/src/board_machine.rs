@@ -30,11 +30,12 @@ impl BoardMachine {
     pub fn boot(width: Width) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         make_key(&folder.path().join("key"));
-        make_machine(width, folder.path());
+        let made = folder.path().join("machine");
+        make_machine(width, &folder.path().join("key"), &made);
         let port = free_port();
         let console = folder.path().join("console");
         let mut machine = Self {
-            qemu: start(folder.path(), &console, port),
+            qemu: start(&made, &console, port),
             port,
             folder,
         };
@@ -93,8 +94,8 @@ fn make_key(path: &Path) {
     assert!(status.expect("gil starts").success());
 }
 
-fn make_machine(width: Width, folder: &Path) {
-    let key = format!("{}:/etc/gil/board.key", folder.join("key").display());
+fn make_machine(width: Width, key: &Path, folder: &Path) {
+    let key = format!("{}:/etc/gil/board.key", key.display());
     let listen = format!("tcp://{LISTEN}");
     let mut gil = Command::new(binary("gil"));
     gil.args(["machine", "--quiet"]);
