@@ -59,7 +59,7 @@ pub enum Command {
 pub struct RunArgs {
     /// Add a Debian arm64 package, with what it depends on, to the guest;
     /// NAME:armhf for a 32-bit one.
-    #[arg(long = "pkg", value_name = "PACKAGE")]
+    #[arg(long = "pkg", value_name = "PACKAGE", value_parser = package)]
     pub packages: Vec<String>,
     /// Show programs the OpenCL platforms of Debian packages too, such as PoCL,
     /// which compute in the simulated guest; usually there are the board's only.
@@ -179,7 +179,7 @@ impl RunArgs {
 pub struct SysrootArgs {
     /// Add a Debian arm64 package, with what it depends on; NAME:armhf for a
     /// 32-bit one.
-    #[arg(long = "pkg", value_name = "PACKAGE")]
+    #[arg(long = "pkg", value_name = "PACKAGE", value_parser = package)]
     pub packages: Vec<String>,
     /// Show programs the OpenCL platforms of Debian packages too, such as PoCL,
     /// which compute in the simulated guest; usually there are the board's only.
@@ -197,7 +197,7 @@ pub struct SysrootArgs {
 pub struct MachineArgs {
     /// Add a Debian arm64 package, with what it depends on; NAME:armhf for a
     /// 32-bit one.
-    #[arg(long = "pkg", value_name = "PACKAGE")]
+    #[arg(long = "pkg", value_name = "PACKAGE", value_parser = package)]
     pub packages: Vec<String>,
     /// Add what is in a local Debian package, alone.
     #[arg(long = "deb", value_name = "FILE")]
@@ -300,6 +300,15 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+fn package(text: &str) -> Result<String, String> {
+    let mut names = text.split_whitespace();
+    match (names.next(), names.next()) {
+        (Some(name), None) if name == text => Ok(text.into()),
+        (None, _) => Err("give the name of a Debian package".into()),
+        _ => Err("each package takes a --pkg of its own, such as --pkg a --pkg b".into()),
+    }
+}
+
 fn cpu(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
@@ -395,5 +404,18 @@ mod tests {
         }
         assert!(cpu("cortex-a57,pmu=off").is_ok());
         assert!(cpu("-x y").is_err());
+    }
+
+    #[test]
+    fn each_package_takes_its_own_option() {
+        assert_eq!(package("clinfo:armhf").unwrap(), "clinfo:armhf");
+        assert!(
+            package("clinfo hashcat")
+                .unwrap_err()
+                .contains("--pkg a --pkg b")
+        );
+        for wrong in ["", " ", "\t"] {
+            assert!(package(wrong).unwrap_err().contains("give the name"));
+        }
     }
 }
