@@ -2,8 +2,9 @@
 //!
 //! 1. `GIL_HOME`, if set: a folder laid out as in 2.
 //! 2. `../lib/gil` beside the folder of the `gil` binary (an installed gil):
-//!    `libgil_qemu.so`, `gil-init`, `libgil_opencl.so`, the same for 32-bit
-//!    programs in `armhf/`, `driver/`, gem5's run scripts in `gem5/`.
+//!    `libgil_qemu.so`, `gil-init`, the guest's libraries (those of the crate
+//!    `gil-guest-names`), the same for 32-bit programs in `armhf/`, `driver/`,
+//!    gem5's run scripts in `gem5/`.
 //! 3. The checkout that this binary was built from: cargo builds what changed,
 //!    into the target folder that the binary lies in.
 
@@ -20,10 +21,10 @@ pub struct Assets {
     pub host_part: PathBuf,
     /// The guest's init.
     pub init: PathBuf,
-    /// The guest's OpenCL library.
-    pub opencl: PathBuf,
+    /// Folder of the guest's libraries.
+    pub libraries: PathBuf,
     /// The same for 32-bit programs, if the guest has any.
-    pub opencl_armhf: Option<PathBuf>,
+    pub libraries_armhf: Option<PathBuf>,
     /// Folder of the driver's sources.
     pub driver: PathBuf,
 }
@@ -55,8 +56,6 @@ impl HostPart {
 
 /// File name of QEMU's plugin.
 const PLUGIN: &str = "libgil_qemu.so";
-/// File name of the guest's OpenCL library.
-const OPENCL: &str = "libgil_opencl.so";
 
 /// Why they are not all there.
 #[derive(Debug, thiserror::Error)]
@@ -143,10 +142,10 @@ fn home(executable: &Path) -> Option<PathBuf> {
 
 fn installed(home: &Path, with_armhf: bool, part: HostPart) -> Assets {
     Assets {
-        opencl_armhf: with_armhf.then(|| home.join("armhf").join(OPENCL)),
+        libraries_armhf: with_armhf.then(|| home.join("armhf")),
         host_part: part.installed(home),
         init: home.join("gil-init"),
-        opencl: home.join(OPENCL),
+        libraries: home.into(),
         driver: home.join("driver"),
     }
 }
@@ -158,8 +157,8 @@ fn built(checkout: &Path, profile: &Path, with_armhf: bool, part: HostPart) -> A
     Assets {
         host_part: part.built(checkout, profile),
         init: folder(Arch::Arm64).join("gil-init"),
-        opencl: folder(Arch::Arm64).join(OPENCL),
-        opencl_armhf: with_armhf.then(|| folder(Arch::Armhf).join(OPENCL)),
+        libraries: folder(Arch::Arm64),
+        libraries_armhf: with_armhf.then(|| folder(Arch::Armhf)),
         driver: checkout.join("synthetic-driver"),
     }
 }
@@ -246,20 +245,28 @@ fn cargo(checkout: &Path, profile: &Path) -> Command {
 }
 
 impl Assets {
-    /// The guest's OpenCL library for each architecture.
-    pub fn opencl_libraries(&self) -> impl Iterator<Item = (Arch, &Path)> {
-        let armhf = self.opencl_armhf.iter();
-        std::iter::once((Arch::Arm64, self.opencl.as_path()))
+    /// The folders of the guest's libraries, one for each architecture.
+    pub fn library_folders(&self) -> impl Iterator<Item = (Arch, &Path)> {
+        let armhf = self.libraries_armhf.iter();
+        std::iter::once((Arch::Arm64, self.libraries.as_path()))
             .chain(armhf.map(|path| (Arch::Armhf, path.as_path())))
     }
 
+    /// The files of the guest's libraries, of each architecture.
+    pub fn library_files(&self) -> impl Iterator<Item = (Arch, PathBuf)> {
+        self.library_folders().flat_map(|(arch, folder)| {
+            gil_guest_names::files().map(move |name| (arch, folder.join(name)))
+        })
+    }
+
     fn checked(self, mend: &'static str) -> Result<Self, AssetError> {
-        let paths = [&self.host_part, &self.init, &self.opencl, &self.driver];
+        let paths = [&self.host_part, &self.init, &self.driver];
+        let libraries = self.library_files().map(|(_, path)| path);
         let missing = paths
             .into_iter()
-            .chain(&self.opencl_armhf)
-            .find(|path| !path.exists())
-            .cloned();
+            .cloned()
+            .chain(libraries)
+            .find(|path| !path.exists());
         match missing {
             Some(path) => Err(AssetError::Missing { path, mend }),
             None => Ok(self),
@@ -323,9 +330,15 @@ mod tests {
             assets.init,
             Path::new("/t/aarch64-unknown-linux-gnu/guest/gil-init")
         );
-        let libraries: Vec<_> = assets.opencl_libraries().collect();
-        assert_eq!(libraries[0].0, Arch::Arm64);
-        let armhf = "/t/armv7-unknown-linux-gnueabihf/guest/libgil_opencl.so";
-        assert_eq!(libraries[1], (Arch::Armhf, Path::new(armhf)));
+        let libraries: Vec<_> = assets.library_files().collect();
+        for (arch, target) in [
+            (Arch::Arm64, "aarch64-unknown-linux-gnu"),
+            (Arch::Armhf, "armv7-unknown-linux-gnueabihf"),
+        ] {
+            for name in gil_guest_names::files() {
+                let path = Path::new("/t").join(target).join("guest").join(name);
+                assert!(libraries.contains(&(arch, path)), "{libraries:?}");
+            }
+        }
     }
 }

@@ -157,11 +157,9 @@ fn own_files() -> Vec<Finding> {
         });
     } else {
         findings.push(file("guest's init", &assets.init, "install gil again"));
-        findings.push(file(
-            "guest's OpenCL library",
-            &assets.opencl,
-            "install gil again",
-        ));
+        for (_, path) in assets.library_files() {
+            findings.push(file("guest's library", &path, "install gil again"));
+        }
     }
     findings.push(file(
         "driver's sources",

@@ -29,9 +29,6 @@ pub struct Guest {
     pub files: Vec<Found>,
 }
 
-/// Debian's package of OpenCL's loader, and what it is needed for.
-const OPENCL_LOADER: (&str, &str) = ("ocl-icd-libopencl1", "libOpenCL.so.1");
-
 /// Fetches and builds what is not there yet, with the part of gil that the
 /// simulator loads.
 ///
@@ -69,10 +66,11 @@ fn add_libraries(local: &Local, packages: &mut Packages) -> Result<(), RunError>
         return Ok(());
     }
     packages.support(local.arch)?;
-    let (package, library) = OPENCL_LOADER;
-    let needs_loader = local.libraries.iter().any(|name| name == library);
-    if needs_loader && !tree(packages).has_library(local.arch, library) {
-        packages.add(&[local.arch.package(package)])?;
+    for loader in gil_guest_names::loaders() {
+        let needs_it = local.libraries.iter().any(|name| name == loader.file);
+        if needs_it && !tree(packages).has_library(local.arch, loader.file) {
+            packages.add(&[local.arch.package(loader.package)])?;
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::assets::Assets;
 use crate::cache::{At, CacheError};
 use crate::copied::{Found, folder_mode};
 use crate::folder::create_file;
+use crate::libraries::GuestLibraries;
 use crate::packages::PackageSet;
 use crate::program::{LOCAL_FOLDER, Program};
 use crate::tree::{Entry, PROGRAM_FOLDERS, Tree};
@@ -38,10 +39,6 @@ pub struct RunFile {
 pub const MODULE: &str = "/usr/lib/gil/gil.ko";
 /// Where `--stdin` lies.
 pub const STDIN: &str = "/etc/gil/stdin";
-/// The guest's OpenCL library, among those of its architecture.
-pub const OPENCL: &str = "libgil_opencl.so";
-/// Debian's OpenCL loader.
-pub const LOADER: &str = "libOpenCL.so.1";
 
 /// What this run adds to its packages.
 pub struct Contents<'a> {
@@ -227,7 +224,7 @@ pub const ACCOUNTS: [(&str, &str); 4] = [
 
 fn write_run(archive: &mut Archive, path: &Path, contents: &Contents) -> Result<(), CacheError> {
     archive.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
-    write_opencl(archive, contents)?;
+    write_libraries(archive, contents)?;
     if let Program::Local(local) = contents.program {
         archive.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
@@ -243,19 +240,23 @@ fn write_run(archive: &mut Archive, path: &Path, contents: &Contents) -> Result<
     archive.file("etc/gil/run.json", 0o644, &run)
 }
 
-/// As an ICD vendor library for the stock loader; in place of the loader where
-/// no package has one. The loader of each architecture looks for the library by
-/// its name, and finds its own.
-fn write_opencl(archive: &mut Archive, contents: &Contents) -> Result<(), CacheError> {
-    for (arch, library) in contents.assets.opencl_libraries() {
-        let folder = arch.library_folder();
-        archive.copy(&format!("{folder}/{OPENCL}"), 0o644, library)?;
-        if !contents.tree.has_library(arch, LOADER) {
-            archive.link(&format!("{folder}/{LOADER}"), OPENCL.as_bytes())?;
-        }
+/// The loader of each architecture looks for a library by its name, and finds
+/// its own.
+fn write_libraries(archive: &mut Archive, contents: &Contents) -> Result<(), CacheError> {
+    let libraries = GuestLibraries {
+        assets: contents.assets,
+        tree: contents.tree,
+    };
+    for (name, path) in libraries.files() {
+        archive.copy(&name, 0o644, &path)?;
     }
-    let icd = format!("{OPENCL}\n");
-    archive.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())
+    for (name, target) in libraries.links() {
+        archive.link(&name, target.as_bytes())?;
+    }
+    for loader in gil_guest_names::loaders() {
+        archive.file(&loader.entry_path(), 0o644, loader.entry_text.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The environment a program starts with; `added` replaces what is usual.

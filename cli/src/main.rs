@@ -23,6 +23,7 @@ mod kernel;
 mod kernel_command;
 mod key;
 mod launch;
+mod libraries;
 mod machine;
 mod memory;
 mod module;

@@ -1,8 +1,9 @@
-//! Which OpenCL platforms a guest has: the board's, and those of its packages
-//! only where that was asked for. They would compute in the simulated guest,
-//! under the same names as the board's.
+//! Which platforms a guest's loaders find, such as OpenCL's: the board's, and
+//! those of its packages only where that was asked for. They would compute in the
+//! simulated guest, under the same names as the board's.
 
 use crate::cache::{At, CacheError};
+use gil_guest_names::loaders;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -16,18 +17,14 @@ pub enum Platforms {
     Packages,
 }
 
-/// Where packages put the files by which the loader finds their platforms.
-const VENDORS: &str = "etc/OpenCL/vendors";
-
-/// gil's library as apt sees it: a package that is installed already and is
-/// what others mean by `opencl-icd`, of whatever architecture they are.
-const INSTALLED: &str = "Package: gil-opencl
+/// gil's libraries as apt sees them: a package that is installed already and is
+/// what others mean by a vendor's library, of whatever architecture they are.
+const INSTALLED: &str = "Package: gil-guest-libraries
 Status: install ok installed
 Maintainer: gil
 Version: 1
 Multi-Arch: foreign
-Provides: opencl-icd
-Description: gil's OpenCL library
+Description: gil's guest libraries
 ";
 
 impl Platforms {
@@ -40,7 +37,11 @@ impl Platforms {
     /// architecture.
     pub fn installed(self, arch: &str) -> String {
         match self {
-            Self::Board => format!("{INSTALLED}Architecture: {arch}\n"),
+            Self::Board => {
+                let provided: Vec<_> = loaders().map(|loader| loader.vendor_package).collect();
+                let provided = provided.join(", ");
+                format!("{INSTALLED}Provides: {provided}\nArchitecture: {arch}\n")
+            }
             Self::Packages => String::new(),
         }
     }
@@ -50,14 +51,19 @@ impl Platforms {
     /// # Errors
     /// [`CacheError`] if it cannot be removed.
     pub fn settle(self, root: &Path) -> Result<(), CacheError> {
-        let vendors = root.join(VENDORS);
         if self == Self::Packages {
             return Ok(());
         }
-        match fs::remove_dir_all(&vendors) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at(&vendors),
-            _ => Ok(()),
+        for loader in loaders() {
+            let vendors = root.join(loader.vendors);
+            match fs::remove_dir_all(&vendors) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error).at(&vendors);
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 }
 
@@ -68,7 +74,9 @@ mod tests {
     #[test]
     fn platforms_of_packages_are_seen_only_where_they_were_asked_for() {
         let root = tempfile::tempdir().unwrap();
-        let vendors = root.path().join(VENDORS);
+        let vendors = root
+            .path()
+            .join(gil_guest_names::OPENCL.loader.unwrap().vendors);
         let there = |platforms: Platforms| {
             platforms.settle(root.path()).unwrap();
             vendors.join("pocl.icd").exists()

@@ -11,6 +11,7 @@ use crate::copied::{self, Found, Kind};
 use crate::folder;
 use crate::guest::Guest;
 use crate::image;
+use crate::libraries::GuestLibraries;
 use crate::packages::{PackageSet, Packages};
 use crate::platforms::Platforms;
 use crate::program::Program;
@@ -157,19 +158,19 @@ impl Root {
         Ok(())
     }
 
-    /// The guest's OpenCL library, for the loader and, where no package has
-    /// one, in its place.
+    /// gil's own, as a run's guest has them.
     fn libraries(&self, assets: &Assets, tree: &Tree) -> Result<(), SysrootError> {
-        for (arch, library) in assets.opencl_libraries() {
-            let folder = arch.library_folder();
-            let bytes = fs::read(library).at(library)?;
-            self.file(&format!("{folder}/{}", image::OPENCL), 0o644, &bytes)?;
-            if !tree.has_library(arch, image::LOADER) {
-                self.link(&format!("{folder}/{}", image::LOADER), image::OPENCL)?;
-            }
+        let libraries = GuestLibraries { assets, tree };
+        for (name, path) in libraries.files() {
+            self.file(&name, 0o644, &fs::read(&path).at(&path)?)?;
         }
-        let icd = format!("{}\n", image::OPENCL);
-        self.file("etc/OpenCL/vendors/gil.icd", 0o644, icd.as_bytes())
+        for (name, target) in libraries.links() {
+            self.link(&name, target)?;
+        }
+        for loader in gil_guest_names::loaders() {
+            self.file(&loader.entry_path(), 0o644, loader.entry_text.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Where a file goes: inside, whatever links lead there.

@@ -517,7 +517,8 @@ fn a_cache_on_a_full_disk_is_named_with_its_path() {
 fn hollow_home(bench: &Bench) -> String {
     let home = bench.path("home");
     std::fs::create_dir(&home).unwrap();
-    for name in ["libgil_qemu.so", "gil-init", "libgil_opencl.so"] {
+    let libraries = gil_guest_names::files();
+    for name in ["libgil_qemu.so", "gil-init"].into_iter().chain(libraries) {
         std::fs::write(home.join(name), "").unwrap();
     }
     let driver = concat!(env!("CARGO_MANIFEST_DIR"), "/../synthetic-driver");

@@ -2,7 +2,7 @@
 //! counts them.
 
 use crate::scripted::Scripted;
-use crate::{Link, Run, guest_program, target};
+use crate::{Link, Run, Width, guest_program};
 
 /// One row of the program's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +31,7 @@ fn row(line: &str) -> Option<Row> {
 /// If the run fails or prints no table.
 pub fn measure() -> Vec<Row> {
     let board = Scripted::start(0, 0);
-    let library = target().join("aarch64-unknown-linux-gnu/guest/libgil_opencl.so");
-    let copied = format!("{}:/direct/libOpenCL.so.1", library.display());
+    let copied = Width::Arm64.in_place_of_the_loader();
     let program = guest_program("tests/guest/cl_cost.c", Link::OpenCl);
     let program = program.display().to_string();
     let args = [

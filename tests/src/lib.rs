@@ -170,13 +170,24 @@ pub enum Width {
 }
 
 impl Width {
-    /// Where the guest's OpenCL library is built.
-    pub fn opencl_library(self) -> PathBuf {
+    /// Where a library of the guest's is built.
+    pub fn library(self, name: &str) -> PathBuf {
         let rust = match self {
             Self::Arm64 => "aarch64-unknown-linux-gnu",
             Self::Armhf => "armv7-unknown-linux-gnueabihf",
         };
-        target().join(rust).join("guest/libgil_opencl.so")
+        target().join(rust).join("guest").join(name)
+    }
+
+    /// What `--file` takes so that gil's own library is OpenCL's loader to
+    /// programs with `/direct` in their `LD_LIBRARY_PATH`.
+    ///
+    /// # Panics
+    /// Never: OpenCL has a loader.
+    pub fn in_place_of_the_loader(self) -> String {
+        let library = gil_guest_names::OPENCL;
+        let loader = library.loader.expect("OpenCL has one").file;
+        format!("{}:/direct/{loader}", self.library(library.file).display())
     }
 
     /// Debian's package of this width.

@@ -28,8 +28,7 @@ fn passes(width: Width, options: &[&str], source: &str, args: &[&str]) {
 /// before it knows whether they are any, so only this way are all handles ours
 /// to judge.
 fn directly(width: Width) -> Vec<String> {
-    let library = width.opencl_library();
-    let copied = format!("{}:/direct/libOpenCL.so.1", library.display());
+    let copied = width.in_place_of_the_loader();
     ["--file", &copied, "--env", "LD_LIBRARY_PATH=/direct"]
         .map(String::from)
         .to_vec()

@@ -1,6 +1,7 @@
 //! `gil run --watch`: functions of the kernel, of a module, of a program and of
 //! a library, in a real guest.
 
+use gil_guest_names::{PREFIX, SHARED};
 use gil_tests::{Finished, Link, Run, Width, binary, both_widths, guest_program, guest_program_of};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -119,6 +120,28 @@ both_widths! {
             Width::Armhf => "libOpenCL.so.1:clGetPlatformIDs(r0=?, r1=?",
         };
         assert!(calls[0].starts_with(expected), "{run:#?}");
+    }
+}
+
+both_widths! {
+    /// The function of a thin library is a jump, which is seen as any other.
+    fn gils_own_libraries_functions_are_seen(width: Width) {
+        let program = guest_program_of(width, "tests/guest/cl_vadd.c", Link::OpenCl);
+        let spec = "libOpenCL.so.1:clGetPlatformIDs";
+        let shared = format!("{SHARED}:{PREFIX}clGetPlatformIDs");
+        let copied = width.in_place_of_the_loader();
+        let run = Run::new([
+            "--file", &copied, "--env", "LD_LIBRARY_PATH=/direct",
+            "--watch", spec, "--watch", &shared, "--", program.to_str().unwrap(),
+        ]);
+        let calls = calls(&run.finish().ok());
+        let of = |spec: &str| {
+            let start = format!("{spec}(");
+            let arguments = calls.iter().filter_map(|call| call.strip_prefix(&start));
+            arguments.collect::<Vec<_>>()
+        };
+        assert!(!of(spec).is_empty(), "{calls:#?}");
+        assert_eq!(of(spec), of(&shared), "{calls:#?}");
     }
 }
 

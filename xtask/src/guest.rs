@@ -1,12 +1,45 @@
 //! `cargo xtask guest`: builds what runs in the guest.
 
+mod thin;
+
+use crate::r#gen::GenError;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Target of the guest's kernel and most of its programs.
-const TARGET: &str = "aarch64-unknown-linux-gnu";
-/// Target of its 32-bit programs.
-const ARMHF: &str = "armv7-unknown-linux-gnueabihf";
+/// What a part of the guest is built for.
+#[derive(Debug)]
+struct Machine {
+    /// Rust's name.
+    target: &'static str,
+    /// Links for it.
+    compiler: &'static str,
+    /// What an assembler file begins with.
+    syntax: &'static str,
+    /// Jumps to the function that the macro's `target` names.
+    jump: &'static str,
+}
+
+/// The guest's kernel and most of its programs.
+const ARM64: Machine = Machine {
+    target: "aarch64-unknown-linux-gnu",
+    compiler: "aarch64-linux-gnu-gcc",
+    syntax: "",
+    jump: "\tadrp x16, :got:\\target
+\tldr x17, [x16, :got_lo12:\\target]
+\tbr x17
+",
+};
+
+/// Its 32-bit programs.
+const ARMHF: Machine = Machine {
+    target: "armv7-unknown-linux-gnueabihf",
+    compiler: "arm-linux-gnueabihf-gcc",
+    syntax: "\t.syntax unified\n\t.arm\n\t.eabi_attribute Tag_ABI_VFP_args, 1\n",
+    jump: "\tldr ip, 1f
+0:\tldr pc, [pc, ip]
+1:\t.word \\target\\()(GOT_PREL) + (. - 0b - 8)
+",
+};
 
 /// In the one warning that every build gives: `.cargo/config.toml` leaves out
 /// helper functions, for which rustc has no stable option.
@@ -26,10 +59,10 @@ const INIT: Part = Part {
     is_static: true,
 };
 
-/// Programs load it, each its own.
-const OPENCL: Part = Part {
-    package: "gil-opencl",
-    artifact: "libgil_opencl.so",
+/// What the thin libraries jump to.
+const SHARED: Part = Part {
+    package: "gil-guest-library",
+    artifact: gil_guest_names::SHARED,
     is_static: false,
 };
 
@@ -47,9 +80,23 @@ pub enum GuestError {
     /// The target cannot be added.
     #[error("rustup has no target {0} and cannot add it: check the name, and the network")]
     Target(String),
-    /// Cargo failed; its output stands above.
+    /// Cargo or a linker failed; its output stands above.
     #[error("{0} was not built: see above")]
     Build(&'static str),
+    /// A library of an API that nobody described.
+    #[error("api/{0}.toml is missing: describe the API, or take it out of synthetic-lib/names")]
+    NoApi(&'static str),
+    /// A description is wrong.
+    #[error(transparent)]
+    Description(#[from] GenError),
+    /// A file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
 }
 
 /// Builds every part with the profile `guest`, and the libraries of 32-bit
@@ -58,15 +105,21 @@ pub enum GuestError {
 /// # Errors
 /// [`GuestError`].
 pub fn build(root: &Path, with_armhf: bool) -> Result<Vec<PathBuf>, GuestError> {
-    ensure_target(root, TARGET)?;
-    let mut files = vec![
-        build_part(root, TARGET, &INIT)?,
-        build_part(root, TARGET, &OPENCL)?,
-    ];
+    ensure_target(root, ARM64.target)?;
+    let mut files = vec![build_part(root, &ARM64, &INIT)?];
+    files.extend(build_libraries(root, &ARM64)?);
     if with_armhf {
-        ensure_target(root, ARMHF)?;
-        files.push(build_part(root, ARMHF, &OPENCL)?);
+        ensure_target(root, ARMHF.target)?;
+        files.extend(build_libraries(root, &ARMHF)?);
     }
+    Ok(files)
+}
+
+/// The shared library and the thin ones, side by side.
+fn build_libraries(root: &Path, machine: &Machine) -> Result<Vec<PathBuf>, GuestError> {
+    let shared = build_part(root, machine, &SHARED)?;
+    let mut files = thin::build(root, &guest_folder(root, machine), machine)?;
+    files.insert(0, shared);
     Ok(files)
 }
 
@@ -95,6 +148,13 @@ pub(crate) fn ensure_target(root: &Path, target: &str) -> Result<(), GuestError>
     }
 }
 
+fn io(path: &Path) -> impl Fn(std::io::Error) -> GuestError + '_ {
+    |error| GuestError::Io {
+        path: path.into(),
+        error,
+    }
+}
+
 fn start(program: &str, error: std::io::Error) -> GuestError {
     GuestError::Start {
         program: program.into(),
@@ -102,12 +162,12 @@ fn start(program: &str, error: std::io::Error) -> GuestError {
     }
 }
 
-fn build_part(root: &Path, target: &str, part: &Part) -> Result<PathBuf, GuestError> {
+fn build_part(root: &Path, machine: &Machine, part: &Part) -> Result<PathBuf, GuestError> {
     let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
     let mut command = Command::new(&cargo);
     command
         .args(["build", "--quiet", "--profile", "guest"])
-        .args(["--package", part.package, "--target", target])
+        .args(["--package", part.package, "--target", machine.target])
         .current_dir(root);
     if part.is_static {
         command.env("RUSTFLAGS", "-C target-feature=+crt-static");
@@ -116,10 +176,7 @@ fn build_part(root: &Path, target: &str, part: &Part) -> Result<PathBuf, GuestEr
     let output = command.output().map_err(|error| start(&cargo, error))?;
     eprint!("{}", told(&String::from_utf8_lossy(&output.stderr)));
     match output.status.success() {
-        true => Ok(target_folder(root)
-            .join(target)
-            .join("guest")
-            .join(part.artifact)),
+        true => Ok(guest_folder(root, machine).join(part.artifact)),
         false => Err(GuestError::Build(part.package)),
     }
 }
@@ -128,6 +185,11 @@ fn build_part(root: &Path, target: &str, part: &Part) -> Result<PathBuf, GuestEr
 pub(crate) fn told(written: &str) -> String {
     let parts = written.split_inclusive("\n\n");
     parts.filter(|part| !part.contains(KNOWN_WARNING)).collect()
+}
+
+/// Where what runs in the guest is built.
+fn guest_folder(root: &Path, machine: &Machine) -> PathBuf {
+    target_folder(root).join(machine.target).join("guest")
 }
 
 /// Where cargo builds.

@@ -71,7 +71,9 @@ fn stub(api: &Api, call: &Call, paths: &Paths) -> String {
     );
     let _ = writeln!(
         out,
-        "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {}({}){} {{",
+        "#[unsafe(export_name = \"{}{}\")]\npub unsafe extern \"C\" fn {}({}){} {{",
+        gil_guest_names::PREFIX,
+        call.name,
         call.name,
         stub_params(call),
         arrow(&call.ret)

@@ -24,7 +24,7 @@ use std::ptr;
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetPlatformIDs")]
 pub unsafe extern "C" fn clGetPlatformIDs(
     num_entries: cl_uint,
     platforms: *mut cl_platform_id,
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn clGetPlatformIDs(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetPlatformInfo")]
 pub unsafe extern "C" fn clGetPlatformInfo(
     platform: cl_platform_id,
     param_name: cl_platform_info,
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetDeviceIDs")]
 pub unsafe extern "C" fn clGetDeviceIDs(
     platform: cl_platform_id,
     device_type: cl_device_type,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn clGetDeviceIDs(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetDeviceInfo")]
 pub unsafe extern "C" fn clGetDeviceInfo(
     device: cl_device_id,
     param_name: cl_device_info,
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn clGetDeviceInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateContext")]
 pub unsafe extern "C" fn clCreateContext(
     properties: *const cl_context_properties,
     num_devices: cl_uint,
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn clCreateContext(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateContextFromType")]
 pub unsafe extern "C" fn clCreateContextFromType(
     properties: *const cl_context_properties,
     device_type: cl_device_type,
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn clCreateContextFromType(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainContext")]
 pub unsafe extern "C" fn clRetainContext(context: cl_context) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 7));
     support::returned(|| support::retain(Kind::Context, context))
@@ -292,7 +292,7 @@ pub unsafe extern "C" fn clRetainContext(context: cl_context) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseContext")]
 pub unsafe extern "C" fn clReleaseContext(context: cl_context) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 8));
     let entry = gil_guest::entry();
@@ -303,7 +303,7 @@ pub unsafe extern "C" fn clReleaseContext(context: cl_context) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetContextInfo")]
 pub unsafe extern "C" fn clGetContextInfo(
     context: cl_context,
     param_name: cl_context_info,
@@ -346,7 +346,7 @@ pub unsafe extern "C" fn clGetContextInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateCommandQueue")]
 pub unsafe extern "C" fn clCreateCommandQueue(
     context: cl_context,
     device: cl_device_id,
@@ -386,7 +386,7 @@ pub unsafe extern "C" fn clCreateCommandQueue(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainCommandQueue")]
 pub unsafe extern "C" fn clRetainCommandQueue(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 11));
     support::returned(|| support::retain(Kind::CommandQueue, command_queue))
@@ -396,7 +396,7 @@ pub unsafe extern "C" fn clRetainCommandQueue(command_queue: cl_command_queue) -
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseCommandQueue")]
 pub unsafe extern "C" fn clReleaseCommandQueue(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 12));
     let entry = gil_guest::entry();
@@ -407,7 +407,7 @@ pub unsafe extern "C" fn clReleaseCommandQueue(command_queue: cl_command_queue) 
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetCommandQueueInfo")]
 pub unsafe extern "C" fn clGetCommandQueueInfo(
     command_queue: cl_command_queue,
     param_name: cl_command_queue_info,
@@ -450,7 +450,7 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetCommandQueueProperty")]
 pub unsafe extern "C" fn clSetCommandQueueProperty(
     command_queue: cl_command_queue,
     properties: cl_command_queue_properties,
@@ -469,7 +469,7 @@ pub unsafe extern "C" fn clSetCommandQueueProperty(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateBuffer")]
 pub unsafe extern "C" fn clCreateBuffer(
     context: cl_context,
     flags: cl_mem_flags,
@@ -518,7 +518,7 @@ pub unsafe extern "C" fn clCreateBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateImage2D")]
 pub unsafe extern "C" fn clCreateImage2D(
     context: cl_context,
     flags: cl_mem_flags,
@@ -551,7 +551,7 @@ pub unsafe extern "C" fn clCreateImage2D(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateImage3D")]
 pub unsafe extern "C" fn clCreateImage3D(
     context: cl_context,
     flags: cl_mem_flags,
@@ -588,7 +588,7 @@ pub unsafe extern "C" fn clCreateImage3D(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainMemObject")]
 pub unsafe extern "C" fn clRetainMemObject(memobj: cl_mem) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 18));
     support::returned(|| support::retain(Kind::Mem, memobj))
@@ -598,7 +598,7 @@ pub unsafe extern "C" fn clRetainMemObject(memobj: cl_mem) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseMemObject")]
 pub unsafe extern "C" fn clReleaseMemObject(memobj: cl_mem) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 19));
     let entry = gil_guest::entry();
@@ -609,7 +609,7 @@ pub unsafe extern "C" fn clReleaseMemObject(memobj: cl_mem) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetSupportedImageFormats")]
 pub unsafe extern "C" fn clGetSupportedImageFormats(
     context: cl_context,
     flags: cl_mem_flags,
@@ -659,7 +659,7 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetMemObjectInfo")]
 pub unsafe extern "C" fn clGetMemObjectInfo(
     memobj: cl_mem,
     param_name: cl_mem_info,
@@ -702,7 +702,7 @@ pub unsafe extern "C" fn clGetMemObjectInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetImageInfo")]
 pub unsafe extern "C" fn clGetImageInfo(
     image: cl_mem,
     param_name: cl_image_info,
@@ -741,7 +741,7 @@ pub unsafe extern "C" fn clGetImageInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateSampler")]
 pub unsafe extern "C" fn clCreateSampler(
     context: cl_context,
     normalized_coords: cl_bool,
@@ -782,7 +782,7 @@ pub unsafe extern "C" fn clCreateSampler(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainSampler")]
 pub unsafe extern "C" fn clRetainSampler(sampler: cl_sampler) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 24));
     support::returned(|| support::retain(Kind::Sampler, sampler))
@@ -792,7 +792,7 @@ pub unsafe extern "C" fn clRetainSampler(sampler: cl_sampler) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseSampler")]
 pub unsafe extern "C" fn clReleaseSampler(sampler: cl_sampler) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 25));
     let entry = gil_guest::entry();
@@ -803,7 +803,7 @@ pub unsafe extern "C" fn clReleaseSampler(sampler: cl_sampler) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetSamplerInfo")]
 pub unsafe extern "C" fn clGetSamplerInfo(
     sampler: cl_sampler,
     param_name: cl_sampler_info,
@@ -846,7 +846,7 @@ pub unsafe extern "C" fn clGetSamplerInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateProgramWithSource")]
 pub unsafe extern "C" fn clCreateProgramWithSource(
     context: cl_context,
     count: cl_uint,
@@ -893,7 +893,7 @@ pub unsafe extern "C" fn clCreateProgramWithSource(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateProgramWithBinary")]
 pub unsafe extern "C" fn clCreateProgramWithBinary(
     context: cl_context,
     num_devices: cl_uint,
@@ -955,7 +955,7 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainProgram")]
 pub unsafe extern "C" fn clRetainProgram(program: cl_program) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 29));
     support::returned(|| support::retain(Kind::Program, program))
@@ -965,7 +965,7 @@ pub unsafe extern "C" fn clRetainProgram(program: cl_program) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseProgram")]
 pub unsafe extern "C" fn clReleaseProgram(program: cl_program) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 30));
     let entry = gil_guest::entry();
@@ -976,7 +976,7 @@ pub unsafe extern "C" fn clReleaseProgram(program: cl_program) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clBuildProgram")]
 pub unsafe extern "C" fn clBuildProgram(
     program: cl_program,
     num_devices: cl_uint,
@@ -1020,7 +1020,7 @@ pub unsafe extern "C" fn clBuildProgram(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clUnloadCompiler")]
 pub unsafe extern "C" fn clUnloadCompiler() -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 32));
     let entry = gil_guest::entry();
@@ -1038,7 +1038,7 @@ pub unsafe extern "C" fn clUnloadCompiler() -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetProgramInfo")]
 pub unsafe extern "C" fn clGetProgramInfo(
     program: cl_program,
     param_name: cl_program_info,
@@ -1084,7 +1084,7 @@ pub unsafe extern "C" fn clGetProgramInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetProgramBuildInfo")]
 pub unsafe extern "C" fn clGetProgramBuildInfo(
     program: cl_program,
     device: cl_device_id,
@@ -1126,7 +1126,7 @@ pub unsafe extern "C" fn clGetProgramBuildInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateKernel")]
 pub unsafe extern "C" fn clCreateKernel(
     program: cl_program,
     kernel_name: *const c_char,
@@ -1163,7 +1163,7 @@ pub unsafe extern "C" fn clCreateKernel(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateKernelsInProgram")]
 pub unsafe extern "C" fn clCreateKernelsInProgram(
     program: cl_program,
     num_kernels: cl_uint,
@@ -1204,7 +1204,7 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainKernel")]
 pub unsafe extern "C" fn clRetainKernel(kernel: cl_kernel) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 37));
     support::returned(|| support::retain(Kind::Kernel, kernel))
@@ -1214,7 +1214,7 @@ pub unsafe extern "C" fn clRetainKernel(kernel: cl_kernel) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseKernel")]
 pub unsafe extern "C" fn clReleaseKernel(kernel: cl_kernel) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 38));
     let entry = gil_guest::entry();
@@ -1225,7 +1225,7 @@ pub unsafe extern "C" fn clReleaseKernel(kernel: cl_kernel) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetKernelArg")]
 pub unsafe extern "C" fn clSetKernelArg(
     kernel: cl_kernel,
     arg_index: cl_uint,
@@ -1242,7 +1242,7 @@ pub unsafe extern "C" fn clSetKernelArg(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetKernelInfo")]
 pub unsafe extern "C" fn clGetKernelInfo(
     kernel: cl_kernel,
     param_name: cl_kernel_info,
@@ -1285,7 +1285,7 @@ pub unsafe extern "C" fn clGetKernelInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetKernelWorkGroupInfo")]
 pub unsafe extern "C" fn clGetKernelWorkGroupInfo(
     kernel: cl_kernel,
     device: cl_device_id,
@@ -1328,7 +1328,7 @@ pub unsafe extern "C" fn clGetKernelWorkGroupInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clWaitForEvents")]
 pub unsafe extern "C" fn clWaitForEvents(
     num_events: cl_uint,
     event_list: *const cl_event,
@@ -1352,7 +1352,7 @@ pub unsafe extern "C" fn clWaitForEvents(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetEventInfo")]
 pub unsafe extern "C" fn clGetEventInfo(
     event: cl_event,
     param_name: cl_event_info,
@@ -1395,7 +1395,7 @@ pub unsafe extern "C" fn clGetEventInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainEvent")]
 pub unsafe extern "C" fn clRetainEvent(event: cl_event) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 44));
     support::returned(|| support::retain(Kind::Event, event))
@@ -1405,7 +1405,7 @@ pub unsafe extern "C" fn clRetainEvent(event: cl_event) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseEvent")]
 pub unsafe extern "C" fn clReleaseEvent(event: cl_event) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 45));
     let entry = gil_guest::entry();
@@ -1416,7 +1416,7 @@ pub unsafe extern "C" fn clReleaseEvent(event: cl_event) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetEventProfilingInfo")]
 pub unsafe extern "C" fn clGetEventProfilingInfo(
     event: cl_event,
     param_name: cl_profiling_info,
@@ -1446,7 +1446,7 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clFlush")]
 pub unsafe extern "C" fn clFlush(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 47));
     let entry = gil_guest::entry();
@@ -1458,7 +1458,7 @@ pub unsafe extern "C" fn clFlush(command_queue: cl_command_queue) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clFinish")]
 pub unsafe extern "C" fn clFinish(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 48));
     let entry = gil_guest::entry();
@@ -1474,7 +1474,7 @@ pub unsafe extern "C" fn clFinish(command_queue: cl_command_queue) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueReadBuffer")]
 pub unsafe extern "C" fn clEnqueueReadBuffer(
     command_queue: cl_command_queue,
     buffer: cl_mem,
@@ -1524,7 +1524,7 @@ pub unsafe extern "C" fn clEnqueueReadBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueWriteBuffer")]
 pub unsafe extern "C" fn clEnqueueWriteBuffer(
     command_queue: cl_command_queue,
     buffer: cl_mem,
@@ -1588,7 +1588,7 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueCopyBuffer")]
 pub unsafe extern "C" fn clEnqueueCopyBuffer(
     command_queue: cl_command_queue,
     src_buffer: cl_mem,
@@ -1638,7 +1638,7 @@ pub unsafe extern "C" fn clEnqueueCopyBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueReadImage")]
 pub unsafe extern "C" fn clEnqueueReadImage(
     command_queue: cl_command_queue,
     image: cl_mem,
@@ -1677,7 +1677,7 @@ pub unsafe extern "C" fn clEnqueueReadImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueWriteImage")]
 pub unsafe extern "C" fn clEnqueueWriteImage(
     command_queue: cl_command_queue,
     image: cl_mem,
@@ -1716,7 +1716,7 @@ pub unsafe extern "C" fn clEnqueueWriteImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueCopyImage")]
 pub unsafe extern "C" fn clEnqueueCopyImage(
     command_queue: cl_command_queue,
     src_image: cl_mem,
@@ -1769,7 +1769,7 @@ pub unsafe extern "C" fn clEnqueueCopyImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueCopyImageToBuffer")]
 pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
     command_queue: cl_command_queue,
     src_image: cl_mem,
@@ -1822,7 +1822,7 @@ pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueCopyBufferToImage")]
 pub unsafe extern "C" fn clEnqueueCopyBufferToImage(
     command_queue: cl_command_queue,
     src_buffer: cl_mem,
@@ -1875,7 +1875,7 @@ pub unsafe extern "C" fn clEnqueueCopyBufferToImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueMapBuffer")]
 pub unsafe extern "C" fn clEnqueueMapBuffer(
     command_queue: cl_command_queue,
     buffer: cl_mem,
@@ -1912,7 +1912,7 @@ pub unsafe extern "C" fn clEnqueueMapBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueMapImage")]
 pub unsafe extern "C" fn clEnqueueMapImage(
     command_queue: cl_command_queue,
     image: cl_mem,
@@ -1953,7 +1953,7 @@ pub unsafe extern "C" fn clEnqueueMapImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueUnmapMemObject")]
 pub unsafe extern "C" fn clEnqueueUnmapMemObject(
     command_queue: cl_command_queue,
     memobj: cl_mem,
@@ -1982,7 +1982,7 @@ pub unsafe extern "C" fn clEnqueueUnmapMemObject(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueNDRangeKernel")]
 pub unsafe extern "C" fn clEnqueueNDRangeKernel(
     command_queue: cl_command_queue,
     kernel: cl_kernel,
@@ -2017,7 +2017,7 @@ pub unsafe extern "C" fn clEnqueueNDRangeKernel(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueTask")]
 pub unsafe extern "C" fn clEnqueueTask(
     command_queue: cl_command_queue,
     kernel: cl_kernel,
@@ -2044,7 +2044,7 @@ pub unsafe extern "C" fn clEnqueueTask(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueNativeKernel")]
 pub unsafe extern "C" fn clEnqueueNativeKernel(
     _command_queue: cl_command_queue,
     _user_func: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -2064,7 +2064,7 @@ pub unsafe extern "C" fn clEnqueueNativeKernel(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueMarker")]
 pub unsafe extern "C" fn clEnqueueMarker(
     command_queue: cl_command_queue,
     event: *mut cl_event,
@@ -2101,7 +2101,7 @@ pub unsafe extern "C" fn clEnqueueMarker(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueWaitForEvents")]
 pub unsafe extern "C" fn clEnqueueWaitForEvents(
     command_queue: cl_command_queue,
     num_events: cl_uint,
@@ -2138,7 +2138,7 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueBarrier")]
 pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 65));
     let entry = gil_guest::entry();
@@ -2168,7 +2168,7 @@ pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetExtensionFunctionAddress")]
 pub unsafe extern "C" fn clGetExtensionFunctionAddress(func_name: *const c_char) -> *mut c_void {
     gil_guest::note(gil_wire::Op::new(1, 66));
     let entry = gil_guest::entry();
@@ -2180,7 +2180,7 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddress(func_name: *const c_char)
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateFromGLBuffer")]
 pub unsafe extern "C" fn clCreateFromGLBuffer(
     _context: cl_context,
     _flags: cl_mem_flags,
@@ -2195,7 +2195,7 @@ pub unsafe extern "C" fn clCreateFromGLBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateFromGLTexture2D")]
 pub unsafe extern "C" fn clCreateFromGLTexture2D(
     _context: cl_context,
     _flags: cl_mem_flags,
@@ -2212,7 +2212,7 @@ pub unsafe extern "C" fn clCreateFromGLTexture2D(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateFromGLTexture3D")]
 pub unsafe extern "C" fn clCreateFromGLTexture3D(
     _context: cl_context,
     _flags: cl_mem_flags,
@@ -2229,7 +2229,7 @@ pub unsafe extern "C" fn clCreateFromGLTexture3D(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateFromGLRenderbuffer")]
 pub unsafe extern "C" fn clCreateFromGLRenderbuffer(
     _context: cl_context,
     _flags: cl_mem_flags,
@@ -2244,7 +2244,7 @@ pub unsafe extern "C" fn clCreateFromGLRenderbuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetGLObjectInfo")]
 pub unsafe extern "C" fn clGetGLObjectInfo(
     _memobj: cl_mem,
     _gl_object_type: *mut cl_gl_object_type,
@@ -2257,7 +2257,7 @@ pub unsafe extern "C" fn clGetGLObjectInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetGLTextureInfo")]
 pub unsafe extern "C" fn clGetGLTextureInfo(
     _memobj: cl_mem,
     _param_name: cl_gl_texture_info,
@@ -2272,7 +2272,7 @@ pub unsafe extern "C" fn clGetGLTextureInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueAcquireGLObjects")]
 pub unsafe extern "C" fn clEnqueueAcquireGLObjects(
     _command_queue: cl_command_queue,
     _num_objects: cl_uint,
@@ -2288,7 +2288,7 @@ pub unsafe extern "C" fn clEnqueueAcquireGLObjects(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueReleaseGLObjects")]
 pub unsafe extern "C" fn clEnqueueReleaseGLObjects(
     _command_queue: cl_command_queue,
     _num_objects: cl_uint,
@@ -2304,7 +2304,7 @@ pub unsafe extern "C" fn clEnqueueReleaseGLObjects(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetGLContextInfoKHR")]
 pub unsafe extern "C" fn clGetGLContextInfoKHR(
     _properties: *const cl_context_properties,
     _param_name: cl_gl_context_info,
@@ -2319,7 +2319,7 @@ pub unsafe extern "C" fn clGetGLContextInfoKHR(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetEventCallback")]
 pub unsafe extern "C" fn clSetEventCallback(
     event: cl_event,
     command_exec_callback_type: cl_int,
@@ -2344,7 +2344,7 @@ pub unsafe extern "C" fn clSetEventCallback(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateSubBuffer")]
 pub unsafe extern "C" fn clCreateSubBuffer(
     buffer: cl_mem,
     flags: cl_mem_flags,
@@ -2390,7 +2390,7 @@ pub unsafe extern "C" fn clCreateSubBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetMemObjectDestructorCallback")]
 pub unsafe extern "C" fn clSetMemObjectDestructorCallback(
     memobj: cl_mem,
     pfn_notify: Option<unsafe extern "C" fn(cl_mem, *mut c_void)>,
@@ -2406,7 +2406,7 @@ pub unsafe extern "C" fn clSetMemObjectDestructorCallback(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateUserEvent")]
 pub unsafe extern "C" fn clCreateUserEvent(
     context: cl_context,
     errcode_ret: *mut cl_int,
@@ -2441,7 +2441,7 @@ pub unsafe extern "C" fn clCreateUserEvent(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetUserEventStatus")]
 pub unsafe extern "C" fn clSetUserEventStatus(event: cl_event, execution_status: cl_int) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 86));
     let entry = gil_guest::entry();
@@ -2453,7 +2453,7 @@ pub unsafe extern "C" fn clSetUserEventStatus(event: cl_event, execution_status:
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueReadBufferRect")]
 pub unsafe extern "C" fn clEnqueueReadBufferRect(
     command_queue: cl_command_queue,
     buffer: cl_mem,
@@ -2498,7 +2498,7 @@ pub unsafe extern "C" fn clEnqueueReadBufferRect(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueWriteBufferRect")]
 pub unsafe extern "C" fn clEnqueueWriteBufferRect(
     command_queue: cl_command_queue,
     buffer: cl_mem,
@@ -2543,7 +2543,7 @@ pub unsafe extern "C" fn clEnqueueWriteBufferRect(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueCopyBufferRect")]
 pub unsafe extern "C" fn clEnqueueCopyBufferRect(
     command_queue: cl_command_queue,
     src_buffer: cl_mem,
@@ -2605,7 +2605,7 @@ pub unsafe extern "C" fn clEnqueueCopyBufferRect(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateSubDevices")]
 pub unsafe extern "C" fn clCreateSubDevices(
     in_device: cl_device_id,
     properties: *const cl_device_partition_property,
@@ -2650,7 +2650,7 @@ pub unsafe extern "C" fn clCreateSubDevices(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clRetainDevice")]
 pub unsafe extern "C" fn clRetainDevice(device: cl_device_id) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 95));
     support::returned(|| support::retain(Kind::Device, device))
@@ -2660,7 +2660,7 @@ pub unsafe extern "C" fn clRetainDevice(device: cl_device_id) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clReleaseDevice")]
 pub unsafe extern "C" fn clReleaseDevice(device: cl_device_id) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 96));
     let entry = gil_guest::entry();
@@ -2671,7 +2671,7 @@ pub unsafe extern "C" fn clReleaseDevice(device: cl_device_id) -> cl_int {
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateImage")]
 pub unsafe extern "C" fn clCreateImage(
     context: cl_context,
     flags: cl_mem_flags,
@@ -2700,7 +2700,7 @@ pub unsafe extern "C" fn clCreateImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateProgramWithBuiltInKernels")]
 pub unsafe extern "C" fn clCreateProgramWithBuiltInKernels(
     context: cl_context,
     num_devices: cl_uint,
@@ -2746,7 +2746,7 @@ pub unsafe extern "C" fn clCreateProgramWithBuiltInKernels(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCompileProgram")]
 pub unsafe extern "C" fn clCompileProgram(
     program: cl_program,
     num_devices: cl_uint,
@@ -2809,7 +2809,7 @@ pub unsafe extern "C" fn clCompileProgram(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clLinkProgram")]
 pub unsafe extern "C" fn clLinkProgram(
     context: cl_context,
     num_devices: cl_uint,
@@ -2866,7 +2866,7 @@ pub unsafe extern "C" fn clLinkProgram(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clUnloadPlatformCompiler")]
 pub unsafe extern "C" fn clUnloadPlatformCompiler(platform: cl_platform_id) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 101));
     let entry = gil_guest::entry();
@@ -2887,7 +2887,7 @@ pub unsafe extern "C" fn clUnloadPlatformCompiler(platform: cl_platform_id) -> c
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetKernelArgInfo")]
 pub unsafe extern "C" fn clGetKernelArgInfo(
     kernel: cl_kernel,
     arg_indx: cl_uint,
@@ -2928,7 +2928,7 @@ pub unsafe extern "C" fn clGetKernelArgInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueFillBuffer")]
 pub unsafe extern "C" fn clEnqueueFillBuffer(
     command_queue: cl_command_queue,
     buffer: cl_mem,
@@ -2992,7 +2992,7 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueFillImage")]
 pub unsafe extern "C" fn clEnqueueFillImage(
     command_queue: cl_command_queue,
     image: cl_mem,
@@ -3025,7 +3025,7 @@ pub unsafe extern "C" fn clEnqueueFillImage(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueMigrateMemObjects")]
 pub unsafe extern "C" fn clEnqueueMigrateMemObjects(
     command_queue: cl_command_queue,
     num_mem_objects: cl_uint,
@@ -3071,7 +3071,7 @@ pub unsafe extern "C" fn clEnqueueMigrateMemObjects(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueMarkerWithWaitList")]
 pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
     command_queue: cl_command_queue,
     num_events_in_wait_list: cl_uint,
@@ -3119,7 +3119,7 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueBarrierWithWaitList")]
 pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
     command_queue: cl_command_queue,
     num_events_in_wait_list: cl_uint,
@@ -3167,7 +3167,7 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetExtensionFunctionAddressForPlatform")]
 pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
     platform: cl_platform_id,
     func_name: *const c_char,
@@ -3182,7 +3182,7 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateFromGLTexture")]
 pub unsafe extern "C" fn clCreateFromGLTexture(
     _context: cl_context,
     _flags: cl_mem_flags,
@@ -3199,7 +3199,7 @@ pub unsafe extern "C" fn clCreateFromGLTexture(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateCommandQueueWithProperties")]
 pub unsafe extern "C" fn clCreateCommandQueueWithProperties(
     context: cl_context,
     device: cl_device_id,
@@ -3244,7 +3244,7 @@ pub unsafe extern "C" fn clCreateCommandQueueWithProperties(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreatePipe")]
 pub unsafe extern "C" fn clCreatePipe(
     context: cl_context,
     flags: cl_mem_flags,
@@ -3288,7 +3288,7 @@ pub unsafe extern "C" fn clCreatePipe(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetPipeInfo")]
 pub unsafe extern "C" fn clGetPipeInfo(
     pipe: cl_mem,
     param_name: cl_pipe_info,
@@ -3327,7 +3327,7 @@ pub unsafe extern "C" fn clGetPipeInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSVMAlloc")]
 pub unsafe extern "C" fn clSVMAlloc(
     context: cl_context,
     flags: cl_svm_mem_flags,
@@ -3344,7 +3344,7 @@ pub unsafe extern "C" fn clSVMAlloc(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSVMFree")]
 pub unsafe extern "C" fn clSVMFree(context: cl_context, svm_pointer: *mut c_void) {
     gil_guest::note(gil_wire::Op::new(1, 128));
     let entry = gil_guest::entry();
@@ -3356,7 +3356,7 @@ pub unsafe extern "C" fn clSVMFree(context: cl_context, svm_pointer: *mut c_void
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueSVMFree")]
 pub unsafe extern "C" fn clEnqueueSVMFree(
     command_queue: cl_command_queue,
     num_svm_pointers: cl_uint,
@@ -3391,7 +3391,7 @@ pub unsafe extern "C" fn clEnqueueSVMFree(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueSVMMemcpy")]
 pub unsafe extern "C" fn clEnqueueSVMMemcpy(
     command_queue: cl_command_queue,
     blocking_copy: cl_bool,
@@ -3424,7 +3424,7 @@ pub unsafe extern "C" fn clEnqueueSVMMemcpy(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueSVMMemFill")]
 pub unsafe extern "C" fn clEnqueueSVMMemFill(
     command_queue: cl_command_queue,
     svm_ptr: *mut c_void,
@@ -3457,7 +3457,7 @@ pub unsafe extern "C" fn clEnqueueSVMMemFill(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueSVMMap")]
 pub unsafe extern "C" fn clEnqueueSVMMap(
     command_queue: cl_command_queue,
     blocking_map: cl_bool,
@@ -3490,7 +3490,7 @@ pub unsafe extern "C" fn clEnqueueSVMMap(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueSVMUnmap")]
 pub unsafe extern "C" fn clEnqueueSVMUnmap(
     command_queue: cl_command_queue,
     svm_ptr: *mut c_void,
@@ -3517,7 +3517,7 @@ pub unsafe extern "C" fn clEnqueueSVMUnmap(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateSamplerWithProperties")]
 pub unsafe extern "C" fn clCreateSamplerWithProperties(
     context: cl_context,
     sampler_properties: *const cl_sampler_properties,
@@ -3555,7 +3555,7 @@ pub unsafe extern "C" fn clCreateSamplerWithProperties(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetKernelArgSVMPointer")]
 pub unsafe extern "C" fn clSetKernelArgSVMPointer(
     kernel: cl_kernel,
     arg_index: cl_uint,
@@ -3571,7 +3571,7 @@ pub unsafe extern "C" fn clSetKernelArgSVMPointer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetKernelExecInfo")]
 pub unsafe extern "C" fn clSetKernelExecInfo(
     kernel: cl_kernel,
     param_name: cl_kernel_exec_info,
@@ -3588,7 +3588,7 @@ pub unsafe extern "C" fn clSetKernelExecInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCloneKernel")]
 pub unsafe extern "C" fn clCloneKernel(
     source_kernel: cl_kernel,
     errcode_ret: *mut cl_int,
@@ -3623,7 +3623,7 @@ pub unsafe extern "C" fn clCloneKernel(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateProgramWithIL")]
 pub unsafe extern "C" fn clCreateProgramWithIL(
     context: cl_context,
     il: *const c_void,
@@ -3662,7 +3662,7 @@ pub unsafe extern "C" fn clCreateProgramWithIL(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clEnqueueSVMMigrateMem")]
 pub unsafe extern "C" fn clEnqueueSVMMigrateMem(
     command_queue: cl_command_queue,
     num_svm_pointers: cl_uint,
@@ -3695,7 +3695,7 @@ pub unsafe extern "C" fn clEnqueueSVMMigrateMem(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetDeviceAndHostTimer")]
 pub unsafe extern "C" fn clGetDeviceAndHostTimer(
     device: cl_device_id,
     device_timestamp: *mut cl_ulong,
@@ -3711,7 +3711,7 @@ pub unsafe extern "C" fn clGetDeviceAndHostTimer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetHostTimer")]
 pub unsafe extern "C" fn clGetHostTimer(
     device: cl_device_id,
     host_timestamp: *mut cl_ulong,
@@ -3726,7 +3726,7 @@ pub unsafe extern "C" fn clGetHostTimer(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetKernelSubGroupInfo")]
 pub unsafe extern "C" fn clGetKernelSubGroupInfo(
     kernel: cl_kernel,
     device: cl_device_id,
@@ -3759,7 +3759,7 @@ pub unsafe extern "C" fn clGetKernelSubGroupInfo(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetDefaultDeviceCommandQueue")]
 pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
     context: cl_context,
     device: cl_device_id,
@@ -3792,7 +3792,7 @@ pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetProgramReleaseCallback")]
 pub unsafe extern "C" fn clSetProgramReleaseCallback(
     program: cl_program,
     pfn_notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
@@ -3808,7 +3808,7 @@ pub unsafe extern "C" fn clSetProgramReleaseCallback(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetProgramSpecializationConstant")]
 pub unsafe extern "C" fn clSetProgramSpecializationConstant(
     program: cl_program,
     spec_id: cl_uint,
@@ -3844,7 +3844,7 @@ pub unsafe extern "C" fn clSetProgramSpecializationConstant(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateBufferWithProperties")]
 pub unsafe extern "C" fn clCreateBufferWithProperties(
     context: cl_context,
     properties: *const cl_mem_properties,
@@ -3897,7 +3897,7 @@ pub unsafe extern "C" fn clCreateBufferWithProperties(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateImageWithProperties")]
 pub unsafe extern "C" fn clCreateImageWithProperties(
     context: cl_context,
     properties: *const cl_mem_properties,
@@ -3928,7 +3928,7 @@ pub unsafe extern "C" fn clCreateImageWithProperties(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clSetContextDestructorCallback")]
 pub unsafe extern "C" fn clSetContextDestructorCallback(
     context: cl_context,
     pfn_notify: Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
@@ -3944,7 +3944,7 @@ pub unsafe extern "C" fn clSetContextDestructorCallback(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateCommandQueueWithPropertiesKHR")]
 pub unsafe extern "C" fn clCreateCommandQueueWithPropertiesKHR(
     context: cl_context,
     device: cl_device_id,
@@ -3960,7 +3960,7 @@ pub unsafe extern "C" fn clCreateCommandQueueWithPropertiesKHR(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clCreateProgramWithILKHR")]
 pub unsafe extern "C" fn clCreateProgramWithILKHR(
     context: cl_context,
     il: *const c_void,
@@ -3976,7 +3976,7 @@ pub unsafe extern "C" fn clCreateProgramWithILKHR(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clGetKernelSubGroupInfoKHR")]
 pub unsafe extern "C" fn clGetKernelSubGroupInfoKHR(
     in_kernel: cl_kernel,
     in_device: cl_device_id,
@@ -4007,7 +4007,7 @@ pub unsafe extern "C" fn clGetKernelSubGroupInfoKHR(
 ///
 /// # Safety
 /// As OpenCL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_clIcdGetPlatformIDsKHR")]
 pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     num_entries: cl_uint,
     platforms: *mut cl_platform_id,

@@ -24,7 +24,7 @@ use std::ptr;
 ///
 /// # Safety
 /// As CUDA says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_cuModuleLoadData")]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult {
     crate::double::guest::note(gil_wire::Op::new(103, 1));
     let entry = crate::double::guest::entry();
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c
 ///
 /// # Safety
 /// As CUDA says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_cuModuleGetFunction")]
 pub unsafe extern "C" fn cuModuleGetFunction(
     hfunc: *mut CUfunction,
     hmod: CUmodule,
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
 ///
 /// # Safety
 /// As CUDA says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_cuLaunchKernel")]
 pub unsafe extern "C" fn cuLaunchKernel(
     f: CUfunction,
     gridDimX: c_uint,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
 ///
 /// # Safety
 /// As CUDA says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_cuMemcpyHtoD_v2")]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(
     dstDevice: CUdeviceptr,
     srcHost: *const c_void,
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(
 ///
 /// # Safety
 /// As CUDA says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_cuMemcpyDtoHAsync_v2")]
 pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     dstHost: *mut c_void,
     srcDevice: CUdeviceptr,
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
 ///
 /// # Safety
 /// As CUDA says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_cuStreamAddCallback")]
 pub unsafe extern "C" fn cuStreamAddCallback(
     hStream: CUstream,
     callback: Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>,

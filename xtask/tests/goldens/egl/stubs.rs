@@ -24,7 +24,7 @@ use std::ptr;
 ///
 /// # Safety
 /// As EGL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_eglGetError")]
 pub unsafe extern "C" fn eglGetError() -> EGLint {
     crate::double::guest::note(gil_wire::Op::new(101, 1));
     let entry = crate::double::guest::entry();
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn eglGetError() -> EGLint {
 ///
 /// # Safety
 /// As EGL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_eglChooseConfig")]
 pub unsafe extern "C" fn eglChooseConfig(
     dpy: EGLDisplay,
     attrib_list: *const EGLint,
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn eglChooseConfig(
 ///
 /// # Safety
 /// As EGL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_eglCreateContext")]
 pub unsafe extern "C" fn eglCreateContext(
     dpy: EGLDisplay,
     config: EGLConfig,
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn eglCreateContext(
 ///
 /// # Safety
 /// As EGL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_eglMakeCurrent")]
 pub unsafe extern "C" fn eglMakeCurrent(
     dpy: EGLDisplay,
     draw: EGLSurface,
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn eglMakeCurrent(
 ///
 /// # Safety
 /// As EGL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_eglSwapBuffers")]
 pub unsafe extern "C" fn eglSwapBuffers(dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
     crate::double::guest::note(gil_wire::Op::new(101, 5));
     let entry = crate::double::guest::entry();
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn eglSwapBuffers(dpy: EGLDisplay, surface: EGLSurface) ->
 ///
 /// # Safety
 /// As EGL says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_eglWaitNative")]
 pub unsafe extern "C" fn eglWaitNative(_engine: EGLint) -> EGLBoolean {
     EGL_FALSE
 }

@@ -24,7 +24,7 @@ use std::ptr;
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glGetError")]
 pub unsafe extern "C" fn glGetError() -> GLenum {
     crate::double::guest::note(gil_wire::Op::new(102, 1));
     let entry = crate::double::guest::entry();
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn glGetError() -> GLenum {
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glGetIntegerv")]
 pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
     crate::double::guest::note(gil_wire::Op::new(102, 2));
     let entry = crate::double::guest::entry();
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glTexImage2D")]
 pub unsafe extern "C" fn glTexImage2D(
     target: GLenum,
     level: GLint,
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn glTexImage2D(
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glShaderSource")]
 pub unsafe extern "C" fn glShaderSource(
     shader: GLuint,
     count: GLsizei,
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn glShaderSource(
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glVertexAttribPointer")]
 pub unsafe extern "C" fn glVertexAttribPointer(
     index: GLuint,
     size: GLint,
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn glVertexAttribPointer(
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glDrawElements")]
 pub unsafe extern "C" fn glDrawElements(
     mode: GLenum,
     count: GLsizei,
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn glDrawElements(
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glUniformMatrix4fv")]
 pub unsafe extern "C" fn glUniformMatrix4fv(
     location: GLint,
     count: GLsizei,
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glBufferSubData")]
 pub unsafe extern "C" fn glBufferSubData(
     target: GLenum,
     offset: GLintptr,
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn glBufferSubData(
 ///
 /// # Safety
 /// As OpenGL ES says of the caller.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "gil_glCreateShader")]
 pub unsafe extern "C" fn glCreateShader(r#type: GLenum) -> GLuint {
     crate::double::guest::note(gil_wire::Op::new(102, 9));
     let entry = crate::double::guest::entry();

@@ -1,0 +1,99 @@
+//! The names of gil's guest libraries: one table, which the generator of the
+//! libraries, the command `gil` and the tests read.
+//!
+//! The code of every API is in [`SHARED`], so that a process has one session,
+//! whatever it loads. Programs and loaders open a [`Library`], which exports one
+//! API's names and jumps to `SHARED`.
+
+#![forbid(unsafe_code)]
+
+/// The library that has the code of every API.
+pub const SHARED: &str = "libgil.so";
+
+/// What precedes an entry point's name in [`SHARED`].
+pub const PREFIX: &str = "gil_";
+
+/// A library that programs or loaders open by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// The API whose entry points it exports, all of them: the name of its
+    /// description in `api/`.
+    pub api: &'static str,
+    /// Its file, and its soname.
+    pub file: &'static str,
+    /// The version of its symbols, where programs are linked against one.
+    pub version: Option<&'static str>,
+    /// How programs come to it, unless they open it themselves.
+    pub loader: Option<Loader>,
+}
+
+/// A library of the distribution that opens the vendors' libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loader {
+    /// Its file, which programs open. In a guest without the loader this is a
+    /// link to our library.
+    pub file: &'static str,
+    /// Debian's package of it.
+    pub package: &'static str,
+    /// What Debian's packages call a vendor's library that they depend on.
+    pub vendor_package: &'static str,
+    /// The folder that lists the vendors' libraries, a file each.
+    pub vendors: &'static str,
+    /// Our file there.
+    pub entry: &'static str,
+    /// What it says.
+    pub entry_text: &'static str,
+}
+
+impl Loader {
+    /// The path of our file in the folder of vendors.
+    pub fn entry_path(&self) -> String {
+        format!("{}/{}", self.vendors, self.entry)
+    }
+}
+
+/// OpenCL's, an ICD vendor library.
+pub const OPENCL: Library = Library {
+    api: "opencl",
+    file: "libgil_opencl.so",
+    // Programs get the versions of the ICD loader, which asks for none.
+    version: None,
+    loader: Some(Loader {
+        file: "libOpenCL.so.1",
+        package: "ocl-icd-libopencl1",
+        vendor_package: "opencl-icd",
+        vendors: "etc/OpenCL/vendors",
+        entry: "gil.icd",
+        entry_text: "libgil_opencl.so\n",
+    }),
+};
+
+/// Every library but [`SHARED`].
+pub const LIBRARIES: &[Library] = &[OPENCL];
+
+/// The loaders among them.
+pub fn loaders() -> impl Iterator<Item = Loader> {
+    LIBRARIES.iter().filter_map(|library| library.loader)
+}
+
+/// The files of all of them.
+pub fn files() -> impl Iterator<Item = &'static str> {
+    [SHARED]
+        .into_iter()
+        .chain(LIBRARIES.iter().map(|library| library.file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_stands_for_two_libraries() {
+        let links = loaders().map(|loader| loader.file);
+        let mut names: Vec<_> = files().chain(links).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}
