@@ -9,7 +9,7 @@ use gil_wire::Op;
 use gil_wire::call::{Handle, InfoValue, OutRoom};
 use gil_wire::generated::opencl as wire;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{CallStatus, Reply, Request};
+use gil_wire::message::CallStatus;
 
 const CONTEXT_DEVICES: u32 = 0x1081;
 const QUEUE_CONTEXT: u32 = 0x1090;
@@ -71,13 +71,7 @@ impl Program {
     }
 
     fn identity(&mut self, device: Handle) -> Option<DeviceIdentity> {
-        let (api, device) = (wire::API, device.0);
-        self.client.send(&Request::Identify { api, device }, &[]);
-        let received = self.client.receive(|reply, _| match reply {
-            Reply::Identity { identity } => identity,
-            other => panic!("{other:?}"),
-        });
-        received.unwrap()
+        self.client.identity(wire::API, device.0)
     }
 
     fn sampler(&mut self) -> Handle {

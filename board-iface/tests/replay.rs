@@ -5,8 +5,9 @@ mod common;
 use common::agent::Agent;
 use common::{Client, Done};
 use gil_files::container::{self, Compression, PREFIX_LEN, Prefix};
-use gil_files::recording::{self, Ended, FILE, Record, SessionClosed, SessionOpened};
+use gil_files::recording::{self, Device, Ended, FILE, Record, SessionClosed, SessionOpened};
 use gil_wire::Op;
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Report};
 use std::io::Write;
 use std::path::Path;
@@ -66,6 +67,22 @@ fn opened() -> Record<'static> {
     })
 }
 
+fn device() -> Record<'static> {
+    Record::Device(Device {
+        session: 1,
+        api: 1,
+        device: 6,
+        identity: Some(named("a device")),
+    })
+}
+
+fn named(place: &str) -> DeviceIdentity {
+    DeviceIdentity {
+        place: place.into(),
+        ..DeviceIdentity::default()
+    }
+}
+
 /// One session: a call with regions, a post, one that reports an operation,
 /// an operation that was awaited, and a call without an answer.
 fn recording() -> Vec<u8> {
@@ -97,6 +114,7 @@ fn recording() -> Vec<u8> {
         printed: 2,
         rejected: true,
     };
+    append(&mut file, &device(), &[]);
     let ended = Record::Ended(Ended {
         session: 1,
         report,
@@ -151,6 +169,8 @@ fn a_recorded_run_is_answered_as_it_was() {
         (7, 33, -5)
     );
     assert_eq!(out, &[b"r!"]);
+    assert_eq!(client.identity(1, 6), Some(named("a device")));
+    assert_eq!(client.identity(1, 7), None, "nobody asked for it");
     let (report, out, text) = client.ended(8);
     assert_eq!((report.duration_ns, report.status), (44, 0));
     assert_eq!((&out[..], &text[..]), (&[b"o!".to_vec()][..], &b"hi"[..]));

@@ -8,12 +8,14 @@
 //! | 2 | [`Call`] | the bytes of its regions that go in, in order; then the answer's payload as the board sent it |
 //! | 3 | [`Ended`] | the operation's output, then its text, as the board sent them |
 //! | 4 | [`SessionClosed`] | none |
+//! | 5 | [`Device`] | none |
 //!
 //! A record is written whole before the answer it records reaches the guest.
 
 use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::Op;
 use gil_wire::api::Described;
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, RegionDesc, Report};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,8 @@ pub enum Record<'a> {
     Ended(Ended),
     /// The session ended.
     SessionClosed(SessionClosed),
+    /// The board said which physical device an API's device is.
+    Device(Device),
 }
 
 /// A session was opened on the board. The run's sessions are numbered from 1 in
@@ -68,6 +72,19 @@ pub struct Ended {
 pub struct SessionClosed {
     /// Its number in this recording.
     pub session: u64,
+}
+
+/// Which physical device an API's device is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// The session's number in this recording.
+    pub session: u64,
+    /// The API.
+    pub api: u16,
+    /// The device's number in the session.
+    pub device: u64,
+    /// What the board knows of it.
+    pub identity: Option<DeviceIdentity>,
 }
 
 /// One call and its answer.
@@ -127,7 +144,9 @@ impl Record<'_> {
         let call = match self {
             Self::Call(call) => call,
             Self::Ended(ended) => return Some((0, ended.report.payload_len()?)),
-            Self::SessionOpened(_) | Self::SessionClosed(_) => return Some((0, 0)),
+            Self::SessionOpened(_) | Self::SessionClosed(_) | Self::Device(_) => {
+                return Some((0, 0));
+            }
         };
         let ins = call.regions.iter().filter(|r| r.dir.is_in());
         let outs = call.done.iter().flat_map(|done| {
@@ -148,6 +167,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Call(_) => 2,
             Self::Ended(_) => 3,
             Self::SessionClosed(_) => 4,
+            Self::Device(_) => 5,
         }
     }
 
@@ -157,6 +177,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Call(call) => postcard::to_stdvec(call),
             Self::Ended(ended) => postcard::to_stdvec(ended),
             Self::SessionClosed(closed) => postcard::to_stdvec(closed),
+            Self::Device(device) => postcard::to_stdvec(device),
         }
     }
 
@@ -166,6 +187,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             2 => head_as(head, Self::Call),
             3 => head_as(head, Self::Ended),
             4 => head_as(head, Self::SessionClosed),
+            5 => head_as(head, Self::Device),
             _ => None,
         }
     }

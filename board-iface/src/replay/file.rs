@@ -5,8 +5,9 @@ use super::ReplayError;
 use gil_files::container::{
     self, FileError, HEADER_LEN, Payload, Prefix, ReadError, Stored, Unknown,
 };
-use gil_files::recording::{self, Ended, FILE, Record, SessionOpened};
+use gil_files::recording::{self, Device, Ended, FILE, Record, SessionOpened};
 use gil_wire::api::Described;
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::Report;
 use std::collections::HashMap;
 use std::fs::File;
@@ -38,6 +39,8 @@ pub struct RecordedSession {
     pub calls: Vec<Recorded>,
     /// How operations ended that were awaited, by event.
     pub ended: HashMap<u64, RecordedEnd>,
+    /// What was known of devices, by API and number.
+    pub devices: HashMap<(u16, u64), Option<DeviceIdentity>>,
 }
 
 /// How an operation ended that was awaited.
@@ -218,6 +221,10 @@ impl Sessions {
                 self.end(ended, Place { prefix, at });
                 return Ok(());
             }
+            Some(Record::Device(device)) => {
+                self.device(device);
+                return Ok(());
+            }
             Some(Record::Call(call)) => call.session,
             Some(Record::SessionClosed(_)) | None => return Ok(()),
         };
@@ -236,6 +243,13 @@ impl Sessions {
         }
     }
 
+    fn device(&mut self, device: Device) {
+        if let Some(place) = self.places.get(&device.session) {
+            let key = (device.api, device.device);
+            self.all[*place].devices.insert(key, device.identity);
+        }
+    }
+
     fn open(&mut self, opened: SessionOpened) {
         self.places.insert(opened.session, self.all.len());
         self.all.push(RecordedSession {
@@ -243,6 +257,7 @@ impl Sessions {
             apis: opened.apis,
             calls: Vec::new(),
             ended: HashMap::new(),
+            devices: HashMap::new(),
         });
     }
 }

@@ -10,6 +10,7 @@ use gil_files::container::FileError;
 use gil_files::recording::{self, FILE};
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, DeviceInfo, PRINTED_MAX};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -170,6 +171,11 @@ struct ReplaySession {
 impl Session for ReplaySession {
     fn apis(&self) -> Vec<Described> {
         self.recording.sessions[self.number].apis.clone()
+    }
+
+    fn identify(&mut self, api: u16, device: u64) -> Option<DeviceIdentity> {
+        let devices = &self.recording.sessions[self.number].devices;
+        devices.get(&(api, device)).cloned().flatten()
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {

@@ -10,6 +10,7 @@ use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
+use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
 use gil_wire::window::{WINDOW_LEN, places};
 use std::fs::File;
@@ -239,6 +240,16 @@ impl Client {
         let done = self.done();
         assert_eq!(done.seq, seq);
         done
+    }
+
+    /// Which physical device it is.
+    pub fn identity(&mut self, api: u16, device: u64) -> Option<DeviceIdentity> {
+        self.send(&Request::Identify { api, device }, &[]);
+        let received = self.receive(|reply, _| match reply {
+            Reply::Identity { identity } => identity,
+            other => panic!("{other:?}"),
+        });
+        received.unwrap()
     }
 
     /// Awaits an operation; how it ended, its output, its text.

@@ -5,6 +5,7 @@ use super::calls::Calls;
 use super::forward::unexpected;
 use super::{Context, Link, Refusal, Session};
 use crate::client::{Client, ClientError};
+use gil_files::recording::{self, Record};
 use gil_timing::QueueRef;
 use gil_wire::Op;
 use gil_wire::call::Handle;
@@ -56,6 +57,13 @@ impl Session {
         let asked = identify(client, key);
         context.took.waited += client.take_waited();
         let identity = asked.map_err(|error| self.lose(context, op, &error))?;
+        let record = Record::Device(recording::Device {
+            session: self.recorded_as,
+            api: key.0,
+            device,
+            identity: identity.clone(),
+        });
+        context.record(&record, &[]);
         let number = identity.and_then(|identity| context.devices.number(identity));
         self.places.insert(key, number);
         Ok(())

@@ -1,5 +1,6 @@
 use super::*;
 use crate::container::{Compression, PREFIX_LEN, pieces, read_all};
+use gil_wire::identity::PciAddress;
 use gil_wire::message::Direction;
 
 fn call() -> Record<'static> {
@@ -61,6 +62,24 @@ fn ended() -> Record<'static> {
     })
 }
 
+fn device() -> Record<'static> {
+    Record::Device(Device {
+        session: 1,
+        api: 1,
+        device: 1 << 63 | 2,
+        identity: Some(DeviceIdentity {
+            uuid: Some([7; 16]),
+            pci: Some(PciAddress {
+                domain: 0,
+                bus: 0x41,
+                device: 0,
+                function: 1,
+            }),
+            place: "a platform: a device, 0".into(),
+        }),
+    })
+}
+
 fn append(file: &mut Vec<u8>, record: &Record<'_>, payload: &[&[u8]], compression: Compression) {
     file.extend(pieces(record, payload, compression).unwrap().concat());
 }
@@ -104,6 +123,21 @@ fn the_file_is_the_one_that_is_kept() {
     );
 }
 
+/// The file of a later kind.
+fn device_file() -> Vec<u8> {
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &device(), &[], Compression::None);
+    file
+}
+
+#[test]
+fn what_was_said_of_a_device_is_kept() {
+    let golden: &[u8] = include_bytes!("../../tests/golden/device");
+    assert_eq!(device_file(), golden);
+    let all = read_all(&mut &golden[16..]).unwrap();
+    assert_eq!(record(&all[0].0), Ok(Some(device())));
+}
+
 /// A later encoder may compress better: only reading it stays.
 #[test]
 fn a_compressed_payload_of_before_is_read() {
@@ -142,6 +176,7 @@ fn payload_must_be_what_the_head_announces() {
 fn make_golden() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     std::fs::write(folder.join("recording"), file()).unwrap();
+    std::fs::write(folder.join("device"), device_file()).unwrap();
     let mut packed = FILE.header().to_vec();
     append(&mut packed, &printed(), &[&[b'g'; 1000]], Compression::Lz4);
     std::fs::write(folder.join("compressed"), packed).unwrap();
