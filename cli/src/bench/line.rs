@@ -98,7 +98,8 @@ pub struct Line {
     #[serde(deserialize_with = "or_not_a_number")]
     pub baseline: f64,
     /// What is required is of this: the figure divided by the baseline, or less
-    /// the baseline (`judged` says which); likewise.
+    /// the baseline (`judged` says which); likewise, such as where the figure is
+    /// below the baseline by more than noise.
     #[serde(deserialize_with = "or_not_a_number")]
     pub value: f64,
     /// What `value` is.
@@ -168,7 +169,7 @@ impl Measured {
     pub fn above(mut self, against: &str, baseline: f64) -> Self {
         self.0.against = against.into();
         self.0.baseline = baseline;
-        self.0.value = self.0.figure - baseline;
+        self.0.value = difference(self.0.figure, baseline);
         self.0.judged = Judged::Difference;
         self
     }
@@ -226,6 +227,20 @@ impl Measured {
     }
 }
 
+/// How far a figure may be below its baseline, as a part of it. What is measured
+/// does all that its baseline does, and more: the difference may be below zero by
+/// the noise of both, and no further.
+const NOISE: f64 = 0.1;
+
+/// What is above the baseline; not a number if a figure that is so far below
+/// shows that the two were not measured on the same machine in the same state.
+fn difference(figure: f64, baseline: f64) -> f64 {
+    match figure < baseline * (1.0 - NOISE) {
+        true => f64::NAN,
+        false => figure - baseline,
+    }
+}
+
 /// What JSON has for what is no number.
 fn or_not_a_number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
@@ -262,6 +277,22 @@ mod tests {
             .must(Must::AtMost(8.0))
             .at(&Machine::default(), "2026-01-01");
         assert_eq!((line.value, line.held), (8.5, Some(false)));
+    }
+
+    #[test]
+    fn a_difference_below_zero_by_more_than_noise_cannot_be_had() {
+        let judged = |figure| {
+            let line = Measured::new("call", "median", "us", figure).above("ping-pong", 100.0);
+            let line = line.must(Must::AtMost(8.0));
+            line.at(&Machine::default(), "2026-01-01")
+        };
+        let noise = judged(95.0);
+        assert_eq!((noise.value, noise.held), (-5.0, Some(true)));
+        let none = judged(2.6);
+        assert_eq!((none.figure, none.held), (2.6, Some(false)));
+        assert!(none.value.is_nan());
+        let json = serde_json::to_string(&none).unwrap();
+        assert!(json.contains(r#""value":null"#), "{json}");
     }
 
     #[test]
