@@ -8,9 +8,10 @@ use gil_files::container::{self, Compression, PREFIX_LEN, Prefix};
 use gil_files::recording::{self, Device, Ended, FILE, Record, SessionClosed, SessionOpened};
 use gil_wire::Op;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{CallStatus, Direction, RegionDesc, Report};
+use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Report};
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 const FIRST: Op = Op::new(1, 1);
 const SECOND: Op = Op::new(1, 2);
@@ -318,5 +319,26 @@ fn one_session_more_than_recorded_is_refused() {
     let _first = Client::open(&agent.address);
     let mut second = Client::connect(&agent.address);
     second.send_open();
-    assert!(second.refusal().contains("holds 1 sessions"));
+    assert!(second.refusal().contains("holds 1 session and one more"));
+}
+
+#[test]
+fn a_session_without_a_call_uses_nothing_of_the_recording() {
+    let agent = agent(&recording()).unwrap();
+    drop(Client::open(&agent.address));
+    // The agent may not have seen the end of the one before yet.
+    let open = || {
+        let mut client = Client::connect(&agent.address);
+        client.send_open();
+        let is_open = |reply: Reply<'_>, _: &[u8]| matches!(reply, Reply::Opened { .. });
+        client.receive(is_open).unwrap().then_some(client)
+    };
+    let pause = |_: &i32| std::thread::sleep(Duration::from_millis(10));
+    let mut client = (0..1000).inspect(pause).find_map(|_| open()).unwrap();
+    assert_eq!(first(&mut client, b"input").status, CallStatus::Ran);
+    drop(client);
+    // It made a call: that was the recording's only session.
+    let mut client = Client::connect(&agent.address);
+    client.send_open();
+    assert!(client.refusal().contains("holds 1 session and one more"));
 }

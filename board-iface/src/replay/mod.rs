@@ -12,10 +12,10 @@ use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, DeviceInfo, PRINTED_MAX};
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why a recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,8 @@ pub enum ReplayError {
     },
     /// More sessions are opened than were recorded.
     #[error(
-        "the recording holds {0} sessions and one more was opened: replay the run that was recorded"
+        "the recording holds {} and one more was opened: replay the run that was recorded",
+        sessions(*.0)
     )]
     NoSession(usize),
     /// The program has other pointers than the recorded one.
@@ -51,6 +52,13 @@ pub enum ReplayError {
         /// Now.
         now: u32,
     },
+}
+
+fn sessions(count: usize) -> String {
+    match count {
+        1 => "1 session".into(),
+        _ => format!("{count} sessions"),
+    }
 }
 
 /// Where the run leaves the recording.
@@ -109,8 +117,13 @@ enum Departure {
 #[derive(Debug)]
 pub struct ReplayBoard {
     recording: Arc<Recording>,
-    next: AtomicUsize,
+    /// Numbers of the sessions that were opened. One that ends before its first
+    /// call was no part of the run, unless it is recorded so.
+    opened: Mutex<BTreeSet<usize>>,
 }
+
+/// What the board's device says its API is.
+pub const API: &str = "replay";
 
 impl ReplayBoard {
     /// Reads a recording. What follows its last whole record is ignored, with
@@ -121,15 +134,19 @@ impl ReplayBoard {
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         Ok(Self {
             recording: Arc::new(Recording::open(path)?),
-            next: AtomicUsize::new(0),
+            opened: Mutex::default(),
         })
+    }
+
+    fn opened(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Board for ReplayBoard {
     fn devices(&self) -> Vec<DeviceInfo> {
         vec![DeviceInfo {
-            api: "replay".into(),
+            api: API.into(),
             platform: "gil recording".into(),
             name: self.recording.path.display().to_string(),
             version: format!("layout {}", FILE.version),
@@ -142,7 +159,8 @@ impl Board for ReplayBoard {
         _budget: &Budget,
     ) -> Result<Box<dyn Session + 'b>, BoardError> {
         let sessions = &self.recording.sessions;
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut opened = self.opened();
+        let number = (0..).find(|number| !opened.contains(number)).unwrap_or(0);
         let recorded = sessions
             .get(number)
             .ok_or(ReplayError::NoSession(sessions.len()))?;
@@ -152,7 +170,9 @@ impl Board for ReplayBoard {
                 now: guest.pointer_bits,
             }));
         }
+        opened.insert(number);
         Ok(Box::new(ReplaySession {
+            board: self,
             recording: self.recording.clone(),
             number,
             next: 0,
@@ -161,14 +181,24 @@ impl Board for ReplayBoard {
     }
 }
 
-struct ReplaySession {
+struct ReplaySession<'b> {
+    board: &'b ReplayBoard,
     recording: Arc<Recording>,
     number: usize,
     next: usize,
     departed: Option<String>,
 }
 
-impl Session for ReplaySession {
+impl Drop for ReplaySession<'_> {
+    fn drop(&mut self) {
+        let has_calls = !self.recording.sessions[self.number].calls.is_empty();
+        if self.next == 0 && has_calls {
+            self.board.opened().remove(&self.number);
+        }
+    }
+}
+
+impl Session for ReplaySession<'_> {
     fn apis(&self) -> Vec<Described> {
         self.recording.sessions[self.number].apis.clone()
     }
@@ -226,7 +256,7 @@ impl Session for ReplaySession {
 /// Why a checkpoint is not taken.
 const NO_OBJECTS: &str = "the board answers from a recording, which holds no objects: take checkpoints of runs with a device";
 
-impl ReplaySession {
+impl ReplaySession<'_> {
     fn answer(&mut self, call: Call<'_>) -> Result<Outcome, Departure> {
         let recording = self.recording.clone();
         let calls = &recording.sessions[self.number].calls;
