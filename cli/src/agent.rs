@@ -71,6 +71,9 @@ pub enum AgentError {
     /// The recording is not there.
     #[error("there is no recording {}: make one with --record", .0.display())]
     NoRecording(PathBuf),
+    /// A folder in place of a recording.
+    #[error("{} is a folder: give the file that --record wrote", .0.display())]
+    RecordingFolder(PathBuf),
     /// It answered something else.
     #[error(
         "the board answered with something else than was asked: use the same gil release on both"
@@ -152,10 +155,11 @@ pub fn key_option(board: Option<&Board>, key: Option<&Path>) -> Result<Option<St
 /// Whether there is a file to replay.
 ///
 /// # Errors
-/// [`AgentError::NoRecording`] if not.
+/// [`AgentError`] if not.
 pub fn check_recording(file: &Path) -> Result<(), AgentError> {
     match file.is_file() {
         true => Ok(()),
+        false if file.is_dir() => Err(AgentError::RecordingFolder(file.into())),
         false => Err(AgentError::NoRecording(file.into())),
     }
 }

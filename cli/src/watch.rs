@@ -6,6 +6,7 @@ use crate::cache::{At, CacheError};
 use crate::folder::file;
 use crate::guest_files::GuestFiles;
 use crate::packages::PackageSet;
+use gil_detect::symbol::SymbolError;
 use gil_detect::watch::{Spec, WatchError, Watches};
 use std::fs;
 use std::path::Path;
@@ -22,6 +23,14 @@ pub enum Error {
     /// The function.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// The function, in a file of the guest.
+    #[error("--watch {spec}: {error}")]
+    Function {
+        /// What was asked for.
+        spec: String,
+        /// What is wrong.
+        error: SymbolError,
+    },
     /// The program, library or module.
     #[error(
         "--watch {0}: the guest has no program, library or kernel module of that name: add its Debian package with --pkg, or the file with --file"
@@ -47,7 +56,14 @@ pub fn resolve(asked: &[Spec], beside: &[PackageSet], at: &Path) -> Result<Vec<S
             _ => specs.push(spec.clone()),
         }
     }
-    Watches::new(&specs, Some(&at.join(file::KERNEL)), 0)?;
+    let watches = Watches::new(&specs, Some(&at.join(file::KERNEL)), 0);
+    watches.map_err(|error| match error {
+        // The copy in the run's folder is none of the user's.
+        WatchError::File { spec, file, error } if file.starts_with(at) => {
+            Error::Function { spec, error }
+        }
+        other => other.into(),
+    })?;
     Ok(specs)
 }
 

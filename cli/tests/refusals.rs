@@ -721,4 +721,6 @@ fn a_recording_that_is_not_there_is_named() {
         125,
         &["no-such-recording", "--record"],
     );
+    let args = ["run", "--board", "replay:tmp", "./arm64"];
+    bench.refuses(&mut bench.gil(&args), 125, &["tmp is a folder", "--record"]);
 }

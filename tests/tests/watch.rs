@@ -176,7 +176,8 @@ fn what_is_never_called_is_told_and_what_is_not_there_is_no_start() {
     };
     refused("do_sys_openat3", "did you mean do_sys_openat2");
     refused("nothing:main", "no program, library or kernel module");
-    refused("libc.so.6:no_such", "no function no_such");
+    let said = "--watch libc.so.6:no_such: the ELF file has no function no_such";
+    refused("libc.so.6:no_such", said);
 }
 
 /// The whole list of functions, against the kernel's own.
