@@ -2,7 +2,6 @@
 //! calls.
 
 use crate::region::{Budget, Region};
-use crate::replay::ReplayError;
 use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
@@ -124,15 +123,12 @@ impl Unable {
 /// Why a board cannot be had, or gives no session.
 #[derive(Debug, thiserror::Error)]
 pub enum BoardError {
-    /// A back end's driver.
+    /// A back end's driver, or a recording.
     #[error(transparent)]
     Driver(Box<dyn std::error::Error + Send + Sync>),
     /// No back end of this board takes such calls.
     #[error("this board has no back end for {0}: start an agent that has")]
     NoBackEnd(String),
-    /// The recording.
-    #[error(transparent)]
-    Replay(#[from] ReplayError),
 }
 
 /// One call, its regions read.

@@ -13,7 +13,7 @@
 //! | [`back_end`] | how an API's drivers are found, asked and loaded |
 //! | [`router`] | all back ends as one board, each loaded when it is first called |
 //! | [`table`] | which guest number stands for which real object |
-//! | [`opencl`] | the OpenCL back end |
+//! | [`opencl`] | the back end of that API |
 //! | [`replay`] | a recording instead of a device |
 //! | [`cli`] | the command line |
 //!

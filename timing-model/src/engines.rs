@@ -2,7 +2,7 @@
 //! of one run have in common.
 
 use crate::known::Known;
-use crate::lanes::Lane;
+use crate::lane::Lane;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -2,44 +2,12 @@
 //! for what needs none.
 
 use crate::engines::Engines;
+use crate::lane::Lane;
 use crate::{Engine, Event, QueueRef};
 use std::collections::{BTreeSet, HashMap};
 
 /// Most lanes remembered in which nothing waits: a guest may make up devices.
 const IDLE_MAX: usize = 1024;
-
-/// Where an operation runs: an engine of a device, or nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Lane {
-    engine: Option<(u64, u8)>,
-    /// Whether other timelines use it too.
-    is_shared: bool,
-}
-
-impl Lane {
-    /// Of an operation on this queue that occupies this engine.
-    pub(crate) fn new(queue: Option<QueueRef>, engine: Engine) -> Self {
-        let device = queue.map_or(0, |queue| queue.device);
-        let engine = match engine {
-            Engine::None => None,
-            Engine::Compute => Some((device, 0)),
-            Engine::CopyIn => Some((device, 1)),
-            Engine::CopyOut => Some((device, 2)),
-        };
-        Self {
-            is_shared: engine.is_some() && queue.is_some_and(|queue| queue.is_shared),
-            engine,
-        }
-    }
-
-    /// The same for one timeline alone.
-    fn alone(self) -> Self {
-        Self {
-            is_shared: false,
-            ..self
-        }
-    }
-}
 
 /// When an operation was ready, and how many were enqueued before it.
 pub(crate) type Rank = (u64, u64);

@@ -37,6 +37,7 @@
 
 mod engines;
 mod known;
+mod lane;
 mod lanes;
 mod queues;
 mod timeline;

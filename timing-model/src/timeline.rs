@@ -1,6 +1,7 @@
 use crate::engines::Engines;
 use crate::known::Known;
-use crate::lanes::{Head, Lane, Lanes};
+use crate::lane::Lane;
+use crate::lanes::{Head, Lanes};
 use crate::queues::Queues;
 use crate::{Candidate, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
 use std::collections::HashMap;

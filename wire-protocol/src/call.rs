@@ -143,7 +143,7 @@ pub enum InfoType<K> {
     /// The extension string of such an object: crosses as bytes, and the guest
     /// shows what works across the bridge.
     Extensions(K),
-    /// The same as an array of `cl_name_version`.
+    /// The same as an array of structures: a version and a name.
     ExtensionVersions(K),
     /// It does not: the guest answers from what it knows.
     Local,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// What is known of a device whatever the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceIdentity {
-    /// Its UUID, if its driver knows one (`cl_khr_device_uuid`, `cuDeviceGetUuid`,
-    /// `VkPhysicalDeviceIDProperties::deviceUUID` agree).
+    /// Its UUID, if its driver knows one: what all APIs say of one GPU, as
+    /// `VkPhysicalDeviceIDProperties::deviceUUID` has it.
     pub uuid: Option<[u8; 16]>,
     /// Where it is on PCI.
     pub pci: Option<PciAddress>,

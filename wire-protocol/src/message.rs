@@ -274,7 +274,7 @@ pub enum Reply<'a> {
 /// A device as `gil ping` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
-    /// The API through which it is reached, such as `OpenCL`.
+    /// The API through which it is reached: its title.
     pub api: String,
     /// The platform's name.
     pub platform: String,

@@ -61,6 +61,12 @@ fn sessions(count: usize) -> String {
     }
 }
 
+impl From<ReplayError> for BoardError {
+    fn from(error: ReplayError) -> Self {
+        Self::Driver(Box::new(error))
+    }
+}
+
 /// Where the run leaves the recording.
 #[derive(Debug, thiserror::Error)]
 enum Departure {
@@ -165,7 +171,7 @@ impl Board for ReplayBoard {
             .get(number)
             .ok_or(ReplayError::NoSession(sessions.len()))?;
         if recorded.pointer_bits != guest.pointer_bits {
-            return Err(BoardError::Replay(ReplayError::PointerBits {
+            return Err(BoardError::from(ReplayError::PointerBits {
                 recorded: recorded.pointer_bits,
                 now: guest.pointer_bits,
             }));

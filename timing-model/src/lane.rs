@@ -1,0 +1,36 @@
+//! Where operations run.
+
+use crate::{Engine, QueueRef};
+
+/// Where an operation runs: an engine of a device, or nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Lane {
+    pub(crate) engine: Option<(u64, u8)>,
+    /// Whether other timelines use it too.
+    pub(crate) is_shared: bool,
+}
+
+impl Lane {
+    /// Of an operation on this queue that occupies this engine.
+    pub(crate) fn new(queue: Option<QueueRef>, engine: Engine) -> Self {
+        let device = queue.map_or(0, |queue| queue.device);
+        let engine = match engine {
+            Engine::None => None,
+            Engine::Compute => Some((device, 0)),
+            Engine::CopyIn => Some((device, 1)),
+            Engine::CopyOut => Some((device, 2)),
+        };
+        Self {
+            is_shared: engine.is_some() && queue.is_some_and(|queue| queue.is_shared),
+            engine,
+        }
+    }
+
+    /// The same for one timeline alone.
+    pub(crate) fn alone(self) -> Self {
+        Self {
+            is_shared: false,
+            ..self
+        }
+    }
+}

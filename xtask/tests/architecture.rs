@@ -1,0 +1,204 @@
+//! What `docs/ARCHITECTURE.md` says of the tree, and rules of the tree that no
+//! compiler checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().expect("a workspace").into()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The files that git knows, of this extension, below this folder.
+fn files(below: &str, extension: &str) -> Vec<String> {
+    let list = Command::new("git")
+        .args(["ls-files", "--", below])
+        .current_dir(root())
+        .output()
+        .expect("git");
+    let list = String::from_utf8(list.stdout).expect("names in UTF-8");
+    let all = list.lines().filter(|file| file.ends_with(extension));
+    all.map(str::to_owned).collect()
+}
+
+/// The folders that are the table's rooms, without the slash at their ends.
+fn rooms() -> BTreeSet<String> {
+    let text = read("docs/ARCHITECTURE.md");
+    let table = text.split("## The rooms").nth(1).expect("the table");
+    let rows = table.lines().skip_while(|line| !line.starts_with('|'));
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let first = rows.filter_map(|row| row.strip_prefix("| `")?.split("/`").next());
+    first.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_rooms_are_the_tree() {
+    let rooms = rooms();
+    assert!(rooms.len() > 10, "{rooms:?}");
+    for room in &rooms {
+        assert!(root().join(room).is_dir(), "there is no {room}/");
+    }
+    let is_room = |folder: &str| rooms.iter().any(|room| folder == room);
+    let holds_one = |folder: &str| {
+        rooms
+            .iter()
+            .any(|room| room.starts_with(&format!("{folder}/")))
+    };
+    let folders: BTreeSet<String> = files(".", "")
+        .iter()
+        .filter_map(|file| Some(file.split_once('/')?.0.to_owned()))
+        .filter(|folder| !folder.starts_with('.') && folder != "docs")
+        .collect();
+    for folder in folders {
+        assert!(
+            is_room(&folder) || holds_one(&folder),
+            "{folder}/ is no room"
+        );
+    }
+    for manifest in files(".", "Cargo.toml") {
+        let Some((krate, _)) = manifest.rsplit_once('/') else {
+            continue;
+        };
+        let top = krate.split('/').next().unwrap_or_default();
+        // The crates of tests are one room.
+        assert!(
+            is_room(krate) || top == "tests",
+            "the crate {krate} is no room"
+        );
+    }
+}
+
+/// Where calls are only numbers and bytes.
+const GENERIC: [&str; 10] = [
+    "host-iface/src",
+    "host-iface/detect/src",
+    "wire-protocol/src",
+    "session-files/src",
+    "timing-model/src",
+    "address-tables/src",
+    "qemu-plugin/src",
+    "synthetic-driver",
+    "synthetic-lib/runtime/src",
+    "board-iface/src",
+];
+
+/// A back end's own, and what is generated.
+const OF_AN_API: [&str; 2] = ["board-iface/src/opencl/", "wire-protocol/src/generated/"];
+
+/// Files that name an API all the same, and why.
+const NAMES_ONE: [(&str, &str); 3] = [
+    ("board-iface/src/lib.rs", "the list of back ends"),
+    ("board-iface/src/confine/folder.rs", "variables of drivers"),
+    ("board-iface/src/confine/learn.rs", "folders of drivers"),
+];
+
+/// What stands before a file's tests, which may use an API as an example.
+fn code(file: &str) -> String {
+    let text = read(file);
+    text.split("#[cfg(test)]").next().unwrap_or_default().into()
+}
+
+/// Whether a line has a word of OpenCL's.
+fn names_an_api(line: &str) -> bool {
+    let before = |at: usize| line[..at].chars().next_back();
+    let is_start = |at: usize| !before(at).is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let small = line.match_indices("cl_").any(|(at, _)| is_start(at));
+    let large = line.match_indices("CL_").any(|(at, _)| {
+        is_start(at) && line[at + 3..].starts_with(|c: char| c.is_ascii_uppercase())
+    });
+    small || large || line.to_lowercase().contains("opencl")
+}
+
+#[test]
+fn what_moves_calls_names_no_api() {
+    let sources = GENERIC.iter().flat_map(|folder| {
+        let c = files(folder, ".c").into_iter().chain(files(folder, ".h"));
+        c.chain(files(folder, ".rs"))
+    });
+    let own = |file: &String| !OF_AN_API.iter().any(|folder| file.starts_with(folder));
+    let is_test = |file: &str| file.ends_with("tests.rs") || file.contains("/tests/");
+    let mut found = BTreeMap::new();
+    for file in sources.filter(own).filter(|file| !is_test(file)) {
+        let code = code(&file);
+        let line = code.lines().find(|line| names_an_api(line));
+        if let Some(line) = line {
+            found.insert(file.clone(), line.trim().to_owned());
+        }
+    }
+    for (file, why) in NAMES_ONE {
+        assert!(
+            found.remove(file).is_some(),
+            "{file} is listed ({why}) and names none"
+        );
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(names_an_api("a cl_int") && names_an_api("CL_SUCCESS") && names_an_api("OpenCL"));
+    assert!(!names_an_api("include_lines, a circle_") && !names_an_api("ECL_X and CL_1"));
+}
+
+/// Pairs of modules of a crate that use each other, yet to be mended.
+const USE_EACH_OTHER: [&str; 12] = [
+    "board-iface: process, server",
+    "board-iface: region, transport",
+    "cli: apt, checksum",
+    "cli: args, simulator",
+    "cli: guest, run",
+    "cli: launch, run",
+    "cli: packages, python",
+    "cli: run, simulator",
+    "cli: tree, unpacked",
+    "synthetic-lib/opencl: generated, support",
+    "wire-protocol: api, generated",
+    "wire-protocol: message, status",
+];
+
+/// The modules directly under a crate's `src/` that each of them uses.
+fn uses(source: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in files(source, ".rs") {
+        let within = &file[source.len() + 1..];
+        let module = within.split('/').next().unwrap_or_default();
+        let module = module.trim_end_matches(".rs").to_owned();
+        if ["lib", "main"].contains(&&*module) || file.ends_with("tests.rs") {
+            continue;
+        }
+        let code = code(&file);
+        let lines = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for used in lines.flat_map(|line| line.split("crate::").skip(1)) {
+            let end = used.find(|c: char| !c.is_alphanumeric() && c != '_');
+            let used = &used[..end.unwrap_or(used.len())];
+            if used != module && used.starts_with(|c: char| c.is_lowercase()) {
+                all.entry(module.clone())
+                    .or_default()
+                    .insert(used.to_owned());
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn modules_do_not_use_each_other() {
+    let mut found = BTreeSet::new();
+    for manifest in files(".", "Cargo.toml") {
+        let Some((krate, _)) = manifest.rsplit_once('/') else {
+            continue;
+        };
+        let uses = uses(&format!("{krate}/src"));
+        for (module, used) in &uses {
+            let back = |other: &&String| uses.get(*other).is_some_and(|all| all.contains(module));
+            for other in used.iter().filter(back).filter(|other| module < *other) {
+                found.insert(format!("{krate}: {module}, {other}"));
+            }
+        }
+    }
+    let known: BTreeSet<String> = USE_EACH_OTHER.map(str::to_owned).into();
+    assert_eq!(found, known);
+}
