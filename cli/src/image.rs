@@ -160,8 +160,9 @@ pub const BUSYBOX: &str = "busybox";
 /// What the guest has without any package.
 pub fn skeleton() -> Tree {
     let mut tree = Tree::default();
-    let own = ["etc/gil", "etc/OpenCL/vendors", "usr/lib/gil", LOCAL_FOLDER];
-    for folder in FOLDERS.iter().chain(&own) {
+    let own = ["etc/gil", "usr/lib/gil", LOCAL_FOLDER];
+    let vendors = gil_guest_names::loaders().map(|loader| loader.vendors);
+    for folder in FOLDERS.into_iter().chain(own).chain(vendors) {
         tree.insert(folder, Entry::Folder);
     }
     for folder in MERGED {
