@@ -74,6 +74,20 @@ fn an_api_of_another_description_is_not_used() {
 }
 
 #[test]
+fn a_wait_for_what_is_not_served_does_not_last() {
+    let board = FakeBoard::new(|_| Act::default());
+    let mut guest = Guest::new(&board);
+    let wait = || Envelope {
+        waits: vec![77],
+        ..foreign(Class::Wait)
+    };
+    let unresolved = Status::Unresolved as u32;
+    assert_eq!(guest.submit(&[wait()], &[]).status, unresolved, "who knows");
+    guest.submit(&[foreign(Class::Sync)], &[]);
+    assert_eq!(guest.submit(&[wait()], &[]).status, UNSERVED);
+}
+
+#[test]
 fn what_asks_nothing_of_a_board_needs_none() {
     let board = FakeBoard::new(|_| Act::default());
     let mut guest = Guest::new(&board);

@@ -94,8 +94,8 @@ pub fn check(number: u16, theirs: &[Described]) -> Result<(), ApiError> {
         (Some(ours), Some(theirs)) if ours.hash == theirs.hash => Ok(()),
         (Some(ours), Some(theirs)) => Err(ApiError::Differs {
             title: title(),
-            ours: short_hex(&ours.hash),
-            theirs: short_hex(&theirs.hash),
+            ours: around_difference(&ours.hash, &theirs.hash),
+            theirs: around_difference(&theirs.hash, &ours.hash),
         }),
         _ => Err(ApiError::NotServed { title: title() }),
     }
@@ -114,8 +114,12 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
     (api(op.api())?.effect)(op, args, result)
 }
 
-fn short_hex(hash: &Hash) -> String {
-    hash[..6].iter().map(|b| format!("{b:02x}")).collect()
+/// The bytes of a hash up to the first that differs from the other's, six at
+/// least, in hexadecimal.
+fn around_difference(hash: &Hash, other: &Hash) -> String {
+    let same = hash.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let shown = hash.iter().take((same + 1).max(6));
+    shown.map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -139,13 +143,17 @@ mod tests {
             })
         );
         let hash = theirs[0].hash;
-        theirs[0].hash[0] ^= 0xff;
-        let message = check(1, &theirs).unwrap_err().to_string();
-        let (ours, theirs) = (short_hex(&hash), short_hex(&theirs[0].hash));
-        assert!(
-            message.contains(&format!("theirs {theirs}, ours {ours}")),
-            "{message}"
-        );
+        for (at, digits) in [(0, 12), (31, 64)] {
+            theirs[0].hash = hash;
+            theirs[0].hash[at] ^= 0xff;
+            let message = check(1, &theirs).unwrap_err().to_string();
+            let shown = |hash: Hash| {
+                let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+                hex[..digits].to_owned()
+            };
+            let both = format!("theirs {}, ours {})", shown(theirs[0].hash), shown(hash));
+            assert!(message.contains(&both), "{message}");
+        }
         let none = check(1, &[]).unwrap_err().to_string();
         assert!(none.contains("does not serve OpenCL"), "{none}");
     }

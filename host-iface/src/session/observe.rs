@@ -17,6 +17,7 @@ impl Session {
         };
         let mut waits = envelope.waits.iter();
         envelope.class == Class::Wait
+            && !self.is_unserved(envelope.op.api())
             && (waits.any(|&event| self.timeline.is_blocked(event))
                 || queue() == Some(QueueEnd::Blocked))
     }

@@ -55,18 +55,22 @@ impl Session {
         context: &mut Context<'_>,
         calls: &mut Calls<'_>,
     ) -> Result<bool, Refusal> {
-        let is_sent = |class| !matches!(class, Class::Wait | Class::Poll | Class::Look);
-        if !calls.all().iter().any(|call| is_sent(call.envelope.class)) {
-            return Ok(true);
-        }
         if matches!(self.link, Link::Unopened) {
+            let is_sent = |class| !matches!(class, Class::Wait | Class::Poll | Class::Look);
+            if !calls.all().iter().any(|call| is_sent(call.envelope.class)) {
+                return Ok(true);
+            }
             let (last, now_ns) = (calls.last(), calls.last().header.now_ns);
             let client = self.open(context, last.envelope.op, now_ns)?;
             self.link = Link::Open(client);
         }
         calls.retain_front(|call| self.serves(context, call.envelope.op.api()));
-        let last = calls.last().envelope;
-        Ok(!is_sent(last.class) || self.serves(context, last.op.api()))
+        Ok(self.serves(context, calls.last().envelope.op.api()))
+    }
+
+    /// Whether the board is known not to serve an API: nothing of it will come.
+    pub(super) fn is_unserved(&self, number: u16) -> bool {
+        matches!(self.link, Link::Open(_)) && self.apis.check(number).is_err()
     }
 
     /// Whether the board serves an API; says once why not.

@@ -40,6 +40,12 @@ impl Outcome {
                 && after.iter().all(|&status| status == lost)
         })
     }
+
+    /// Whether the board did not serve any of the calls.
+    pub fn is_not_served(&self) -> bool {
+        let unserved = Status::Unserved as u32;
+        self.statuses.iter().all(|&status| status == unserved)
+    }
 }
 
 struct Playing<'g> {
