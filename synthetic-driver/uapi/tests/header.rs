@@ -33,6 +33,7 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("STATUS_BAD_REQUEST", Status::BadRequest as u32),
         ("STATUS_LOST", Status::Lost as u32),
         ("STATUS_DUPLICATE", Status::Duplicate as u32),
+        ("STATUS_UNSERVED", Status::Unserved as u32),
         ("STATUS_UNSEEN", STATUS_UNSEEN),
         ("WAIT_NONE", WaitKind::None as u32),
         ("WAIT_SLEEP", WaitKind::Sleep as u32),
