@@ -56,9 +56,9 @@ fn processes_take_turns_on_a_devices_engines() {
     let begin = 1_000_000 + CPU;
     for (session, event) in [(7, 1), (8, 1), (7, 2), (8, 2)] {
         guest.session = session;
-        guest.submit(&[on_device(event, 1_000_000, Engine::Compute)], &[]);
+        guest.submit(&[on_device(event, 1_000_000, Engine::COMPUTE)], &[]);
     }
-    guest.submit(&[on_device(3, 1_000_000, Engine::CopyOut)], &[]);
+    guest.submit(&[on_device(3, 1_000_000, Engine::COPY_OUT)], &[]);
     // The last of one process, for which those of the other come first.
     assert_eq!(end(&mut guest, 8, 2), begin + 4 * DURATION);
     assert_eq!(end(&mut guest, 7, 2), begin + 3 * DURATION);
@@ -77,11 +77,11 @@ fn who_waits_for_anothers_operation_is_rung_when_it_begins() {
     let mut guest = two_processes(&board);
     let begin = 1_000_000 + CPU;
     guest.session = 7;
-    guest.submit(&[on_device(1, 1_000_000, Engine::Compute)], &[]);
+    guest.submit(&[on_device(1, 1_000_000, Engine::COMPUTE)], &[]);
     guest.now_ns += 2 * CPU;
-    guest.submit(&[on_device(2, guest.now_ns, Engine::Compute)], &[]);
+    guest.submit(&[on_device(2, guest.now_ns, Engine::COMPUTE)], &[]);
     guest.session = 8;
-    let other = guest.submit(&[on_device(1, guest.now_ns, Engine::Compute)], &[]);
+    let other = guest.submit(&[on_device(1, guest.now_ns, Engine::COMPUTE)], &[]);
     assert_eq!(other.attention_ns, begin + DURATION, "as far as is known");
     guest.now_ns = other.attention_ns;
     let rung = guest.simple(kind::ATTEND);
@@ -102,14 +102,14 @@ fn a_process_that_loses_its_board_or_ends_holds_nobody_up() {
     });
     let mut guest = two_processes(&board);
     guest.session = 7;
-    guest.submit(&[on_device(1, 1_000_000, Engine::Compute)], &[]);
+    guest.submit(&[on_device(1, 1_000_000, Engine::COMPUTE)], &[]);
     guest.now_ns += 2 * CPU;
     // Nobody will ever say how this ends.
-    guest.submit(&[on_device(2, guest.now_ns, Engine::Compute)], &[]);
+    guest.submit(&[on_device(2, guest.now_ns, Engine::COMPUTE)], &[]);
     guest.session = 8;
-    guest.submit(&[on_device(1, guest.now_ns, Engine::CopyIn)], &[]);
+    guest.submit(&[on_device(1, guest.now_ns, Engine::COPY_IN)], &[]);
     guest.now_ns += 5 * DURATION;
-    let third = on_device(2, guest.now_ns, Engine::Compute);
+    let third = on_device(2, guest.now_ns, Engine::COMPUTE);
     assert_eq!(guest.submit(&[third], &[]).status, OK);
     let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
     assert_eq!(wait.answer().observed[0].start_ns, guest.now_ns + CPU);
@@ -135,7 +135,7 @@ fn ends(first: Option<DeviceIdentity>, second: Option<DeviceIdentity>) -> [u64; 
     let mut guest = two_processes(&board);
     for (session, device) in [(7, DEVICE), (8, OTHER)] {
         guest.session = session;
-        guest.submit(&[on(device, 1, 1_000_000, Engine::Compute)], &[]);
+        guest.submit(&[on(device, 1, 1_000_000, Engine::COMPUTE)], &[]);
     }
     [7, 8].map(|session| {
         guest.session = session;
@@ -157,10 +157,10 @@ fn the_board_is_asked_once_for_each_device_of_a_session() {
     let board = FakeBoard::new(answers);
     let mut guest = guest(&board);
     for event in 1..4 {
-        guest.submit(&[on_device(event, 1_000_000, Engine::Compute)], &[]);
+        guest.submit(&[on_device(event, 1_000_000, Engine::COMPUTE)], &[]);
     }
     // One that the process made by itself is its own.
-    guest.submit(&[on(5, 9, 1_000_000, Engine::Compute)], &[]);
+    guest.submit(&[on(5, 9, 1_000_000, Engine::COMPUTE)], &[]);
     let asked = board
         .got()
         .into_iter()

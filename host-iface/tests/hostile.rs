@@ -104,7 +104,7 @@ fn ram() -> impl Strategy<Value = Vec<u8>> {
 
 /// Encoded envelopes with any numbers in them.
 fn envelopes() -> impl Strategy<Value = Vec<u8>> {
-    use gil_wire::envelope::{Class, Engine, Envelope, Queue, push};
+    use gil_wire::envelope::{Class, Engine, Envelope, Order, Queue, push};
     let class = prop_oneof![
         Just(Class::Query),
         Just(Class::Sync),
@@ -137,7 +137,8 @@ fn envelopes() -> impl Strategy<Value = Vec<u8>> {
                 class,
                 entry,
                 queue: flags.1.then_some(queue),
-                engine: Engine::Compute,
+                engine: Engine::COMPUTE,
+                order: Order::Command,
                 blocking: flags.2,
                 waits,
                 signals,

@@ -99,9 +99,9 @@ fn a_wait_publishes_what_it_needs_in_order() {
     let mut guest = guest(&board);
     for event in 1..=4 {
         let engine = if event == 4 {
-            Engine::CopyOut
+            Engine::COPY_OUT
         } else {
-            Engine::Compute
+            Engine::COMPUTE
         };
         let envelope = Envelope {
             engine,
@@ -656,9 +656,9 @@ fn simulated_times_do_not_depend_on_when_the_board_answers() {
             guest.now_ns += 1_700;
             let envelope = Envelope {
                 engine: if event % 2 == 0 {
-                    Engine::CopyIn
+                    Engine::COPY_IN
                 } else {
-                    Engine::Compute
+                    Engine::COMPUTE
                 },
                 waits: if event > 3 { vec![event - 3] } else { vec![] },
                 ..on(event % 2, enqueue(event, guest.now_ns))

@@ -14,12 +14,7 @@ impl Lane {
     /// Of an operation on this queue that occupies this engine.
     pub(crate) fn new(queue: Option<QueueRef>, engine: Engine) -> Self {
         let device = queue.map_or(0, |queue| queue.device);
-        let engine = match engine {
-            Engine::None => None,
-            Engine::Compute => Some((device, 0)),
-            Engine::CopyIn => Some((device, 1)),
-            Engine::CopyOut => Some((device, 2)),
-        };
+        let engine = (engine != Engine::NONE).then_some((device, engine.0));
         Self {
             is_shared: engine.is_some() && queue.is_some_and(|queue| queue.is_shared),
             engine,

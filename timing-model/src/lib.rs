@@ -50,18 +50,13 @@ pub use timeline::{MAX_UNRESOLVED, MAX_WAITS, Timeline};
 /// Number of an event; every operation has one.
 pub type Event = u64;
 
-/// Part of a device that one operation occupies at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// Kernels, and what has no engine of its own.
-    #[default]
-    Compute,
-    /// Copies to the device.
-    CopyIn,
-    /// Copies from the device.
-    CopyOut,
+/// Part of a device that one operation occupies at a time, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Engine(pub u8);
+
+impl Engine {
     /// Occupies nothing.
-    None,
+    pub const NONE: Self = Self(0);
 }
 
 /// How an operation is ordered with the others of its queue, if that is not in

@@ -11,6 +11,10 @@ use proptest::prelude::*;
 use simulation::{Command, Simulation};
 use std::collections::HashMap;
 
+const COMPUTE: Engine = Engine(1);
+const COPY_IN: Engine = Engine(2);
+const COPY_OUT: Engine = Engine(3);
+
 /// The first user event; the program has four.
 const USER: Event = 1000;
 const USERS: u64 = 4;
@@ -43,10 +47,10 @@ enum Step {
 
 fn new() -> impl Strategy<Value = New> {
     let engine = prop_oneof![
-        Just(Engine::Compute),
-        Just(Engine::CopyIn),
-        Just(Engine::CopyOut),
-        Just(Engine::None),
+        Just(COMPUTE),
+        Just(COPY_IN),
+        Just(COPY_OUT),
+        Just(Engine::NONE),
     ];
     let order = prop_oneof![
         6 => Just(Order::Command),
@@ -192,7 +196,7 @@ impl Program {
             entry_ns: self.now_ns,
             submit_ns: self.now_ns + new.delay,
             queue: Some(queue(new.queue)),
-            engine: if is_fence { Engine::None } else { new.engine },
+            engine: if is_fence { Engine::NONE } else { new.engine },
             order: new.order,
             waits: new.waits.iter().map(named).collect(),
             observable: true,

@@ -5,6 +5,10 @@ use gil_timing::{Engine, Engines, Event, Interval, Operation, Order, QueueRef, T
 use proptest::prelude::*;
 use std::collections::HashMap;
 
+const COMPUTE: Engine = Engine(1);
+const COPY_IN: Engine = Engine(2);
+const COPY_OUT: Engine = Engine(3);
+
 const PROCESSES: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -20,10 +24,10 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let engine = prop_oneof![
-        3 => Just(Engine::Compute),
-        2 => Just(Engine::CopyIn),
-        1 => Just(Engine::CopyOut),
-        1 => Just(Engine::None),
+        3 => Just(COMPUTE),
+        2 => Just(COPY_IN),
+        1 => Just(COPY_OUT),
+        1 => Just(Engine::NONE),
     ];
     let enqueue = (
         0..PROCESSES,
@@ -181,7 +185,7 @@ fn start_ns(timeline: &mut Timeline, event: Event, device: u64, is_shared: bool)
             device,
             is_shared,
         }),
-        engine: Engine::Compute,
+        engine: COMPUTE,
         order: Order::Command,
         waits: vec![],
         observable: true,

@@ -32,20 +32,33 @@ pub enum Class {
     Look,
 }
 
-/// Part of a device that an operation occupies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Engine {
-    /// Kernels; also what has no engine of its own.
-    #[default]
-    Compute,
-    /// Copies to the device.
-    CopyIn,
-    /// Copies from the device.
-    CopyOut,
+/// Part of a device that one operation occupies at a time, by number: what an
+/// API's operations occupy is the API's to say, and nothing between the guest
+/// and the board asks what an engine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Engine(pub u8);
+
+impl Engine {
     /// Takes no device time.
-    None,
-    /// Takes no device time; with empty `waits`, waits for everything before it
-    /// on its queue, in order or not.
+    pub const NONE: Self = Self(0);
+    /// Kernels; also what has no engine of its own.
+    pub const COMPUTE: Self = Self(1);
+    /// Copies to the device.
+    pub const COPY_IN: Self = Self(2);
+    /// Copies from the device.
+    pub const COPY_OUT: Self = Self(3);
+    /// The greatest number: a device has no more engines.
+    pub const LAST: Self = Self(15);
+}
+
+/// How an operation is ordered with the others of its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Order {
+    /// As the queue has it.
+    #[default]
+    Command,
+    /// With empty `waits`, waits for everything before it on its queue, in
+    /// order or not.
     Marker,
     /// As a marker, and everything after it on its queue waits for it.
     Barrier,
@@ -76,6 +89,8 @@ pub struct Envelope<'a> {
     pub queue: Option<Queue>,
     /// The engine an enqueued operation occupies.
     pub engine: Engine,
+    /// How it is ordered with the others of its queue.
+    pub order: Order,
     /// Whether an enqueue returns only when its operation is complete; of a wait
     /// for a queue, whether the program is told of what went wrong there.
     pub blocking: bool,
@@ -226,6 +241,7 @@ pub fn push(envelope: &Envelope<'_>, out: &mut Vec<u8>) {
         entry: envelope.entry,
         queue: envelope.queue,
         engine: envelope.engine,
+        order: envelope.order,
         blocking: envelope.blocking,
         waits: &envelope.waits,
         signals: envelope.signals,
@@ -286,7 +302,8 @@ mod tests {
                 in_order: true,
                 device: 1,
             }),
-            engine: Engine::CopyIn,
+            engine: Engine::COPY_IN,
+            order: Order::Command,
             blocking: true,
             waits: vec![1, 2, 3],
             signals: Some(7),
@@ -371,9 +388,10 @@ mod tests {
 
     prop_compose! {
         fn envelopes()(
-            (op, class, entry, engine) in (any::<u32>(), 0usize..7, any::<u64>(), 0usize..6),
+            (op, class, entry, engine) in (any::<u32>(), 0usize..7, any::<u64>(), 0..=Engine::LAST.0),
             queue: Option<(u64, bool, u64)>,
             (blocking, observable) in any::<(bool, bool)>(),
+            order in 0usize..3,
             (signals, retires, waits) in any::<(Option<u64>, Option<u64>, Vec<u64>)>(),
             (regions, rows) in any::<(u16, Vec<(u32, [u64; 5])>)>(),
         ) -> Envelope<'static> {
@@ -382,7 +400,8 @@ mod tests {
                 class: bytes::CLASSES[class],
                 entry,
                 queue: queue.map(|(id, in_order, device)| Queue { id, in_order, device }),
-                engine: bytes::ENGINES[engine],
+                engine: Engine(engine),
+                order: [Order::Command, Order::Marker, Order::Barrier][order],
                 blocking,
                 waits,
                 signals,

@@ -13,7 +13,7 @@ use gil_uapi::{Status, kind};
 use gil_wire::Op;
 use gil_wire::api::info;
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom, Packed, pack};
-use gil_wire::envelope::{Class, Engine, Envelope, Queue};
+use gil_wire::envelope::{Class, Engine, Envelope, Order, Queue};
 use gil_wire::generated::opencl as wire;
 use gil_wire::message::Direction;
 use gil_wire::monitor::Event;
@@ -225,7 +225,7 @@ impl Program {
                 };
                 (
                     wire::CL_ENQUEUE_WRITE_BUFFER,
-                    Engine::CopyIn,
+                    Engine::COPY_IN,
                     encoded(&args),
                 )
             }
@@ -241,7 +241,7 @@ impl Program {
                 };
                 (
                     wire::CL_ENQUEUE_READ_BUFFER,
-                    Engine::CopyOut,
+                    Engine::COPY_OUT,
                     encoded(&args),
                 )
             }
@@ -319,7 +319,8 @@ impl Program {
             class: info(op).and_then(|info| info.class).unwrap_or(Class::Sync),
             entry: self.driver.now_ns,
             queue: None,
-            engine: Engine::Compute,
+            engine: Engine::COMPUTE,
+            order: Order::Command,
             blocking: false,
             waits: Vec::new(),
             signals: None,

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use gil_address_tables::{Extent, Extents};
     use gil_wire::Op;
-    use gil_wire::envelope::{Class, Engine};
+    use gil_wire::envelope::{Class, Engine, Order};
     use gil_wire::message::Direction;
 
     fn region(gpa: u64) -> Region {
@@ -68,7 +68,8 @@ mod tests {
             class: Class::Enqueue,
             entry: 0,
             queue: None,
-            engine: Engine::None,
+            engine: Engine::NONE,
+            order: Order::Command,
             blocking: false,
             waits: vec![],
             signals: None,

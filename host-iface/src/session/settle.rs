@@ -60,7 +60,7 @@ impl Session {
             is_reported: false,
             is_rejected: false,
             queue: envelope.queue.map(|queue| queue.id),
-            is_fence: engine(envelope.engine).1 != Order::Command,
+            is_fence: order(envelope.order) != Order::Command,
             observable: envelope.observable,
             awaited,
             input_len: in_len(call),
@@ -142,15 +142,14 @@ impl Session {
     /// A call's operation, submitted at `submit_ns`.
     pub(super) fn operation(&self, call: &Call<'_>, submit_ns: u64) -> Operation {
         let envelope = call.envelope;
-        let (engine, order) = engine(envelope.engine);
         let queue = envelope.queue;
         Operation {
             event: envelope.signals.unwrap_or_default(),
             entry_ns: call.entry_ns,
             submit_ns,
             queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
-            engine,
-            order,
+            engine: Engine(envelope.engine.0),
+            order: order(envelope.order),
             waits: envelope.waits.clone(),
             // Until its end is known here; `learn_ends` retires it then.
             observable: true,
@@ -173,14 +172,11 @@ impl Session {
     }
 }
 
-fn engine(engine: envelope::Engine) -> (Engine, Order) {
-    match engine {
-        envelope::Engine::Compute => (Engine::Compute, Order::Command),
-        envelope::Engine::CopyIn => (Engine::CopyIn, Order::Command),
-        envelope::Engine::CopyOut => (Engine::CopyOut, Order::Command),
-        envelope::Engine::None => (Engine::None, Order::Command),
-        envelope::Engine::Marker => (Engine::None, Order::Marker),
-        envelope::Engine::Barrier => (Engine::None, Order::Barrier),
+fn order(order: envelope::Order) -> Order {
+    match order {
+        envelope::Order::Command => Order::Command,
+        envelope::Order::Marker => Order::Marker,
+        envelope::Order::Barrier => Order::Barrier,
     }
 }
 

@@ -7,7 +7,7 @@ use gil_host::memory::{Callbacks, GuestMemory, Mapped};
 use gil_host::stand_in::{self, Region};
 use gil_host::{Config, Host};
 use gil_wire::Op;
-use gil_wire::envelope::{self, Class, Engine, Envelope, Queue};
+use gil_wire::envelope::{self, Class, Engine, Envelope, Order, Queue};
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -140,7 +140,8 @@ pub fn call(class: Class, entry: u64) -> Envelope<'static> {
         class,
         entry,
         queue: None,
-        engine: Engine::Compute,
+        engine: Engine::COMPUTE,
+        order: Order::Command,
         blocking: false,
         waits: vec![],
         signals: None,

@@ -41,7 +41,10 @@ fn a_read_names_its_memory_its_queue_and_its_event() {
     memory.fill(1);
     let seen = board.seen();
     let call = &seen[1].envelopes()[0];
-    assert_eq!((call.class, call.engine), (Class::Enqueue, Engine::CopyOut));
+    assert_eq!(
+        (call.class, call.engine),
+        (Class::Enqueue, Engine::COPY_OUT)
+    );
     assert_eq!(call.queue.unwrap().id, number(Kind::CommandQueue, w.queue));
     assert!(call.blocking && call.observable && !seen[0].envelopes()[0].blocking);
     assert_eq!(call.waits, [number(Kind::Event, first)]);

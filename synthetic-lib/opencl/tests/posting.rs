@@ -8,18 +8,18 @@ use gil_guest::double::Played;
 use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
 use gil_opencl::support::{create, details, find, new_number};
-use gil_wire::envelope::{Class, Engine};
+use gil_wire::envelope::{Class, Engine, Order};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ptr::{null, null_mut};
 
-/// What was handed over in one piece: each call's class and engine.
-fn one_piece(board: &Board) -> Vec<(gil_wire::Op, Class, Engine)> {
+/// What was handed over in one piece: each call's class, engine and order.
+fn one_piece(board: &Board) -> Vec<(gil_wire::Op, Class, Engine, Order)> {
     let seen = board.all();
     assert_eq!(seen.len(), 1, "one submission");
     let envelopes = seen[0].envelopes();
     let calls = envelopes.iter().filter(|call| call.class != Class::Poll);
     calls
-        .map(|call| (call.op, call.class, call.engine))
+        .map(|call| (call.op, call.class, call.engine, call.order))
         .collect()
 }
 
@@ -46,14 +46,15 @@ fn enqueues_without_doubt_need_no_answer() {
         assert!(!event.is_null() && !first.is_null());
     }
     assert!(board.seen().is_empty(), "nothing was handed over yet");
-    let enqueue = |op, engine| (op, Class::Enqueue, engine);
+    let enqueue = |op, engine| (op, Class::Enqueue, engine, Order::Command);
+    let fence = |op, order| (op, Class::Enqueue, Engine::NONE, order);
     let wanted = [
-        enqueue(wire::CL_ENQUEUE_WRITE_BUFFER, Engine::CopyIn),
-        enqueue(wire::CL_ENQUEUE_FILL_BUFFER, Engine::Compute),
-        enqueue(wire::CL_ENQUEUE_MARKER_WITH_WAIT_LIST, Engine::Marker),
-        enqueue(wire::CL_ENQUEUE_BARRIER_WITH_WAIT_LIST, Engine::Barrier),
-        enqueue(wire::CL_ENQUEUE_MARKER, Engine::Marker),
-        enqueue(wire::CL_ENQUEUE_BARRIER, Engine::Barrier),
+        enqueue(wire::CL_ENQUEUE_WRITE_BUFFER, Engine::COPY_IN),
+        enqueue(wire::CL_ENQUEUE_FILL_BUFFER, Engine::COMPUTE),
+        fence(wire::CL_ENQUEUE_MARKER_WITH_WAIT_LIST, Order::Marker),
+        fence(wire::CL_ENQUEUE_BARRIER_WITH_WAIT_LIST, Order::Barrier),
+        fence(wire::CL_ENQUEUE_MARKER, Order::Marker),
+        fence(wire::CL_ENQUEUE_BARRIER, Order::Barrier),
     ];
     assert_eq!(one_piece(&board), wanted);
 }
@@ -152,7 +153,12 @@ fn a_flush_hands_over_and_waits_for_nobody() {
     };
     assert_eq!(results, [CL_SUCCESS, CL_SUCCESS, CL_INVALID_COMMAND_QUEUE]);
     assert_eq!(board.seen().len(), 1, "at once");
-    let barrier = (wire::CL_ENQUEUE_BARRIER, Class::Enqueue, Engine::Barrier);
-    let flush = (wire::CL_FLUSH, Class::Post, Engine::None);
+    let barrier = (
+        wire::CL_ENQUEUE_BARRIER,
+        Class::Enqueue,
+        Engine::NONE,
+        Order::Barrier,
+    );
+    let flush = (wire::CL_FLUSH, Class::Post, Engine::NONE, Order::Command);
     assert_eq!(one_piece(&board), [barrier, flush]);
 }

@@ -2,7 +2,7 @@
 
 use crate::uapi::Region;
 use gil_wire::Op;
-use gil_wire::envelope::{Class, Engine, Queue};
+use gil_wire::envelope::{Class, Engine, Order, Queue};
 use gil_wire::rows::RegionRows;
 
 /// One call but for its arguments.
@@ -18,6 +18,8 @@ pub struct Call<'a> {
     pub queue: Option<Queue>,
     /// The engine an enqueued operation occupies.
     pub engine: Engine,
+    /// How it is ordered with the others of its queue.
+    pub order: Order,
     /// Whether an enqueue returns only when its operation is complete; of a wait
     /// for a queue, whether the program is told of what went wrong there.
     pub blocking: bool,
@@ -46,7 +48,8 @@ impl Call<'_> {
             class,
             entry,
             queue: None,
-            engine: Engine::None,
+            engine: Engine::NONE,
+            order: Order::Command,
             blocking: false,
             waits: &[],
             signals: None,

@@ -98,6 +98,7 @@ fn head<'a>(call: &'a Call<'_>) -> Head<'a> {
         entry: call.entry,
         queue: call.queue,
         engine: call.engine,
+        order: call.order,
         blocking: call.blocking,
         waits: call.waits,
         signals: call.signals,
@@ -213,7 +214,7 @@ mod tests {
                 in_order: true,
                 device: 4,
             }),
-            engine: Engine::CopyIn,
+            engine: Engine::COPY_IN,
             waits: &[5, 6],
             signals: Some(7),
             ..query()

@@ -2,6 +2,10 @@ use super::*;
 use crate::{Engine, Order};
 use proptest::prelude::*;
 
+const COMPUTE: Engine = Engine(1);
+const COPY_IN: Engine = Engine(2);
+const COPY_OUT: Engine = Engine(3);
+
 const IN_ORDER: QueueRef = QueueRef {
     id: 1,
     in_order: true,
@@ -21,7 +25,7 @@ fn op(event: Event, submit_ns: u64, queue: QueueRef, waits: &[Event]) -> Operati
         entry_ns: submit_ns,
         submit_ns,
         queue: Some(queue),
-        engine: Engine::Compute,
+        engine: COMPUTE,
         order: Order::Command,
         waits: waits.to_vec(),
         observable: true,
@@ -76,7 +80,7 @@ fn engines_of_a_device_are_shared_between_queues_and_copies_overlap_kernels() {
     timeline.enqueue(op(2, 10, OUT_OF_ORDER, &[])).unwrap();
     resolve(&mut timeline, 2, 100, 0);
     let copy = Operation {
-        engine: Engine::CopyIn,
+        engine: COPY_IN,
         ..op(3, 20, OUT_OF_ORDER, &[])
     };
     timeline.enqueue(copy).unwrap();
@@ -158,7 +162,7 @@ fn candidates_are_served_by_start_then_without_engine_then_by_readiness() {
         ..OUT_OF_ORDER
     };
     let marker = Operation {
-        engine: Engine::None,
+        engine: Engine::NONE,
         ..op(4, 100, OUT_OF_ORDER, &[])
     };
     let ops = [
@@ -184,11 +188,11 @@ fn markers_and_barriers_order_a_queue_that_is_not() {
     let mut timeline = Timeline::new();
     let fence = |event, order, waits: &[Event]| Operation {
         order,
-        engine: Engine::None,
+        engine: Engine::NONE,
         ..op(event, 0, OUT_OF_ORDER, waits)
     };
     let copy = |event| Operation {
-        engine: Engine::CopyIn,
+        engine: COPY_IN,
         ..op(event, 0, OUT_OF_ORDER, &[])
     };
     let ops = [
@@ -225,7 +229,7 @@ fn attention_is_asked_for_where_something_unknown_may_begin() {
     timeline.enqueue(op(2, 110, IN_ORDER, &[])).unwrap();
     assert_eq!(timeline.attention_ns(), Some(140));
     let copy = Operation {
-        engine: Engine::CopyOut,
+        engine: COPY_OUT,
         attended: true,
         ..op(3, 120, OUT_OF_ORDER, &[])
     };
@@ -299,7 +303,7 @@ fn what_would_start_is_known_without_enqueueing_it() {
     timeline.enqueue(op(1, 100, IN_ORDER, &[])).unwrap();
     resolve(&mut timeline, 1, 50, 0);
     let free = |queue, waits: &[Event]| Operation {
-        engine: Engine::None,
+        engine: Engine::NONE,
         ..op(2, 120, queue, waits)
     };
     let starts = [

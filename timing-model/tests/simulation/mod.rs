@@ -25,7 +25,7 @@ impl Command {
         Self {
             submit_ns: op.submit_ns,
             duration,
-            engine: (op.engine != Engine::None).then_some((queue.device, op.engine)),
+            engine: (op.engine != Engine::NONE).then_some((queue.device, op.engine)),
             queue: queue.id,
             in_order: queue.in_order,
             order: op.order,

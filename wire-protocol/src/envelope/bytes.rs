@@ -15,7 +15,7 @@
 //!
 //! All little-endian.
 
-use super::{Class, Engine, Envelope, Queue};
+use super::{Class, Engine, Envelope, Order, Queue};
 use crate::Op;
 use crate::rows::{RegionRows, Rows};
 
@@ -32,8 +32,8 @@ const QUEUE: u8 = 4;
 const IN_ORDER: u8 = 8;
 const SIGNALS: u8 = 16;
 const RETIRES: u8 = 32;
-/// All of them.
-const KNOWN: u8 = 63;
+const MARKER: u8 = 64;
+const BARRIER: u8 = 128;
 
 pub(super) const CLASSES: [Class; 7] = [
     Class::Query,
@@ -44,15 +44,6 @@ pub(super) const CLASSES: [Class; 7] = [
     Class::Poll,
     Class::Look,
 ];
-pub(super) const ENGINES: [Engine; 6] = [
-    Engine::Compute,
-    Engine::CopyIn,
-    Engine::CopyOut,
-    Engine::None,
-    Engine::Marker,
-    Engine::Barrier,
-];
-
 /// Everything of an envelope but its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
@@ -66,6 +57,8 @@ pub struct Head<'a> {
     pub queue: Option<Queue>,
     /// As in [`Envelope`].
     pub engine: Engine,
+    /// As in [`Envelope`].
+    pub order: Order,
     /// As in [`Envelope`].
     pub blocking: bool,
     /// As in [`Envelope`].
@@ -98,6 +91,11 @@ impl Head<'_> {
             | flag(self.queue.is_some_and(|queue| queue.in_order), IN_ORDER)
             | flag(self.signals.is_some(), SIGNALS)
             | flag(self.retires.is_some(), RETIRES)
+            | match self.order {
+                Order::Command => 0,
+                Order::Marker => MARKER,
+                Order::Barrier => BARRIER,
+            }
     }
 
     /// Writes it to the beginning of `out`; where the arguments begin. The
@@ -113,7 +111,7 @@ impl Head<'_> {
         }
         let fixed: &mut [u8; FIXED] = out.first_chunk_mut()?;
         let front = u64::from(self.op.0) << 32;
-        let shape = [self.class as u8, self.engine as u8, self.flags(), rows];
+        let shape = [self.class as u8, self.engine.0, self.flags(), rows];
         let counts = u32::from(self.regions) | u32::from(waits) << 16;
         let back = u64::from(u32::from_le_bytes(shape)) | u64::from(counts) << 32;
         fixed[..8].copy_from_slice(&front.to_le_bytes());
@@ -211,9 +209,14 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         flags,
     };
     let class = CLASSES.get(usize::from(class_code)).ok_or(unknown)?;
-    let engine = ENGINES.get(usize::from(engine_code)).ok_or(unknown)?;
     let has = |bit: u8| flags & bit != 0;
-    if flags & !KNOWN != 0 || has(IN_ORDER) && !has(QUEUE) {
+    let order = match (has(MARKER), has(BARRIER)) {
+        (false, false) => Order::Command,
+        (true, false) => Order::Marker,
+        (false, true) => Order::Barrier,
+        (true, true) => return Err(unknown),
+    };
+    if engine_code > Engine::LAST.0 || has(IN_ORDER) && !has(QUEUE) {
         return Err(unknown);
     }
     let queue = match has(QUEUE) {
@@ -235,7 +238,8 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         class: *class,
         entry,
         queue,
-        engine: *engine,
+        engine: Engine(engine_code),
+        order,
         blocking: has(BLOCKING),
         waits,
         signals,
@@ -300,12 +304,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn class_and_engine_are_their_places_in_the_lists() {
+    fn a_class_is_its_place_in_the_list() {
         for (code, class) in CLASSES.iter().enumerate() {
             assert_eq!(*class as usize, code);
-        }
-        for (code, engine) in ENGINES.iter().enumerate() {
-            assert_eq!(*engine as usize, code);
         }
     }
 
@@ -316,7 +317,8 @@ mod tests {
             class: Class::Wait,
             entry: 3,
             queue: None,
-            engine: Engine::None,
+            engine: Engine::NONE,
+            order: Order::Command,
             blocking: false,
             waits: &[300, u64::MAX],
             signals: None,
@@ -334,7 +336,7 @@ mod tests {
             changed[at] = value;
             read(&changed).map(drop)
         };
-        for (at, value) in [(12, 99), (13, 99), (14, 0x40), (14, 0x80), (14, IN_ORDER)] {
+        for (at, value) in [(12, 99), (13, 16), (14, MARKER | BARRIER), (14, IN_ORDER)] {
             let result = with(at, value);
             assert!(matches!(result, Err(BodyError::Unknown { .. })), "{at}");
         }
@@ -356,7 +358,8 @@ mod tests {
                 in_order: true,
                 device: u64::MAX,
             }),
-            engine: Engine::Barrier,
+            engine: Engine::LAST,
+            order: Order::Barrier,
             blocking: true,
             waits,
             signals: Some(u64::MAX),

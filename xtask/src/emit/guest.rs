@@ -52,7 +52,7 @@ pub fn stubs(api: &Api, paths: &Paths) -> String {
     );
     let _ = writeln!(
         out,
-        "use {0}::call::{{InData, InfoType, Packed}};\nuse {0}::envelope::{{Class, Engine}};\nuse {0}::length::Length;",
+        "use {0}::call::{{InData, InfoType, Packed}};\n#[allow(unused_imports)]\nuse {0}::envelope::{{Class, Engine, Order}};\nuse {0}::length::Length;",
         paths.gil_wire
     );
     let kind = kind_import(api);
@@ -374,7 +374,7 @@ impl Stub<'_> {
             "let {mutable}request = Request::new(wire::{op}, {class}, entry);"
         );
         if let Some(queue) = &self.call.queue {
-            let engine = self.call.engine.unwrap_or("None");
+            let (engine, order) = self.call.engine.unwrap_or(("NONE", "Command"));
             let optional = matches!(
                 self.call.param(queue).map(|param| &param.role),
                 Some(Role::Handle { optional: true, .. })
@@ -384,6 +384,9 @@ impl Stub<'_> {
                 false => format!("{}.queue()", ident(queue)),
             };
             let _ = writeln!(out, "request.queue({queue}, Engine::{engine});");
+            if order != "Command" {
+                let _ = writeln!(out, "request.order(Order::{order});");
+            }
         }
         if let Some(blocking) = &self.call.blocking {
             let _ = writeln!(out, "request.blocking({} != 0);", ident(blocking));

@@ -463,8 +463,8 @@ pub struct Call {
     pub current: bool,
     /// The queue it works on.
     pub queue: Option<String>,
-    /// The engine of its operation.
-    pub engine: Option<&'static str>,
+    /// The engine of its operation, and how that is ordered with others.
+    pub engine: Option<(&'static str, &'static str)>,
     /// The parameter that makes it blocking.
     pub blocking: Option<String>,
     /// The event that it signals at its end.

@@ -3,7 +3,7 @@
 
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, NewEvent, OutData, OutRoom, Property};
-use gil_wire::envelope::{Class, Engine, Queue};
+use gil_wire::envelope::{Class, Engine, Order, Queue};
 use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, c_void};
 
@@ -36,6 +36,8 @@ impl Request {
         never()
     }
     pub fn queue(&mut self, _: Queue, _: Engine) {}
+
+    pub fn order(&mut self, _: Order) {}
     pub fn signals(&mut self, _: Handle, _: bool) {}
     pub fn forward<A: Serialize, T>(
         self,

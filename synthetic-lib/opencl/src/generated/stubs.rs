@@ -14,7 +14,8 @@ use crate::generated::manual::{Local, Manual};
 use crate::generated::types::*;
 use crate::support::{self, Details, Guest, Request, Room, details, helpers};
 use gil_wire::call::{InData, InfoType, Packed};
-use gil_wire::envelope::{Class, Engine};
+#[allow(unused_imports)]
+use gil_wire::envelope::{Class, Engine, Order};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::length::Length;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -1465,7 +1466,7 @@ pub unsafe extern "C" fn clFinish(command_queue: cl_command_queue) -> cl_int {
     support::returned(|| {
         let command_queue = support::find(Kind::CommandQueue, command_queue)?;
         let mut request = Request::new(wire::CL_FINISH, Class::Wait, entry);
-        request.queue(command_queue.queue(), Engine::None);
+        request.queue(command_queue.queue(), Engine::NONE);
         request.wait()
     })
 }
@@ -1496,7 +1497,7 @@ pub unsafe extern "C" fn clEnqueueReadBuffer(
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             helpers::host_reads(&buffer)?;
             let mut request = Request::new(wire::CL_ENQUEUE_READ_BUFFER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::CopyOut);
+            request.queue(command_queue.queue(), Engine::COPY_OUT);
             request.blocking(blocking_read != 0);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
@@ -1545,7 +1546,7 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
             let buffer = support::find(Kind::Mem, buffer)?;
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_WRITE_BUFFER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::CopyIn);
+            request.queue(command_queue.queue(), Engine::COPY_IN);
             request.blocking(blocking_write != 0);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
@@ -1610,7 +1611,7 @@ pub unsafe extern "C" fn clEnqueueCopyBuffer(
             let dst_buffer = support::find(Kind::Mem, dst_buffer)?;
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_COPY_BUFFER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
+            request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -1741,7 +1742,7 @@ pub unsafe extern "C" fn clEnqueueCopyImage(
             let region_in = support::sizes(region.cast(), 3)?;
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_COPY_IMAGE, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
+            request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -1794,7 +1795,7 @@ pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_COPY_IMAGE_TO_BUFFER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
+            request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -1847,7 +1848,7 @@ pub unsafe extern "C" fn clEnqueueCopyBufferToImage(
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_COPY_BUFFER_TO_IMAGE, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
+            request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -2076,7 +2077,8 @@ pub unsafe extern "C" fn clEnqueueMarker(
         unsafe {
             let command_queue = support::find(Kind::CommandQueue, command_queue)?;
             let mut request = Request::new(wire::CL_ENQUEUE_MARKER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Marker);
+            request.queue(command_queue.queue(), Engine::NONE);
+            request.order(Order::Marker);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueMarkerArgs {
@@ -2117,7 +2119,8 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
                 .filter(|list| !list.is_empty())
                 .ok_or(CL_INVALID_VALUE)?;
             let mut request = Request::new(wire::CL_ENQUEUE_WAIT_FOR_EVENTS, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Barrier);
+            request.queue(command_queue.queue(), Engine::NONE);
+            request.order(Order::Barrier);
             request.waits(&event_list_in);
             let signal = support::new_event(ptr::null_mut());
             request.signals(signal.number, signal.kept);
@@ -2145,7 +2148,8 @@ pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl
     support::returned(|| {
         let command_queue = support::find(Kind::CommandQueue, command_queue)?;
         let mut request = Request::new(wire::CL_ENQUEUE_BARRIER, Class::Enqueue, entry);
-        request.queue(command_queue.queue(), Engine::Barrier);
+        request.queue(command_queue.queue(), Engine::NONE);
+        request.order(Order::Barrier);
         let signal = support::new_event(ptr::null_mut());
         request.signals(signal.number, signal.kept);
         let args = wire::ClEnqueueBarrierArgs {
@@ -2573,7 +2577,7 @@ pub unsafe extern "C" fn clEnqueueCopyBufferRect(
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_COPY_BUFFER_RECT, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
+            request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -2949,7 +2953,7 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
             let buffer = support::find(Kind::Mem, buffer)?;
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_FILL_BUFFER, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::Compute);
+            request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -3045,7 +3049,7 @@ pub unsafe extern "C" fn clEnqueueMigrateMemObjects(
             let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_MIGRATE_MEM_OBJECTS, Class::Enqueue, entry);
-            request.queue(command_queue.queue(), Engine::None);
+            request.queue(command_queue.queue(), Engine::NONE);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -3090,7 +3094,8 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
                 Class::Enqueue,
                 entry,
             );
-            request.queue(command_queue.queue(), Engine::Marker);
+            request.queue(command_queue.queue(), Engine::NONE);
+            request.order(Order::Marker);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);
@@ -3138,7 +3143,8 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
                 Class::Enqueue,
                 entry,
             );
-            request.queue(command_queue.queue(), Engine::Barrier);
+            request.queue(command_queue.queue(), Engine::NONE);
+            request.order(Order::Barrier);
             request.waits(&event_wait_list_in);
             let signal = support::new_event(event);
             request.signals(signal.number, signal.kept);

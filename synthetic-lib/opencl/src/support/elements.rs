@@ -92,7 +92,7 @@ pub(super) unsafe fn read(
         let enqueue = Enqueue::new(queue, image, waits, event)?;
         let (origin, region, rows) = copy.place(&enqueue.object)?;
         memory(&enqueue.object)?.check_read()?;
-        let mut request = enqueue.request(wire::CL_ENQUEUE_READ_IMAGE, Engine::CopyOut, entry);
+        let mut request = enqueue.request(wire::CL_ENQUEUE_READ_IMAGE, Engine::COPY_OUT, entry);
         request.blocking(copy.blocking);
         let args = wire::ClEnqueueReadImageArgs {
             command_queue: enqueue.queue.number(),
@@ -127,7 +127,7 @@ pub(super) unsafe fn write(
     returned(|| unsafe {
         let enqueue = Enqueue::new(queue, image, waits, event)?;
         let (origin, region, rows) = copy.place(&enqueue.object)?;
-        let mut request = enqueue.request(wire::CL_ENQUEUE_WRITE_IMAGE, Engine::CopyIn, entry);
+        let mut request = enqueue.request(wire::CL_ENQUEUE_WRITE_IMAGE, Engine::COPY_IN, entry);
         request.blocking(copy.blocking);
         let args = wire::ClEnqueueWriteImageArgs {
             command_queue: enqueue.queue.number(),
@@ -172,7 +172,7 @@ pub(super) unsafe fn fill(
         if color.is_null() {
             return Err(CL_INVALID_VALUE);
         }
-        let mut request = enqueue.request(wire::CL_ENQUEUE_FILL_IMAGE, Engine::Compute, entry);
+        let mut request = enqueue.request(wire::CL_ENQUEUE_FILL_IMAGE, Engine::COMPUTE, entry);
         let args = wire::ClEnqueueFillImageArgs {
             command_queue: enqueue.queue.number(),
             image: enqueue.object.number(),

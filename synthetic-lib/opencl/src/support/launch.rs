@@ -294,7 +294,7 @@ impl Launch {
     fn call(entry: u64, queue: Queue, event: NewEvent, waits: &[u64]) -> Call<'_> {
         Call {
             queue: Some(queue),
-            engine: Engine::Compute,
+            engine: Engine::COMPUTE,
             waits,
             signals: Some(event.number.0),
             observable: event.kept,

@@ -72,7 +72,7 @@ fn read_bytes(
     address: usize,
     (offset, size): (usize, usize),
 ) -> CallResult<()> {
-    let mut request = enqueue.request(wire::CL_ENQUEUE_MAP_BUFFER, Engine::CopyOut, entry);
+    let mut request = enqueue.request(wire::CL_ENQUEUE_MAP_BUFFER, Engine::COPY_OUT, entry);
     request.blocking(asked.blocking);
     let memory = match asked.reads() {
         // SAFETY: within the shadow, or the program's memory behind the buffer.
@@ -153,7 +153,7 @@ fn read_elements(entry: u64, enqueue: &Enqueue, asked: Asked, mapping: &Mapping)
     else {
         return Err(CL_INVALID_MEM_OBJECT);
     };
-    let mut request = enqueue.request(wire::CL_ENQUEUE_MAP_IMAGE, Engine::CopyOut, entry);
+    let mut request = enqueue.request(wire::CL_ENQUEUE_MAP_IMAGE, Engine::COPY_OUT, entry);
     request.blocking(asked.blocking);
     let memory = match asked.reads() {
         // SAFETY: within the shadow, or the program's memory behind the image.
@@ -230,7 +230,7 @@ fn end_mapping(entry: u64, enqueue: &Enqueue, mapping: &Mapping) -> CallResult<(
 /// Ends a mapping, and writes it back if `writes`. False if nothing was done
 /// because the memory still belongs to an operation that cannot end yet.
 fn write_back(entry: u64, enqueue: &Enqueue, mapping: &Mapping, writes: bool) -> CallResult<bool> {
-    let mut request = enqueue.request(wire::CL_ENQUEUE_UNMAP_MEM_OBJECT, Engine::CopyIn, entry);
+    let mut request = enqueue.request(wire::CL_ENQUEUE_UNMAP_MEM_OBJECT, Engine::COPY_IN, entry);
     let mut args = wire::ClEnqueueUnmapMemObjectArgs {
         command_queue: enqueue.queue.number(),
         memobj: enqueue.object.number(),

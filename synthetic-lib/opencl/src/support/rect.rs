@@ -102,7 +102,7 @@ pub(super) unsafe fn read(
         let host = copy.check()?;
         memory(&enqueue.object)?.check_read()?;
         let op = wire::CL_ENQUEUE_READ_BUFFER_RECT;
-        let mut request = enqueue.request(op, Engine::CopyOut, entry);
+        let mut request = enqueue.request(op, Engine::COPY_OUT, entry);
         request.blocking(copy.blocking);
         let args = wire::ClEnqueueReadBufferRectArgs {
             command_queue: enqueue.queue.number(),
@@ -140,7 +140,7 @@ pub(super) unsafe fn write(
         let enqueue = Enqueue::new(queue, buffer, waits, event)?;
         let host = copy.check()?;
         let op = wire::CL_ENQUEUE_WRITE_BUFFER_RECT;
-        let mut request = enqueue.request(op, Engine::CopyIn, entry);
+        let mut request = enqueue.request(op, Engine::COPY_IN, entry);
         request.blocking(copy.blocking);
         let args = wire::ClEnqueueWriteBufferRectArgs {
             command_queue: enqueue.queue.number(),

@@ -5,7 +5,7 @@ use crate::generated::types::*;
 use gil_guest::{Call, Region, region};
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
-use gil_wire::envelope::{Class, Engine, Observation, Queue};
+use gil_wire::envelope::{Class, Engine, Observation, Order, Queue};
 use gil_wire::generated::opencl::Kind;
 use gil_wire::message::Direction;
 use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
@@ -34,6 +34,7 @@ pub struct Request {
     entry: u64,
     queue: Option<Queue>,
     engine: Engine,
+    order: Order,
     blocking: bool,
     waits: Vec<u64>,
     signals: Option<u64>,
@@ -53,7 +54,8 @@ impl Request {
             class,
             entry,
             queue: None,
-            engine: Engine::None,
+            engine: Engine::NONE,
+            order: Order::Command,
             blocking: false,
             waits: Vec::new(),
             signals: None,
@@ -229,6 +231,11 @@ impl Request {
         self.engine = engine;
     }
 
+    /// How it is ordered with the others of its queue.
+    pub fn order(&mut self, order: Order) {
+        self.order = order;
+    }
+
     /// Whether the call returns only when its operation is complete.
     pub fn blocking(&mut self, blocking: bool) {
         self.blocking = blocking;
@@ -350,6 +357,7 @@ impl Request {
             entry: self.entry,
             queue: self.queue,
             engine: self.engine,
+            order: self.order,
             blocking: self.blocking,
             waits: &self.waits,
             signals: self.signals,

@@ -28,7 +28,7 @@ pub(super) unsafe fn enqueue(
     };
     let signal = new_event(event);
     let mut request = Request::new(wire::CL_ENQUEUE_TASK, Class::Enqueue, entry);
-    request.queue(queue.queue(), Engine::Compute);
+    request.queue(queue.queue(), Engine::COMPUTE);
     request.waits(&waits);
     request.signals(signal.number, signal.kept);
     let args = wire::ClEnqueueTaskArgs {

@@ -11,7 +11,7 @@ use gil_files::container::{HEADER_LEN, Stored, read_all};
 use gil_files::recording::{self, Record};
 use gil_fuzz::file::COMPRESS;
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
-use gil_wire::envelope::{self, Class, Engine, Envelope};
+use gil_wire::envelope::{self, Class, Engine, Envelope, Order};
 use gil_wire::frame;
 use gil_wire::generated;
 use gil_wire::hello::Hello;
@@ -464,7 +464,8 @@ fn envelope_of(call: &recording::Call<'_>) -> Vec<u8> {
         class: class.unwrap_or(Class::Query),
         entry: 1,
         queue: None,
-        engine: Engine::Compute,
+        engine: Engine::COMPUTE,
+        order: Order::Command,
         blocking: call.finish,
         waits: vec![],
         signals: call.event,

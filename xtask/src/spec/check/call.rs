@@ -175,14 +175,15 @@ fn classes(raw: &RawCall, mode: &Mode, place: &Place) -> Result<Classes, SpecErr
     ))
 }
 
-fn engine(text: &str, place: &Place) -> Result<&'static str, SpecError> {
+/// An engine's name in the code, and how its operation is ordered.
+fn engine(text: &str, place: &Place) -> Result<(&'static str, &'static str), SpecError> {
     match text {
-        "compute" => Ok("Compute"),
-        "copy-in" => Ok("CopyIn"),
-        "copy-out" => Ok("CopyOut"),
-        "none" => Ok("None"),
-        "marker" => Ok("Marker"),
-        "barrier" => Ok("Barrier"),
+        "compute" => Ok(("COMPUTE", "Command")),
+        "copy-in" => Ok(("COPY_IN", "Command")),
+        "copy-out" => Ok(("COPY_OUT", "Command")),
+        "none" => Ok(("NONE", "Command")),
+        "marker" => Ok(("NONE", "Marker")),
+        "barrier" => Ok(("NONE", "Barrier")),
         other => Err(word(
             place,
             "engine",

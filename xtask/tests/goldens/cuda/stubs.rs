@@ -15,7 +15,8 @@ use crate::cuda::guest::support::{self, Details, Guest, Request, Room, details, 
 use crate::cuda::guest::types::*;
 use crate::cuda::wire::{self as wire, Kind};
 use gil_wire::call::{InData, InfoType, Packed};
-use gil_wire::envelope::{Class, Engine};
+#[allow(unused_imports)]
+use gil_wire::envelope::{Class, Engine, Order};
 use gil_wire::length::Length;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
                 support::pack_pieces(&helpers::kernel_params(&f)?, kernelParams.cast())?;
             let _ = extra;
             let mut request = Request::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry);
-            request.queue(support::queue_or_default(&hStream)?, Engine::Compute);
+            request.queue(support::queue_or_default(&hStream)?, Engine::COMPUTE);
             let signal = support::new_event(ptr::null_mut());
             request.signals(signal.number, signal.kept);
             let args = wire::CuLaunchKernelArgs {
@@ -192,7 +193,7 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
         unsafe {
             let hStream = support::find_optional(Kind::Stream, hStream)?;
             let mut request = Request::new(wire::CU_MEMCPY_DTO_H_ASYNC_V2, Class::Enqueue, entry);
-            request.queue(support::queue_or_default(&hStream)?, Engine::CopyOut);
+            request.queue(support::queue_or_default(&hStream)?, Engine::COPY_OUT);
             let signal = support::new_event(ptr::null_mut());
             request.signals(signal.number, signal.kept);
             let args = wire::CuMemcpyDtoHAsyncV2Args {
@@ -226,7 +227,7 @@ pub unsafe extern "C" fn cuStreamAddCallback(
     support::returned(|| {
         let hStream = support::find_optional(Kind::Stream, hStream)?;
         let mut request = Request::new(wire::CU_STREAM_ADD_CALLBACK, Class::Enqueue, entry);
-        request.queue(support::queue_or_default(&hStream)?, Engine::None);
+        request.queue(support::queue_or_default(&hStream)?, Engine::NONE);
         let signal = support::new_event(ptr::null_mut());
         request.signals(signal.number, signal.kept);
         let args = wire::CuStreamAddCallbackArgs {

@@ -15,7 +15,8 @@ use crate::egl::guest::support::{self, Details, Guest, Request, Room, details, h
 use crate::egl::guest::types::*;
 use crate::egl::wire::{self as wire, Kind};
 use gil_wire::call::{InData, InfoType, Packed};
-use gil_wire::envelope::{Class, Engine};
+#[allow(unused_imports)]
+use gil_wire::envelope::{Class, Engine, Order};
 use gil_wire::length::Length;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;

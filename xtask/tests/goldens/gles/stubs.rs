@@ -15,7 +15,8 @@ use crate::gles::guest::support::{self, Details, Guest, Request, Room, details, 
 use crate::gles::guest::types::*;
 use crate::gles::wire::{self as wire};
 use gil_wire::call::{InData, InfoType, Packed};
-use gil_wire::envelope::{Class, Engine};
+#[allow(unused_imports)]
+use gil_wire::envelope::{Class, Engine, Order};
 use gil_wire::length::Length;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;

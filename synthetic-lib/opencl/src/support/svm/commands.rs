@@ -103,7 +103,7 @@ pub(in super::super) unsafe fn map(
 /// # Safety
 /// What is asked for is shared memory.
 unsafe fn fetch(entry: u64, enqueue: &Enqueue, asked: &Asked) -> CallResult<()> {
-    let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_MAP, Engine::CopyOut, entry);
+    let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_MAP, Engine::COPY_OUT, entry);
     request.blocking(asked.blocking);
     let memory = match asked.flags & CL_MAP_WRITE_INVALIDATE_REGION {
         // SAFETY: the caller's.
@@ -164,7 +164,7 @@ fn bring(
     address: *mut c_void,
     mapping: Option<&Mapping>,
 ) -> CallResult<()> {
-    let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_UNMAP, Engine::CopyIn, entry);
+    let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_UNMAP, Engine::COPY_IN, entry);
     let memory = match mapping {
         // SAFETY: shared memory, which the program may not change any more.
         Some(mapping) if mapping.writes => unsafe { request.input(address, mapping.size) },
@@ -206,9 +206,9 @@ pub(in super::super) unsafe fn memcpy(
         }
         let (to_shared, from_shared) = (contains(dst, size), contains(src, size));
         let engine = match (to_shared, from_shared) {
-            (true, false) => Engine::CopyIn,
-            (false, _) => Engine::CopyOut,
-            (true, true) => Engine::Compute,
+            (true, false) => Engine::COPY_IN,
+            (false, _) => Engine::COPY_OUT,
+            (true, true) => Engine::COMPUTE,
         };
         let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_MEMCPY, engine, entry);
         request.blocking(blocking);
@@ -263,7 +263,7 @@ pub(in super::super) unsafe fn fill(
             return Err(CL_INVALID_VALUE);
         }
         let op = wire::CL_ENQUEUE_SVM_MEM_FILL;
-        let mut request = enqueue.request(op, Engine::Compute, entry);
+        let mut request = enqueue.request(op, Engine::COMPUTE, entry);
         let args = wire::ClEnqueueSVMMemFillArgs {
             command_queue: enqueue.queue.number(),
             address: address as usize as u64,
@@ -306,7 +306,7 @@ pub(in super::super) unsafe fn migrate(
             false => Some(unsafe { words(count, sizes) }?),
         };
         let op = wire::CL_ENQUEUE_SVM_MIGRATE_MEM;
-        let mut request = enqueue.request(op, Engine::None, entry);
+        let mut request = enqueue.request(op, Engine::NONE, entry);
         let args = wire::ClEnqueueSVMMigrateMemArgs {
             command_queue: enqueue.queue.number(),
             addresses: list_data(&mut request, &pointers),
@@ -395,7 +395,7 @@ pub(in super::super) unsafe fn enqueue_free(
 }
 
 fn send_free(entry: u64, enqueue: &Enqueue, addresses: &[u64], frees: bool) -> CallResult<()> {
-    let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_FREE, Engine::None, entry);
+    let mut request = enqueue.request(wire::CL_ENQUEUE_SVM_FREE, Engine::NONE, entry);
     let args = wire::ClEnqueueSVMFreeArgs {
         command_queue: enqueue.queue.number(),
         addresses: list_data(&mut request, addresses),
