@@ -160,9 +160,9 @@ fn a_live_boards_time_is_within_its_own_spread() {
     let spread =
         runs.iter().map(measured).max().unwrap() - runs.iter().map(measured).min().unwrap();
     println!("program time over 5 runs spreads by {spread} ns");
-    // What the guest's kernel does for itself as a wait ends delays the program,
-    // and no deadline tells. Its times come from a live board, so that it may
-    // happen to any run, seldom, and for less than a tick's work.
+    // Once, on a busy machine, a run ended 47 us later than predicted. The guest's
+    // kernel may do something for itself as a wait ends, which delays the program
+    // and which no deadline tells; a live board's times let any run meet that.
     const KERNELS_OWN_NS: i128 = 200_000;
     let off = runs
         .iter()
