@@ -24,6 +24,11 @@ pub trait BackEnd: Debug + Sync {
     /// Where drivers are registered, if that is a place: sessions may read it.
     fn place(&self) -> Option<PathBuf>;
 
+    /// What its drivers need of the processes that use them.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
     /// How a process finds these drivers and no other.
     ///
     /// # Errors
@@ -47,6 +52,33 @@ pub struct Registered {
     /// The file that registers it; `None` stands for whatever the API finds by
     /// itself.
     pub file: Option<PathBuf>,
+}
+
+/// What the drivers of an API need of a session's process, which is confined,
+/// beside what every program needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    /// The variables that they, their libraries and loaders read: how the names
+    /// begin.
+    pub variables: &'static [&'static str],
+    /// The variables that name a folder where they keep compiled kernels.
+    pub caches: &'static [&'static str],
+    /// Files and folders that they read.
+    pub read: &'static [&'static str],
+    /// Folders that they read where they are installed: below the folder above
+    /// that of their libraries.
+    pub installed: &'static [&'static str],
+    /// Programs that some of them start.
+    pub starts: &'static [Starts],
+}
+
+/// Programs that a driver starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Starts {
+    /// How the name of the driver's library begins.
+    pub library: &'static str,
+    /// What it starts, by the names under which the search path has them.
+    pub programs: &'static [&'static str],
 }
 
 /// Some of the registered drivers.

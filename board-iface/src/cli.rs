@@ -1,6 +1,6 @@
 //! The command `gil-board`, which is also `gil board`.
 
-use crate::back_end::DriverOptions;
+use crate::back_end::{BackEnd, DriverOptions};
 use crate::board::BoardError;
 use crate::confine::{Confinement, Folders, Support};
 use crate::inventory::Inventory;
@@ -300,7 +300,7 @@ fn sessions(args: &BoardArgs, program: Program) -> Result<(Sessions, Option<Kept
         board.load_ahead();
         return Ok((Sessions::Threads(Arc::new(board)), None));
     }
-    let (confinement, folders) = confinement(args, &inventory)?.unzip();
+    let (confinement, folders) = confinement(args, &inventory, program.back_ends)?.unzip();
     let setup = Setup {
         devices: inventory.devices.clone(),
         confinement,
@@ -329,6 +329,7 @@ fn take_inventory(args: &BoardArgs, program: Program) -> Result<Inventory, CliEr
 fn confinement(
     args: &BoardArgs,
     inventory: &Inventory,
+    back_ends: &[&dyn BackEnd],
 ) -> Result<Option<(Confinement, Folders)>, CliError> {
     if args.confining.no_confinement {
         return Ok(None);
@@ -342,7 +343,7 @@ fn confinement(
             .as_deref()
             .map(made)
             .transpose()?,
-        ..Confinement::learn(&inventory.files, &inventory.registered)
+        ..Confinement::learn(&inventory.files, &inventory.registered, back_ends)
     };
     match args.confining.lack(confinement.support) {
         Some(lack) => tracing::warn!("{lack}"),

@@ -25,6 +25,7 @@ pub mod board;
 pub mod cli;
 pub mod confine;
 pub mod inventory;
+pub mod memory;
 pub mod meter;
 pub mod opencl;
 pub mod operator;

@@ -1,5 +1,6 @@
 //! A call's memory regions, and how much of them a session may hold.
 
+use crate::memory::OutOfMemory;
 use crate::transport::Part;
 use gil_wire::message::{Direction, RegionDesc};
 use std::alloc::Layout;
@@ -7,21 +8,6 @@ use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The system gives no more memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no memory for {0} bytes: run fewer sessions on this board, or pass smaller data per call")]
-pub struct OutOfMemory(pub usize);
-
-impl OutOfMemory {
-    /// Makes room for `len` bytes more.
-    ///
-    /// # Errors
-    /// If there is none; never aborts.
-    pub fn reserve(out: &mut Vec<u8>, len: usize) -> Result<(), Self> {
-        out.try_reserve_exact(len).map_err(|_| Self(len))
-    }
-}
 
 /// A call that would exceed its session's share of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

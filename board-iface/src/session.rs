@@ -3,7 +3,8 @@
 mod checkpoint;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
-use crate::region::{Budget, OutOfMemory, OverBudget, Region};
+use crate::memory::OutOfMemory;
+use crate::region::{Budget, OverBudget, Region};
 use crate::transport::{Connection, ConnectionError, Part};
 use gil_wire::Op;
 use gil_wire::envelope::Class;

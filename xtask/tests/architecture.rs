@@ -91,11 +91,7 @@ const GENERIC: [&str; 10] = [
 const OF_AN_API: [&str; 2] = ["board-iface/src/opencl/", "wire-protocol/src/generated/"];
 
 /// Files that name an API all the same, and why.
-const NAMES_ONE: [(&str, &str); 3] = [
-    ("board-iface/src/lib.rs", "the list of back ends"),
-    ("board-iface/src/confine/folder.rs", "variables of drivers"),
-    ("board-iface/src/confine/learn.rs", "folders of drivers"),
-];
+const NAMES_ONE: [(&str, &str); 1] = [("board-iface/src/lib.rs", "the list of back ends")];
 
 /// What stands before a file's tests, which may use an API as an example.
 fn code(file: &str) -> String {
@@ -142,9 +138,8 @@ fn what_moves_calls_names_no_api() {
 }
 
 /// Pairs of modules of a crate that use each other, yet to be mended.
-const USE_EACH_OTHER: [&str; 12] = [
+const USE_EACH_OTHER: [&str; 11] = [
     "board-iface: process, server",
-    "board-iface: region, transport",
     "cli: apt, checksum",
     "cli: args, simulator",
     "cli: guest, run",

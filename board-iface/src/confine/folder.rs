@@ -3,6 +3,7 @@
 //! another would run.
 
 use super::Confinement;
+use crate::back_end::BackEnd;
 use nix::fcntl::{Flock, FlockArg};
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -15,23 +16,13 @@ use tempfile::TempDir;
 
 /// Where programs, and drivers without a word of their own, keep files.
 const OWN: [&str; 3] = ["HOME", "TMPDIR", "XDG_CACHE_HOME"];
-/// Where drivers keep compiled kernels: PoCL, NVIDIA's, Mesa, Intel's, AMD's.
-const CACHES: [&str; 5] = [
-    "POCL_CACHE_DIR",
-    "CUDA_CACHE_PATH",
-    "MESA_SHADER_CACHE_DIR",
-    "NEO_CACHE_DIR",
-    "AMD_COMGR_CACHE_DIR",
-];
-/// What else a session gets of the agent's environment: what drivers, their
-/// libraries and loaders read. Others may be secrets.
+/// What else a session gets of the agent's environment: what every program, and
+/// the system's libraries, read. Others may be secrets.
 const NAMES: [&str; 4] = ["PATH", "LANG", "LANGUAGE", "TZ"];
-/// The same, by how their names begin.
-const PREFIXES: [&str; 36] = [
+/// The same, by how their names begin; back ends name what drivers read
+/// ([`Needs::variables`](crate::back_end::Needs::variables)).
+const PREFIXES: [&str; 10] = [
     "LC_", "LD_", "GIL_", "RUST_", "MALLOC_", "GLIBC_", "ASAN_", "TSAN_", "LSAN_", "UBSAN_",
-    "LLVM_", "OMP_", "OCL_", "OPENCL_", "CL_", "POCL_", "CUDA_", "NVIDIA_", "NV_", "__GL_",
-    "MESA_", "GALLIUM_", "LIBGL_", "LP_", "RUSTICL_", "AMD_", "ROCR_", "ROCM_", "HIP_", "HSA_",
-    "GPU_", "INTEL_", "NEO", "IGC_", "ZE_", "MALI_",
 ];
 
 /// How the names of agents' folders begin.
@@ -125,23 +116,37 @@ impl Folder {
         self.0.path()
     }
 
-    /// Has a program work there, and leaves in its environment what drivers
-    /// read.
-    pub fn furnish(&self, command: &mut Command, confinement: &Confinement) {
+    /// Has a program work there, and leaves in its environment what the drivers
+    /// of these back ends read.
+    pub fn furnish(
+        &self,
+        command: &mut Command,
+        confinement: &Confinement,
+        back_ends: &[&dyn BackEnd],
+    ) {
+        let needs = || back_ends.iter().map(|back_end| back_end.needs());
+        let is_read = |name: &OsString| {
+            let name = name.to_string_lossy();
+            is_for_all(&name) || needs().any(|needs| starts_so(&name, needs.variables))
+        };
+        let caches = needs().flat_map(|needs| needs.caches);
         let shared = confinement.shared_cache.as_deref();
         let cache = shared.unwrap_or(self.path());
         command
             .current_dir(self.path())
             .env_clear()
-            .envs(std::env::vars_os().filter(|(name, _)| is_for_drivers(name)))
+            .envs(std::env::vars_os().filter(|(name, _)| is_read(name)))
             .envs(OWN.map(|name| (name, self.path())))
-            .envs(CACHES.map(|name| (name, cache)));
+            .envs(caches.map(|name| (name, cache)));
     }
 }
 
-fn is_for_drivers(name: &OsString) -> bool {
-    let name = name.to_string_lossy();
-    NAMES.contains(&&*name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+fn is_for_all(name: &str) -> bool {
+    NAMES.contains(&name) || starts_so(name, &PREFIXES)
+}
+
+fn starts_so(name: &str, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl Drop for Folder {
@@ -245,11 +250,18 @@ mod tests {
 
     #[test]
     fn secrets_of_the_environment_stay_behind() {
-        for name in ["PATH", "LC_ALL", "POCL_DEVICES", "CUDA_VISIBLE_DEVICES"] {
-            assert!(is_for_drivers(&name.into()), "{name}");
+        for name in ["PATH", "LC_ALL"] {
+            assert!(is_for_all(name), "{name}");
         }
-        for name in ["AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "PATHS", "HOME"] {
-            assert!(!is_for_drivers(&name.into()), "{name}");
+        let others = ["AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "PATHS", "HOME"];
+        for name in others.iter().chain(&["POCL_DEVICES", "CUDA_CACHE_PATH"]) {
+            assert!(!is_for_all(name), "{name}");
+        }
+        for back_end in crate::BACK_ENDS {
+            let needs = back_end.needs();
+            let reads = |name: &str| starts_so(name, needs.variables);
+            assert!(!others.into_iter().any(reads));
+            assert!(needs.caches.iter().copied().all(reads));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! processes that loaded them and serve nobody, and from what is installed.
 
 use super::{Confinement, Support};
+use crate::back_end::{BackEnd, Needs};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Libraries of packages, and what the system says of itself. Nothing of a
 /// user's is there.
-const READ: [&str; 30] = [
+const READ: [&str; 26] = [
     "/lib",
     "/lib32",
     "/lib64",
@@ -20,15 +21,12 @@ const READ: [&str; 30] = [
     "/usr/libx32",
     "/system/lib64",
     "/vendor/lib64",
-    "/usr/share/pocl",
-    "/usr/share/clc",
     "/usr/share/libdrm",
     "/usr/share/drirc.d",
     "/usr/share/nvidia",
     "/usr/share/locale",
     "/etc/ld.so.cache",
     "/etc/ld.so.preload",
-    "/etc/OpenCL",
     "/etc/drirc",
     "/etc/localtime",
     "/proc/cpuinfo",
@@ -39,8 +37,6 @@ const READ: [&str; 30] = [
     "/proc/sys/vm/overcommit_memory",
     "/sys/devices/system/cpu",
     "/sys/devices/system/node",
-    // PoCL takes a CPU's vendor from the first PCI device: the host bridge.
-    "/sys/bus/pci/devices/0000:00:00.0/vendor",
 ];
 /// What drivers of GPUs ask of the system besides.
 const READ_FOR_GPUS: [&str; 10] = [
@@ -68,8 +64,6 @@ const NODES: [(&str, &[&str]); 3] = [
 ];
 /// Folders of packages: their libraries' neighbours are theirs, too.
 const PACKAGES: [&str; 5] = ["/usr", "/opt", "/lib", "/system", "/vendor"];
-/// Linkers: PoCL starts one for each kernel of a CPU device.
-const LINKERS: [&str; 4] = ["ld", "ld.lld", "ld.bfd", "ld.gold"];
 
 /// The files that this process has mapped or open, by their paths.
 pub fn used() -> Vec<PathBuf> {
@@ -87,9 +81,10 @@ pub fn used() -> Vec<PathBuf> {
 }
 
 impl Confinement {
-    /// For sessions of drivers that use these files, and are registered in
-    /// these places.
-    pub fn learn(used: &[PathBuf], registered: &[PathBuf]) -> Self {
+    /// For sessions of these back ends' drivers, which use these files, and are
+    /// registered in these places.
+    pub fn learn(used: &[PathBuf], registered: &[PathBuf], back_ends: &[&dyn BackEnd]) -> Self {
+        let needs: Vec<Needs> = back_ends.iter().map(|back_end| back_end.needs()).collect();
         let (nodes, files): (Vec<_>, Vec<_>) = used
             .iter()
             .cloned()
@@ -101,10 +96,19 @@ impl Confinement {
             read.extend(READ_FOR_GPUS.map(PathBuf::from));
         }
         read.extend(registered.iter().cloned());
-        read.extend(files.iter().flat_map(|file| beside(file)));
-        let mut run = BTreeSet::new();
-        if files.iter().any(|file| name(file).starts_with("libpocl")) {
-            run.extend(linkers());
+        read.extend(needs.iter().flat_map(|needs| needs.read).map(PathBuf::from));
+        read.extend(files.iter().flat_map(|file| beside(file, &needs)));
+        let mut run: BTreeSet<PathBuf> = needs
+            .iter()
+            .flat_map(|needs| needs.starts)
+            .filter(|starts| {
+                files
+                    .iter()
+                    .any(|file| name(file).starts_with(starts.library))
+            })
+            .flat_map(|starts| found(starts.programs))
+            .collect();
+        if !run.is_empty() {
             run.extend(files.iter().filter(|file| is_loader(file)).cloned());
         }
         Self {
@@ -127,7 +131,7 @@ fn name(file: &Path) -> &str {
 }
 
 /// A driver's file, and of a package what is installed with it.
-fn beside(file: &Path) -> Vec<PathBuf> {
+fn beside(file: &Path, needs: &[Needs]) -> Vec<PathBuf> {
     let mut all = vec![file.to_owned()];
     let Some(folder) = file.parent().filter(|_| name(file).contains(".so")) else {
         return all;
@@ -135,9 +139,11 @@ fn beside(file: &Path) -> Vec<PathBuf> {
     if PACKAGES.iter().any(|place| folder.starts_with(place)) {
         all.push(folder.to_owned());
     }
-    // PoCL's library of built-in functions, wherever it is installed.
-    let above = folder.ancestors().skip(1).take(2);
-    all.extend(above.map(|prefix| prefix.join("share/pocl")));
+    // Wherever it is installed.
+    for prefix in folder.ancestors().skip(1).take(2) {
+        let installed = needs.iter().flat_map(|needs| needs.installed);
+        all.extend(installed.map(|place| prefix.join(place)));
+    }
     all
 }
 
@@ -146,13 +152,15 @@ fn is_loader(file: &Path) -> bool {
     name(file).starts_with("ld-")
 }
 
-fn linkers() -> impl Iterator<Item = PathBuf> {
+/// Programs of these names, where the search path has them.
+fn found(names: &[&str]) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let all = folders
-        .into_iter()
-        .flat_map(|folder| LINKERS.map(|linker| folder.join(linker)));
-    all.filter_map(|linker| linker.canonicalize().ok())
+        .iter()
+        .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+    all.filter_map(|program| program.canonicalize().ok())
+        .collect()
 }
 
 fn is_gpu(node: &Path) -> bool {
@@ -200,15 +208,17 @@ mod tests {
 
     #[test]
     fn a_drivers_neighbours_are_read_in_a_packages_folder_only() {
-        let all = beside(Path::new("/opt/driver/lib/libdriver.so.1"));
+        let needs = [Needs {
+            installed: &["share/driver"],
+            ..Needs::default()
+        }];
+        let beside = |file: &str| beside(Path::new(file), &needs);
+        let all = beside("/opt/driver/lib/libdriver.so.1");
         assert!(all.contains(&"/opt/driver/lib".into()));
-        assert!(all.contains(&"/opt/driver/share/pocl".into()));
-        let all = beside(Path::new("/home/user/lib/libdriver.so"));
+        assert!(all.contains(&"/opt/driver/share/driver".into()));
+        let all = beside("/home/user/lib/libdriver.so");
         assert!(!all.contains(&"/home/user/lib".into()));
-        assert_eq!(
-            beside(Path::new("/usr/bin/gil")),
-            [PathBuf::from("/usr/bin/gil")]
-        );
+        assert_eq!(beside("/usr/bin/gil"), [PathBuf::from("/usr/bin/gil")]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! OpenCL drivers as they are registered: a file each, whose line names a
 //! library.
 
-use crate::back_end::{Registered, Selection};
+use crate::back_end::{Needs, Registered, Selection, Starts};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,37 @@ const VARIABLE: &str = "OCL_ICD_VENDORS";
 const LIBRARIES: &str = "OCL_ICD_FILENAMES";
 /// Longest file that is one.
 const MAX_FILE: u64 = 4096;
+
+/// What drivers of OpenCL need, and the loaders that lead to them.
+pub const NEEDS: Needs = Needs {
+    variables: &[
+        "LLVM_", "OMP_", "OCL_", "OPENCL_", "CL_", "POCL_", "CUDA_", "NVIDIA_", "NV_", "__GL_",
+        "MESA_", "GALLIUM_", "LIBGL_", "LP_", "RUSTICL_", "AMD_", "ROCR_", "ROCM_", "HIP_", "HSA_",
+        "GPU_", "INTEL_", "NEO", "IGC_", "ZE_", "MALI_",
+    ],
+    // PoCL's, NVIDIA's, Mesa's, Intel's, AMD's.
+    caches: &[
+        "POCL_CACHE_DIR",
+        "CUDA_CACHE_PATH",
+        "MESA_SHADER_CACHE_DIR",
+        "NEO_CACHE_DIR",
+        "AMD_COMGR_CACHE_DIR",
+    ],
+    read: &[
+        "/usr/share/pocl",
+        "/usr/share/clc",
+        "/etc/OpenCL",
+        // PoCL takes a CPU's vendor from the first PCI device: the host bridge.
+        "/sys/bus/pci/devices/0000:00:00.0/vendor",
+    ],
+    // PoCL's library of built-in functions.
+    installed: &["share/pocl"],
+    // PoCL links each kernel of a CPU device.
+    starts: &[Starts {
+        library: "libpocl",
+        programs: &["ld", "ld.lld", "ld.bfd", "ld.gold"],
+    }],
+};
 
 /// Where drivers are registered.
 pub fn vendors() -> PathBuf {

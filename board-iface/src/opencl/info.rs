@@ -4,7 +4,7 @@ use super::call::{Call, Output};
 use super::generated::types::*;
 use super::refusal::Refusal;
 use super::session::Session;
-use crate::region::OutOfMemory;
+use crate::memory::OutOfMemory;
 use gil_wire::call::{Handle, InfoType, InfoValue, OutData, OutRoom};
 use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;

@@ -41,7 +41,7 @@ mod waits;
 
 pub use driver::{Driver, OpenClError};
 
-use crate::back_end::{BackEnd, DriverOptions, Registered, Selection};
+use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{Board, BoardError, Guest, Session};
 use crate::region::Budget;
 use gil_wire::generated::opencl::{API, Kind};
@@ -80,6 +80,10 @@ impl BackEnd for OpenCl {
 
     fn place(&self) -> Option<PathBuf> {
         Some(icd::vendors())
+    }
+
+    fn needs(&self) -> Needs {
+        icd::NEEDS
     }
 
     fn only(&self, drivers: &[&Registered]) -> io::Result<Selection> {

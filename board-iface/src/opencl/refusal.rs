@@ -1,7 +1,8 @@
 //! Why a call is not run.
 
 use super::generated::types::*;
-use crate::region::{NoRoom, OutOfMemory};
+use crate::memory::OutOfMemory;
+use crate::region::NoRoom;
 use crate::table::TableError;
 use gil_wire::Op;
 use gil_wire::call::PackError;

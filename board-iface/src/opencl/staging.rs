@@ -6,7 +6,7 @@ use super::driver::fetch_handle;
 use super::generated::types::*;
 use super::session::Session;
 use crate::board::Unable;
-use crate::region::OutOfMemory;
+use crate::memory::OutOfMemory;
 use crate::table::Pointer;
 use gil_opencl_common::image::{Form as ImageForm, Layout};
 use gil_wire::call::Handle;

@@ -118,7 +118,7 @@ impl Worker {
         let folder = match &setup.confinement {
             Some(confinement) => {
                 let folder = Folder::new(&confinement.folders, "session-")?;
-                folder.furnish(&mut command, confinement);
+                folder.furnish(&mut command, confinement, program.back_ends);
                 Some(folder)
             }
             None => None,

@@ -4,7 +4,8 @@
 mod file;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
-use crate::region::{Budget, OutOfMemory, Region};
+use crate::memory::OutOfMemory;
+use crate::region::{Budget, Region};
 use file::{Recording, equals};
 use gil_files::container::FileError;
 use gil_files::recording::{self, FILE};

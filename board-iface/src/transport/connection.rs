@@ -3,8 +3,8 @@
 use super::greeting::Shaken;
 use super::link::Link;
 use super::window::{Offer, Window};
+use crate::memory::OutOfMemory;
 use crate::meter::Meter;
-use crate::region::OutOfMemory;
 use gil_wire::crew::Crew;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::HelloError;
