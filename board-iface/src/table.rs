@@ -6,7 +6,8 @@
 //! creation, or from when a query found it, until the guest's last release.
 //!
 //! Each number stands for one reference that the session owns, wherever the
-//! object came from: an object behind a number is alive.
+//! object came from: an object behind a number is alive. What else the session
+//! keeps of an object is in its entry, and goes with it.
 
 use gil_wire::call::Handle;
 use std::collections::HashMap;
@@ -41,19 +42,19 @@ pub struct Object<K> {
 
 /// A number that does not stand for what a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TableError<K: Kind> {
+pub enum TableError {
     /// Nothing has this number.
     #[error("no object has the number {0:#x}; it was never created, or is released")]
     Unknown(u64),
     /// Something else has it.
-    #[error("object {number:#x} is a {}, and the call needs a {}", is.name(), wanted.name())]
+    #[error("object {number:#x} is a {is}, and the call needs a {wanted}")]
     Kind {
         /// The number.
         number: u64,
         /// What it stands for.
-        is: K,
+        is: &'static str,
         /// What the call needs.
-        wanted: K,
+        wanted: &'static str,
     },
     /// The guest numbers a new object like one that is there.
     #[error("the number {0:#x} for a new object is taken")]
@@ -66,19 +67,27 @@ pub enum TableError<K: Kind> {
     Full,
 }
 
-/// The objects of one session.
+/// An object, and what the session keeps of it.
 #[derive(Debug)]
-pub struct Table<K> {
-    objects: HashMap<Handle, Object<K>>,
+struct Entry<K, D> {
+    object: Object<K>,
+    data: D,
+}
+
+/// The objects of one session: of kinds `K`, with `D` for what is kept of each,
+/// which begins as `D::from` its kind has it.
+#[derive(Debug)]
+pub struct Table<K, D> {
+    entries: HashMap<Handle, Entry<K, D>>,
     numbers: HashMap<Pointer, Handle>,
     created: u64,
     found: u64,
 }
 
-impl<K> Default for Table<K> {
+impl<K, D> Default for Table<K, D> {
     fn default() -> Self {
         Self {
-            objects: HashMap::new(),
+            entries: HashMap::new(),
             numbers: HashMap::new(),
             created: 0,
             found: 0,
@@ -86,27 +95,38 @@ impl<K> Default for Table<K> {
     }
 }
 
-impl<K: Kind> Table<K> {
+impl<K: Kind, D: From<K>> Table<K, D> {
     /// The object with this number.
     ///
     /// # Errors
     /// [`TableError::Unknown`], also for NULL, or [`TableError::Kind`].
-    pub fn get(&self, handle: Handle, wanted: K) -> Result<Pointer, TableError<K>> {
+    pub fn get(&self, handle: Handle, wanted: K) -> Result<Pointer, TableError> {
         let number = handle.0;
-        match self.objects.get(&handle) {
+        let object = self.entries.get(&handle).map(|entry| &entry.object);
+        match object {
             None => Err(TableError::Unknown(number)),
             Some(object) if object.kind == wanted => Ok(object.pointer),
             Some(object) => Err(TableError::Kind {
                 number,
-                is: object.kind,
-                wanted,
+                is: object.kind.name(),
+                wanted: wanted.name(),
             }),
         }
     }
 
+    /// What is kept of the object with this number.
+    pub fn data(&self, handle: Handle) -> Option<&D> {
+        self.entries.get(&handle).map(|entry| &entry.data)
+    }
+
+    /// The same, to change it.
+    pub fn data_mut(&mut self, handle: Handle) -> Option<&mut D> {
+        self.entries.get_mut(&handle).map(|entry| &mut entry.data)
+    }
+
     /// What has this number.
     pub fn kind(&self, handle: Handle) -> Option<K> {
-        self.objects.get(&handle).map(|object| object.kind)
+        self.entries.get(&handle).map(|entry| entry.object.kind)
     }
 
     /// Whether the guest may give a new object this number. Asked before the
@@ -115,11 +135,11 @@ impl<K: Kind> Table<K> {
     /// # Errors
     /// [`TableError::Taken`], [`TableError::NotTheGuests`] or
     /// [`TableError::Full`].
-    pub fn vacant(&self, handle: Handle) -> Result<(), TableError<K>> {
+    pub fn vacant(&self, handle: Handle) -> Result<(), TableError> {
         if handle.is_null() || handle.is_boards() {
             return Err(TableError::NotTheGuests(handle.0));
         }
-        if self.objects.contains_key(&handle) {
+        if self.entries.contains_key(&handle) {
             return Err(TableError::Taken(handle.0));
         }
         self.room()
@@ -134,9 +154,10 @@ impl<K: Kind> Table<K> {
         handle: Handle,
         kind: K,
         pointer: Pointer,
-    ) -> Result<(), TableError<K>> {
+        data: D,
+    ) -> Result<(), TableError> {
         self.vacant(handle)?;
-        self.enter(handle, kind, pointer, false);
+        self.enter(handle, kind, pointer, false, data);
         Ok(())
     }
 
@@ -144,7 +165,7 @@ impl<K: Kind> Table<K> {
     ///
     /// # Errors
     /// [`TableError::Full`].
-    pub fn made(&mut self, kind: K, pointer: Pointer) -> Result<Handle, TableError<K>> {
+    pub fn made(&mut self, kind: K, pointer: Pointer) -> Result<Handle, TableError> {
         self.by_board(kind, pointer, false)
     }
 
@@ -158,7 +179,7 @@ impl<K: Kind> Table<K> {
         kind: K,
         pointer: Pointer,
         retain: impl FnOnce(),
-    ) -> Result<Handle, TableError<K>> {
+    ) -> Result<Handle, TableError> {
         if let Some(handle) = self.number(kind, pointer) {
             return Ok(handle);
         }
@@ -172,11 +193,11 @@ impl<K: Kind> Table<K> {
         kind: K,
         pointer: Pointer,
         is_found: bool,
-    ) -> Result<Handle, TableError<K>> {
+    ) -> Result<Handle, TableError> {
         self.room()?;
         self.found += 1;
         let handle = Handle(self.found | Handle::BOARD);
-        self.enter(handle, kind, pointer, is_found);
+        self.enter(handle, kind, pointer, is_found, D::from(kind));
         Ok(handle)
     }
 
@@ -185,7 +206,7 @@ impl<K: Kind> Table<K> {
     /// # Errors
     /// [`TableError::Taken`] if that or a later one is in use, or
     /// [`TableError::NotTheGuests`] for a number that the board does not give.
-    pub fn number_from(&mut self, next: Handle) -> Result<(), TableError<K>> {
+    pub fn number_from(&mut self, next: Handle) -> Result<(), TableError> {
         let before = (next.0 & !Handle::BOARD).checked_sub(1);
         match before.filter(|_| next.is_boards()) {
             Some(before) if before >= self.found => {
@@ -199,8 +220,8 @@ impl<K: Kind> Table<K> {
 
     /// All objects, in the order of their creation.
     pub fn all(&self) -> Vec<(Handle, Object<K>)> {
-        let objects = self.objects.iter();
-        let mut all: Vec<_> = objects.map(|(handle, object)| (*handle, *object)).collect();
+        let entries = self.entries.iter();
+        let mut all: Vec<_> = entries.map(|(handle, of)| (*handle, of.object)).collect();
         all.sort_unstable_by_key(|(_, object)| object.order);
         all
     }
@@ -208,40 +229,44 @@ impl<K: Kind> Table<K> {
     /// The number of an object, if it has one.
     pub fn number(&self, kind: K, pointer: Pointer) -> Option<Handle> {
         let handle = *self.numbers.get(&pointer)?;
-        (self.objects.get(&handle)?.kind == kind).then_some(handle)
+        (self.kind(handle)? == kind).then_some(handle)
     }
 
-    /// Takes an object out.
+    /// Takes an object out, with what is kept of it.
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn remove(&mut self, handle: Handle, kind: K) -> Result<Pointer, TableError<K>> {
+    pub fn remove(&mut self, handle: Handle, kind: K) -> Result<(Pointer, D), TableError> {
         let pointer = self.get(handle, kind)?;
-        self.objects.remove(&handle);
+        let entry = self.entries.remove(&handle);
+        let entry = entry.ok_or(TableError::Unknown(handle.0))?;
         // A driver may use an address again: only this number's entry goes.
         if self.numbers.get(&pointer) == Some(&handle) {
             self.numbers.remove(&pointer);
         }
-        Ok(pointer)
+        Ok((pointer, entry.data))
     }
 
     /// Takes all out, the youngest first: an object's parent is older than the
     /// object.
-    pub fn drain(&mut self) -> Vec<(Handle, Object<K>)> {
+    pub fn drain(&mut self) -> Vec<(Handle, Object<K>, D)> {
         self.numbers.clear();
-        let mut all: Vec<_> = self.objects.drain().collect();
-        all.sort_unstable_by_key(|(_, object)| std::cmp::Reverse(object.order));
+        let entries = self.entries.drain();
+        let mut all: Vec<_> = entries
+            .map(|(handle, of)| (handle, of.object, of.data))
+            .collect();
+        all.sort_unstable_by_key(|(_, object, _)| std::cmp::Reverse(object.order));
         all
     }
 
-    fn room(&self) -> Result<(), TableError<K>> {
-        if self.objects.len() >= MAX_OBJECTS {
+    fn room(&self) -> Result<(), TableError> {
+        if self.entries.len() >= MAX_OBJECTS {
             return Err(TableError::Full);
         }
         Ok(())
     }
 
-    fn enter(&mut self, handle: Handle, kind: K, pointer: Pointer, is_found: bool) {
+    fn enter(&mut self, handle: Handle, kind: K, pointer: Pointer, is_found: bool, data: D) {
         self.created += 1;
         let object = Object {
             kind,
@@ -249,7 +274,7 @@ impl<K: Kind> Table<K> {
             is_found,
             order: self.created,
         };
-        self.objects.insert(handle, object);
+        self.entries.insert(handle, Entry { object, data });
         self.numbers.insert(pointer, handle);
     }
 }
@@ -258,6 +283,7 @@ impl<K: Kind> Table<K> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::rc::Rc;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Thing {
@@ -274,6 +300,18 @@ mod tests {
         }
     }
 
+    /// Counts what is kept of objects that are there.
+    #[derive(Debug, Default)]
+    struct Data(Option<Rc<()>>);
+
+    impl From<Thing> for Data {
+        fn from(_: Thing) -> Self {
+            Self::default()
+        }
+    }
+
+    type Table = super::Table<Thing, Data>;
+
     fn at(address: usize) -> Pointer {
         NonNull::new(address as *mut c_void).unwrap()
     }
@@ -281,7 +319,9 @@ mod tests {
     #[test]
     fn a_number_stands_for_one_kind() {
         let mut table = Table::default();
-        table.insert(Handle(1), Thing::Queue, at(16)).unwrap();
+        table
+            .insert(Handle(1), Thing::Queue, at(16), Data::default())
+            .unwrap();
         assert_eq!(table.get(Handle(1), Thing::Queue), Ok(at(16)));
         let error = table.get(Handle(1), Thing::Event).unwrap_err();
         assert_eq!(
@@ -300,11 +340,13 @@ mod tests {
         let boards = table.found(Thing::Queue, at(8), || ()).unwrap();
         assert!(boards.is_boards());
         for number in [Handle::NULL, boards, Handle(Handle::BOARD | 77)] {
-            let error = table.insert(number, Thing::Queue, at(16));
+            let error = table.insert(number, Thing::Queue, at(16), Data::default());
             assert_eq!(error, Err(TableError::NotTheGuests(number.0)));
         }
-        table.insert(Handle(5), Thing::Queue, at(24)).unwrap();
-        let error = table.insert(Handle(5), Thing::Event, at(32));
+        table
+            .insert(Handle(5), Thing::Queue, at(24), Data::default())
+            .unwrap();
+        let error = table.insert(Handle(5), Thing::Event, at(32), Data::default());
         assert_eq!(error, Err(TableError::Taken(5)));
     }
 
@@ -320,7 +362,9 @@ mod tests {
         // known.
         let made = table.made(Thing::Event, at(16)).unwrap();
         assert_ne!(table.made(Thing::Event, at(16)), Ok(made));
-        table.insert(Handle(5), Thing::Queue, at(24)).unwrap();
+        table
+            .insert(Handle(5), Thing::Queue, at(24), Data::default())
+            .unwrap();
         assert_eq!(
             table.found(Thing::Queue, at(24), retain),
             Ok(Handle(5)),
@@ -352,12 +396,46 @@ mod tests {
     #[test]
     fn an_address_used_again_gets_its_new_number() {
         let mut table = Table::default();
-        table.insert(Handle(1), Thing::Event, at(8)).unwrap();
-        table.insert(Handle(2), Thing::Event, at(8)).unwrap();
+        table
+            .insert(Handle(1), Thing::Event, at(8), Data::default())
+            .unwrap();
+        table
+            .insert(Handle(2), Thing::Event, at(8), Data::default())
+            .unwrap();
         table.remove(Handle(1), Thing::Event).unwrap();
         assert_eq!(table.number(Thing::Event, at(8)), Some(Handle(2)));
         table.remove(Handle(2), Thing::Event).unwrap();
         assert_eq!(table.number(Thing::Event, at(8)), None);
+    }
+
+    #[test]
+    fn what_is_kept_of_an_object_goes_with_it() {
+        let mut table = Table::default();
+        let kept = Rc::new(());
+        let data = || Data(Some(kept.clone()));
+        table
+            .insert(Handle(1), Thing::Event, at(8), data())
+            .unwrap();
+        table
+            .insert(Handle(2), Thing::Queue, at(16), data())
+            .unwrap();
+        let taken = table.insert(Handle(2), Thing::Queue, at(24), data());
+        assert_eq!(taken, Err(TableError::Taken(2)));
+        assert_eq!(Rc::strong_count(&kept), 3);
+        let made = table.made(Thing::Event, at(32)).unwrap();
+        assert!(table.data(made).unwrap().0.is_none());
+        *table.data_mut(made).unwrap() = data();
+        assert!(table.data(Handle(1)).is_some() && table.data(Handle(9)).is_none());
+        let error = table.remove(Handle(1), Thing::Queue).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "object 0x1 is a event, and the call needs a queue"
+        );
+        drop(table.remove(Handle(1), Thing::Event).unwrap());
+        assert!(table.data(Handle(1)).is_none());
+        assert_eq!(Rc::strong_count(&kept), 3);
+        drop(table.drain());
+        assert_eq!(Rc::strong_count(&kept), 1);
     }
 
     proptest! {
@@ -368,12 +446,12 @@ mod tests {
             for number in numbers {
                 let handle = Handle(number.into());
                 let pointer = at(8 * (1 + usize::from(number)));
-                if table.insert(handle, Thing::Event, pointer).is_ok() {
+                if table.insert(handle, Thing::Event, pointer, Data::default()).is_ok() {
                     inserted.push(handle);
                 }
             }
             inserted.reverse();
-            let drained: Vec<_> = table.drain().into_iter().map(|(h, _)| h).collect();
+            let drained: Vec<_> = table.drain().into_iter().map(|(h, ..)| h).collect();
             prop_assert_eq!(drained, inserted);
             prop_assert!(table.drain().is_empty());
         }

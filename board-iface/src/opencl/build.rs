@@ -28,20 +28,21 @@ impl Session {
         options: &InData<'_>,
     ) -> Result<Option<CString>, Refusal> {
         let given = call.string(options)?.unwrap_or_default();
-        let pointer = self.table.get(program, Kind::Program)?;
-        self.options.remove(&pointer);
-        self.hidden_arg_info.remove(&pointer);
-        let mut options = self.files.options(pointer, &given)?;
-        let bears_it = !self.without_arg_info.remove(&pointer);
+        let object = self.table.get(program, Kind::Program)?;
+        let kept = self.program_mut(program);
+        let kept = kept.ok_or(Refusal::parameter("program", program.0))?;
+        (kept.options, kept.hides_arg_info) = (None, false);
+        let mut options = kept.files.options(&given)?;
+        let bears_it = !std::mem::take(&mut kept.without_arg_info);
         let option = self.driver.arg_info_option().filter(|_| bears_it);
         let with_info = option.and_then(|option| with_arg_info(&options, option));
         // A binary has kept its own, or has none.
-        if let Some(with_info) = with_info.filter(|_| self.has_text(pointer)) {
-            options = with_info;
-            self.hidden_arg_info.insert(pointer);
-        }
-        if options != given {
-            self.options.insert(pointer, given);
+        let with_info = with_info.filter(|_| self.has_text(object));
+        let hides = with_info.is_some();
+        options = with_info.unwrap_or(options);
+        if let Some(kept) = self.program_mut(program) {
+            kept.hides_arg_info = hides;
+            kept.options = (options != given).then_some(given);
         }
         Ok(Some(options))
     }
@@ -56,25 +57,30 @@ impl Session {
         let Some((program, error)) = built(op, args, reply) else {
             return false;
         };
-        let Ok(program) = self.table.get(program, Kind::Program) else {
+        let Ok(object) = self.table.get(program, Kind::Program) else {
             return false;
         };
         let may_be_its_fault = match error {
             CL_INVALID_BUILD_OPTIONS | CL_INVALID_COMPILER_OPTIONS => true,
             CL_BUILD_PROGRAM_FAILURE | CL_COMPILE_PROGRAM_FAILURE => {
-                let kernels = self.signatures_for(program);
+                let kernels = self.signatures_for(object);
                 let mut kernels = kernels.iter().flat_map(|text| text.values());
                 kernels.any(Vec::is_empty)
             }
             _ => false,
         };
-        may_be_its_fault
-            && self.hidden_arg_info.remove(&program)
-            && self.without_arg_info.insert(program)
+        let Some(kept) = self.program_mut(program) else {
+            return false;
+        };
+        let again = may_be_its_fault && kept.hides_arg_info;
+        if again {
+            (kept.hides_arg_info, kept.without_arg_info) = (false, true);
+        }
+        again
     }
 
     fn has_text(&self, program: Pointer) -> bool {
-        let texts = self.programs.texts(self.driver, program);
+        let texts = self.texts(program);
         texts.iter().any(|text| !text.is_empty())
     }
 }
@@ -148,15 +154,14 @@ pub fn get_info(
         // SAFETY: the objects are alive, and `info` gives room of the size it says.
         unsafe { function(program, device, name, size, value, size_ret) }
     };
-    let pointer = session.table.get(args.program, Kind::Program)?;
+    let kept = session.program(args.program);
     let shown = match name {
-        CL_PROGRAM_BUILD_OPTIONS => session
-            .options
-            .get(&pointer)
-            .cloned()
-            .map(|own| own.into_bytes_with_nul()),
+        CL_PROGRAM_BUILD_OPTIONS => {
+            let own = kept.and_then(|kept| kept.options.clone());
+            own.map(CString::into_bytes_with_nul)
+        }
         CL_PROGRAM_BUILD_LOG => fetch(ask).and_then(|log| {
-            let shown = session.files.shown(pointer, &log);
+            let shown = kept?.files.shown(&log);
             (shown != log).then_some(shown)
         }),
         _ => None,
@@ -186,7 +191,8 @@ pub fn get_arg_info(
     let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
     let pointer = session.table.get(args.kernel, Kind::Kernel)?;
     let program = session.program_of(pointer);
-    let hidden = program.is_some_and(|program| session.hidden_arg_info.contains(&program));
+    let program = program.and_then(|program| session.program_at(program));
+    let hidden = program.is_some_and(|program| program.hides_arg_info);
     let ask = |size: usize, value: *mut c_void, size_ret: *mut usize| {
         // SAFETY: the kernel is alive, and `info` gives room of the size it says.
         let result = unsafe { function(kernel, args.arg_indx, name, size, value, size_ret) };

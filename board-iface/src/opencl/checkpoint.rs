@@ -28,7 +28,7 @@ impl Session {
                 _ if object.is_found => self.check_found((handle, object)),
                 Kind::Mem => self.contents(handle, object.pointer, &mut survey),
                 Kind::Event => self.past_event(handle, object.pointer, &mut survey),
-                Kind::Kernel => self.check_arguments(handle, object.pointer),
+                Kind::Kernel => self.check_arguments(handle),
                 _ => Ok(()),
             };
             survey.obstacles.extend(found.err().map(|Unable(why)| why));
@@ -119,7 +119,7 @@ impl Session {
             event: handle.0,
             queue: queue.map_or(0, |handle| handle.0),
             context: context.map_or(0, |handle| handle.0),
-            command: self.commands.get(&event).copied().or(command).unwrap_or(0),
+            command: self.command(handle).or(command).unwrap_or(0),
             status,
         });
         Ok(())
@@ -127,8 +127,8 @@ impl Session {
 
     /// Memory that only a kernel still knows has no number under which its
     /// bytes could be kept.
-    fn check_arguments(&self, handle: Handle, kernel: Pointer) -> Result<(), Unable> {
-        let args = self.kernels.get(&kernel);
+    fn check_arguments(&self, handle: Handle) -> Result<(), Unable> {
+        let args = self.kernel(handle).and_then(|kernel| kernel.args.as_ref());
         let held = args.into_iter().flat_map(|args| args.held());
         let mut mems = held.filter(|(kind, _)| *kind == Kind::Mem);
         match mems.all(|(_, mem)| self.table.number(Kind::Mem, mem).is_some()) {
@@ -154,7 +154,7 @@ impl Session {
         };
         let bound = self.bind(Kind::Event, number, event.as_ptr(), parent);
         bound.map_err(Unable::because)?;
-        self.commands.insert(event, past.command);
+        self.set_command(number, past.command);
         Ok(())
     }
 

@@ -3,17 +3,23 @@
 use super::call::Call;
 use super::generated::types::*;
 use super::info::{InfoReply, info};
+use super::objects::Data;
 use super::refusal::Refusal;
 use super::session::Session;
-use gil_wire::call::NewEvent;
+use gil_wire::call::{Handle, NewEvent};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
 impl Session {
+    /// An event is of this command, which the driver knows as another.
+    pub(super) fn set_command(&mut self, event: Handle, command: cl_command_type) {
+        if let Some(Data::Event(known)) = self.table.data_mut(event) {
+            *known = Some(command);
+        }
+    }
+
     /// The event of a command that the driver knows as another.
     pub(super) fn is_of(&mut self, event: NewEvent, command: cl_command_type) {
-        if let Ok(pointer) = self.table.get(event.number, Kind::Event) {
-            self.commands.insert(pointer, command);
-        }
+        self.set_command(event.number, command);
     }
 }
 
@@ -33,8 +39,7 @@ pub fn get_info(
     let name = args.param_name;
     let kind = wire::cl_get_event_info(name);
     let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
-    let pointer = session.table.get(args.event, Kind::Event)?;
-    let known = session.commands.get(&pointer).copied();
+    let known = session.command(args.event);
     let known = known.filter(|_| name == CL_EVENT_COMMAND_TYPE);
     info(
         session,

@@ -6,19 +6,18 @@ use super::call::Call;
 use super::generated::types::{CL_OUT_OF_HOST_MEMORY, CL_SUCCESS};
 use super::refusal::Refusal;
 use super::session::Session;
-use crate::region::Counted;
-use crate::table::Pointer;
+use crate::region::{Budget, Counted};
 use gil_opencl_common::build_options::paths;
 use gil_wire::call::unpack;
 use gil_wire::generated::opencl::{self as wire, Kind};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// Most bytes of files that a session keeps.
-const MAX_KEPT: usize = 256 << 20;
+const MAX_KEPT: u64 = 256 << 20;
 /// What a file or a folder counts beside its bytes, which fill whole blocks.
 const ENTRY_COST: usize = 4096;
 /// Folders that one may lie in, one in the other, at most.
@@ -33,9 +32,9 @@ pub struct Files {
     /// What the guest's relative paths start from.
     start: PathBuf,
     paths: Vec<PathBuf>,
-    bytes: usize,
-    /// The temporary folder may be in memory.
-    _counted: Counted,
+    /// Against what the session may keep, and against its memory: the
+    /// temporary folder may be in memory.
+    _counted: [Counted; 2],
 }
 
 /// What the guest gave: a folder, then paths and texts in turn.
@@ -76,7 +75,7 @@ impl<'a> Given<'a> {
         files + folders * ENTRY_COST
     }
 
-    fn write(&self, counted: Counted) -> Result<Files, Refusal> {
+    fn write(&self, counted: [Counted; 2]) -> Result<Files, Refusal> {
         let root = tempfile::Builder::new().prefix("gil-").tempdir()?;
         let folder = root.path().join(absolute::FOLDER);
         std::fs::create_dir_all(folder.join(&self.start))?;
@@ -89,7 +88,6 @@ impl<'a> Given<'a> {
             root,
             start: self.start.clone(),
             paths: self.files.iter().map(|(path, _)| path.clone()).collect(),
-            bytes: self.cost(),
             _counted: counted,
         })
     }
@@ -206,53 +204,46 @@ fn led_len(text: &[u8]) -> usize {
     led(text).map_or(text.len(), |led| led.len())
 }
 
-/// The files of a session's programs.
-#[derive(Debug, Default)]
-pub struct AllFiles {
-    /// For the next build.
-    given: HashMap<Pointer, Files>,
-    /// Of the last one.
-    built: HashMap<Pointer, Files>,
+/// What all programs of a session have of files.
+pub fn budget() -> Budget {
+    Budget::new(MAX_KEPT)
 }
 
-impl AllFiles {
-    /// The program is gone.
-    pub fn release(&mut self, program: Pointer) {
-        self.given.remove(&program);
-        self.built.remove(&program);
-    }
+/// The files of a program.
+#[derive(Debug, Default)]
+pub struct ProgramFiles {
+    /// For the next build.
+    given: Option<Files>,
+    /// Of the last one.
+    built: Option<Files>,
+}
 
-    /// What a compiler says of a program, with the guest's paths.
-    pub fn shown(&self, program: Pointer, text: &[u8]) -> Vec<u8> {
-        let files = self.built.get(&program);
-        let shown = files.map(|files| files.shown(text));
+impl ProgramFiles {
+    /// What a compiler says of the program, with the guest's paths.
+    pub fn shown(&self, text: &[u8]) -> Vec<u8> {
+        let shown = self.built.as_ref().map(|files| files.shown(text));
         absolute::shown(shown.as_deref().unwrap_or(text))
     }
 
-    fn bytes(&self) -> usize {
-        let all = self.given.values().chain(self.built.values());
-        all.map(|files| files.bytes).sum()
-    }
-
-    /// The options to build a program with.
+    /// The options to build the program with.
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn options(&mut self, program: Pointer, given: &CStr) -> Result<CString, Refusal> {
-        self.built.remove(&program);
-        let Some(files) = self.given.remove(&program) else {
+    pub fn options(&mut self, given: &CStr) -> Result<CString, Refusal> {
+        self.built = None;
+        let Some(files) = self.given.take() else {
             // Folders in which the guest has nothing that is included.
             let nothing = std::env::temp_dir().join("gil-none");
             return lead_to(&nothing, Path::new(""), given);
         };
         let options = files.options(given)?;
-        self.built.insert(program, files);
+        self.built = Some(files);
         Ok(options)
     }
 
-    /// The headers among a program's next build's files.
-    pub fn headers(&self, program: Pointer, options: &str) -> Vec<(String, String)> {
-        let files = self.given.get(&program);
+    /// The headers among the files of the next build.
+    pub fn headers(&self, options: &str) -> Vec<(String, String)> {
+        let files = self.given.as_ref();
         files.map_or_else(Vec::new, |files| files.headers(options))
     }
 }
@@ -266,24 +257,25 @@ pub fn give(
     call: &Call,
     args: &wire::GilGiveFilesArgs<'_>,
 ) -> Result<i32, Refusal> {
-    let program = session.table.get(args.program, Kind::Program)?;
+    session.table.get(args.program, Kind::Program)?;
     let data = call.bytes(&args.files)?.unwrap_or_default();
     let pieces = unpack(args.count, data)?;
-    session.files.given.remove(&program);
+    let budgets = [session.files.clone(), session.budget.clone()];
+    let program = session.program_mut(args.program);
+    let program = program.ok_or(Refusal::parameter("program", args.program.0))?;
+    program.files.given = None;
     let given = Given::read(&pieces)?;
-    let cost = given.cost();
-    let counted = session.budget.object(cost as u64);
-    let (Ok(counted), true) = (counted, session.files.bytes() + cost <= MAX_KEPT) else {
+    let cost = given.cost() as u64;
+    let [Ok(kept), Ok(in_memory)] = budgets.map(|budget| budget.object(cost)) else {
         return Ok(CL_OUT_OF_HOST_MEMORY);
     };
-    session.files.given.insert(program, given.write(counted)?);
+    program.files.given = Some(given.write([kept, in_memory])?);
     Ok(CL_SUCCESS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::region::Budget;
     use std::os::unix::fs::MetadataExt;
 
     /// Bytes of the disk that a folder takes, with all in it.
@@ -309,12 +301,13 @@ mod tests {
         }
         let given = Given::read(&pieces).unwrap();
         let budget = Budget::new(10 << 20);
-        let files = given.write(budget.object(given.cost() as u64).unwrap());
-        let files = files.unwrap();
-        assert!(taken(files.root.path()) <= files.bytes as u64);
+        let cost = given.cost() as u64;
+        let counted = [super::budget(), budget.clone()].map(|of| of.object(cost).unwrap());
+        let files = given.write(counted).unwrap();
+        assert!(taken(files.root.path()) <= cost);
         // Each of the folders is one.
-        assert!(files.bytes > (MAX_DEPTH + 3 * 50) * ENTRY_COST);
-        assert!(budget.object((10 << 20) - files.bytes as u64 + 1).is_err());
+        assert!(cost > ((MAX_DEPTH + 3 * 50) * ENTRY_COST) as u64);
+        assert!(budget.object((10 << 20) - cost + 1).is_err());
         let root = files.root.path().to_owned();
         drop(files);
         assert!(!root.exists() && budget.object(10 << 20).is_ok());

@@ -7,9 +7,9 @@
 
 use super::arg_types::{ArgType, number_of_args};
 use super::call::Call;
-use super::driver::Driver;
 use super::generated::types::*;
 use super::hold::Hold;
+use super::objects::Reference;
 use super::probe::Answer;
 use super::refusal::Refusal;
 use super::session::Session;
@@ -20,45 +20,26 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 
-/// A kernel's arguments.
-#[derive(Debug)]
+/// A kernel's arguments; of a copy of the kernel, a clone of them.
+#[derive(Clone, Debug)]
 pub struct KernelArgs {
     /// The types, as far as anybody says.
     types: Vec<ArgType>,
     /// The objects that are set. A driver need not keep them, and a program
     /// may release one and still run the kernel: here each has a reference.
-    held: HashMap<cl_uint, (Kind, Pointer)>,
+    held: HashMap<cl_uint, Reference>,
     /// Shared virtual memory that is set, and what the kernel reaches besides.
     shared: HashMap<cl_uint, Hold>,
     indirect: Vec<Hold>,
 }
 
 impl KernelArgs {
-    fn hold(&mut self, driver: &Driver, index: cl_uint, object: Option<(Kind, Pointer)>) {
+    fn hold(&mut self, index: cl_uint, object: Option<Reference>) {
         self.shared.remove(&index);
-        if let Some((kind, pointer)) = object {
-            driver.retain(kind, pointer);
-        }
-        let before = match object {
+        match object {
             Some(object) => self.held.insert(index, object),
             None => self.held.remove(&index),
         };
-        if let Some((kind, pointer)) = before {
-            driver.release(kind, pointer);
-        }
-    }
-
-    /// The arguments of a copy of the kernel.
-    fn copy(&self, driver: &Driver) -> Self {
-        for (kind, pointer) in self.held.values() {
-            driver.retain(*kind, *pointer);
-        }
-        Self {
-            types: self.types.clone(),
-            held: self.held.clone(),
-            shared: self.shared.clone(),
-            indirect: self.indirect.clone(),
-        }
     }
 
     /// Keeps its shared memory until the call's operation ends.
@@ -69,14 +50,7 @@ impl KernelArgs {
 
     /// The objects that are set.
     pub fn held(&self) -> impl Iterator<Item = (Kind, Pointer)> + '_ {
-        self.held.values().copied()
-    }
-
-    /// Gives up the objects: the kernel is gone.
-    pub fn release(self, driver: &Driver) {
-        for (kind, pointer) in self.held.into_values() {
-            driver.release(kind, pointer);
-        }
+        self.held.values().map(|held| (held.kind, held.object))
     }
 }
 
@@ -102,7 +76,7 @@ pub fn set(
     let Some(function) = session.functions().clSetKernelArg else {
         return Ok(CL_INVALID_OPERATION);
     };
-    let Some(arg) = arg_type(session, kernel, args.arg_index)? else {
+    let Some(arg) = arg_type(session, args.kernel, args.arg_index)? else {
         return Ok(CL_INVALID_ARG_INDEX);
     };
     let mut size = super::support::size(args.arg_size, "arg_size")?;
@@ -134,12 +108,14 @@ pub fn set(
     // are an object's handle only where the object is alive.
     let result = call.timed(|| unsafe { function(kernel, index, size, pointer) });
     if result == CL_SUCCESS {
+        let driver = session.driver;
         let held = match value {
-            Value::Object(kind, object) => NonNull::new(object).map(|object| (kind, object)),
+            Value::Object(kind, object) => {
+                NonNull::new(object).map(|object| Reference::new(driver, kind, object))
+            }
             _ => None,
         };
-        let driver = session.driver;
-        kernel_args(session, kernel)?.hold(driver, index, held);
+        kernel_args(session, args.kernel)?.hold(index, held);
     }
     Ok(result)
 }
@@ -150,13 +126,12 @@ pub fn set(
 /// [`Refusal`].
 pub fn share(
     session: &mut Session,
-    kernel: cl_kernel,
+    kernel: Handle,
     index: cl_uint,
     shared: Option<Hold>,
 ) -> Result<(), Refusal> {
-    let driver = session.driver;
     let args = kernel_args(session, kernel)?;
-    args.hold(driver, index, None);
+    args.hold(index, None);
     args.shared.extend(shared.map(|hold| (index, hold)));
     Ok(())
 }
@@ -167,7 +142,7 @@ pub fn share(
 /// [`Refusal`].
 pub fn share_indirectly(
     session: &mut Session,
-    kernel: cl_kernel,
+    kernel: Handle,
     shared: Vec<Hold>,
 ) -> Result<(), Refusal> {
     kernel_args(session, kernel)?.indirect = shared;
@@ -244,44 +219,50 @@ fn null_object(
     })
 }
 
-fn kernel_args(session: &mut Session, kernel: cl_kernel) -> Result<&mut KernelArgs, Refusal> {
-    let pointer: Option<Pointer> = NonNull::new(kernel.cast());
-    let pointer = pointer.ok_or(Refusal::parameter("kernel", 0))?;
-    if !session.kernels.contains_key(&pointer) {
-        session.kernel_made(pointer, None);
+/// A kernel's arguments, whose types are asked for at their first sight.
+fn kernel_args(session: &mut Session, kernel: Handle) -> Result<&mut KernelArgs, Refusal> {
+    let known = session.kernel(kernel).is_some_and(|of| of.args.is_some());
+    if !known {
+        session.kernel_made(kernel, Handle::NULL)?;
     }
-    let args = session.kernels.get_mut(&pointer);
-    args.ok_or(Refusal::parameter("kernel", 0))
+    let args = session.kernel_mut(kernel).and_then(|of| of.args.as_mut());
+    args.ok_or(Refusal::parameter("kernel", kernel.0))
 }
 
 /// What an argument is; none if the kernel has no such argument.
 fn arg_type(
     session: &mut Session,
-    kernel: cl_kernel,
+    kernel: Handle,
     index: cl_uint,
 ) -> Result<Option<ArgType>, Refusal> {
     let args = kernel_args(session, kernel)?;
     if let Some(known) = args.types.get(index as usize) {
         return Ok(Some(*known));
     }
+    let kernel = session.get(Kind::Kernel, kernel)?;
     let is_there = number_of_args(session.driver, kernel).is_none_or(|count| index < count);
     Ok(is_there.then_some(ArgType::Unknown(Answer::Object)))
 }
 
 impl Session {
     /// A kernel was made, perhaps as a copy of another, whose arguments it has.
-    pub(super) fn kernel_made(&mut self, kernel: Pointer, from: Option<Pointer>) {
-        let args = match from.and_then(|from| self.kernels.get(&from)) {
-            Some(args) => args.copy(self.driver),
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is none.
+    pub(super) fn kernel_made(&mut self, kernel: Handle, from: Handle) -> Result<(), Refusal> {
+        let copied = self.kernel(from).and_then(|from| from.args.clone());
+        let args = match copied {
+            Some(args) => args,
             None => KernelArgs {
-                types: self.arg_types(kernel.as_ptr().cast()),
+                types: self.arg_types(self.get(Kind::Kernel, kernel)?),
                 held: HashMap::new(),
                 shared: HashMap::new(),
                 indirect: Vec::new(),
             },
         };
-        if let Some(before) = self.kernels.insert(kernel, args) {
-            before.release(self.driver);
+        if let Some(kernel) = self.kernel_mut(kernel) {
+            kernel.args = Some(args);
         }
+        Ok(())
     }
 }

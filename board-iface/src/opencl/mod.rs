@@ -24,6 +24,7 @@ mod manual;
 mod memory;
 mod migrate;
 mod notices;
+mod objects;
 pub mod operations;
 mod part;
 mod printing;

@@ -4,6 +4,7 @@
 
 use super::call::Call;
 use super::generated::types::*;
+use super::objects::Data;
 use super::refusal::Refusal;
 use super::session::{Enqueued, Session};
 use super::support::{encode, list_ptr, words};
@@ -11,7 +12,7 @@ use crate::table::Pointer;
 use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::{self as wire, Kind};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -52,9 +53,9 @@ impl Inbox {
     }
 }
 
-/// A context that a driver may speak of, as long as its session has it.
+/// A context that a driver may speak of.
 #[derive(Debug)]
-struct Listener {
+struct Heard {
     inbox: Weak<Mutex<Inbox>>,
     context: Handle,
 }
@@ -63,7 +64,7 @@ struct Listener {
 /// word that comes late finds nothing.
 #[derive(Debug)]
 struct Listeners {
-    all: BTreeMap<usize, Listener>,
+    all: BTreeMap<usize, Heard>,
     last: usize,
 }
 
@@ -80,27 +81,35 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug, Default)]
 pub struct Notices {
     inbox: Arc<Mutex<Inbox>>,
-    listeners: HashMap<Handle, usize>,
+}
+
+/// Listens for a context until it is dropped.
+#[derive(Debug)]
+pub struct Listener(usize);
+
+impl Listener {
+    /// What to give the driver as user data: a number, not an address (see
+    /// [`LISTENERS`]).
+    fn user_data(&self) -> *mut c_void {
+        self.0 as *mut c_void
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        locked(&LISTENERS).all.remove(&self.0);
+    }
 }
 
 impl Notices {
-    /// Listens for a context that the guest numbers so; what to give the driver
-    /// as user data.
-    fn listen(&mut self, context: Handle) -> usize {
+    /// Listens for a context that the guest numbers so.
+    fn listen(&self, context: Handle) -> Listener {
         let mut listeners = locked(&LISTENERS);
         listeners.last += 1;
         let number = listeners.last;
         let inbox = Arc::downgrade(&self.inbox);
-        listeners.all.insert(number, Listener { inbox, context });
-        self.listeners.insert(context, number);
-        number
-    }
-
-    /// The context is gone, or was not made.
-    pub fn forget(&mut self, context: Handle) {
-        if let Some(number) = self.listeners.remove(&context) {
-            locked(&LISTENERS).all.remove(&number);
-        }
+        listeners.all.insert(number, Heard { inbox, context });
+        Listener(number)
     }
 
     /// Whether something was said since this was asked last.
@@ -118,15 +127,6 @@ impl Notices {
 
     fn next(&self) -> Option<Notice> {
         locked(&self.inbox).waiting.pop_front()
-    }
-}
-
-impl Drop for Notices {
-    fn drop(&mut self) {
-        let mut listeners = locked(&LISTENERS);
-        for number in self.listeners.values() {
-            listeners.all.remove(number);
-        }
     }
 }
 
@@ -199,21 +199,19 @@ impl NewContext<'_> {
         let list = list.map(|list| words(&list, "properties")).transpose()?;
         let properties = list.as_deref().map_or(std::ptr::null(), <[isize]>::as_ptr);
         session.can_bind(self.new)?;
-        let (notify, data): (Notify, _) = match self.user_data {
-            true => (None, std::ptr::dangling_mut()),
-            // A number, not an address: see `LISTENERS`.
-            false => (
-                Some(collect),
-                session.notices.listen(self.new) as *mut c_void,
-            ),
+        let listener = (!self.user_data).then(|| session.notices.listen(self.new));
+        let (notify, data): (Notify, _) = match &listener {
+            None => (None, std::ptr::dangling_mut()),
+            Some(listener) => (Some(collect), listener.user_data()),
         };
         let mut result = CL_SUCCESS;
         let context = call.timed(|| make(properties, notify, data, &mut result));
-        if result != CL_SUCCESS {
-            session.notices.forget(self.new);
-            return Ok(result);
+        if result == CL_SUCCESS {
+            let data = Data::Context {
+                _listener: listener,
+            };
+            session.bind_with(Kind::Context, self.new, context, data)?;
         }
-        session.bind(Kind::Context, self.new, context, Handle::NULL)?;
         Ok(result)
     }
 }
@@ -318,9 +316,7 @@ impl Session {
     /// it hears of it by its context.
     pub(super) fn refused(&self, call: &mut Call, queue: Handle, error: cl_int) {
         call.reject(error);
-        let queue = self.table.get(queue, Kind::CommandQueue).ok();
-        let made = queue.and_then(|queue| self.queues.get(&queue));
-        if let (Some(made), false) = (made, call.is_answered()) {
+        if let (Some(made), false) = (self.queue(queue), call.is_answered()) {
             self.notices.say(made.context, sentence(call.op(), error));
         }
     }
@@ -336,8 +332,7 @@ fn sentence(op: Op, error: cl_int) -> String {
 mod tests {
     use super::*;
 
-    fn say(number: usize, text: &std::ffi::CStr, private: &[u8]) {
-        let data = number as *mut c_void;
+    fn say(data: *mut c_void, text: &std::ffi::CStr, private: &[u8]) {
         // SAFETY: a string and bytes that are alive.
         unsafe { collect(text.as_ptr(), private.as_ptr().cast(), private.len(), data) };
     }
@@ -345,13 +340,14 @@ mod tests {
     #[test]
     fn what_a_driver_says_is_kept_in_order_and_cut() {
         let mut notices = Notices::default();
-        let number = notices.listen(Handle(7));
+        let listener = notices.listen(Handle(7));
+        let number = listener.user_data();
         assert!(!notices.take_news());
         say(number, c"first", b"\0\x01");
         let long = std::ffi::CString::new(vec![b'x'; 5000]).unwrap();
         say(number, &long, &[9; 5000]);
         // SAFETY: null is allowed.
-        unsafe { collect(std::ptr::null(), std::ptr::null(), 9, number as *mut c_void) };
+        unsafe { collect(std::ptr::null(), std::ptr::null(), 9, number) };
         assert!(notices.take_news() && !notices.take_news());
         let first = notices.next().unwrap();
         assert_eq!((first.context, &first.text[..]), (Handle(7), &b"first"[..]));
@@ -364,11 +360,11 @@ mod tests {
 
     #[test]
     fn a_driver_that_never_stops_takes_no_memory() {
-        let mut notices = Notices::default();
+        let notices = Notices::default();
         let contexts = 1..=100;
-        let numbers: Vec<_> = contexts.map(|n| notices.listen(Handle(n))).collect();
-        for number in &numbers {
-            (0..100).for_each(|_| say(*number, c"again", b""));
+        let listeners: Vec<_> = contexts.map(|n| notices.listen(Handle(n))).collect();
+        for listener in &listeners {
+            (0..100).for_each(|_| say(listener.user_data(), c"again", b""));
         }
         let kept = std::iter::from_fn(|| notices.next()).collect::<Vec<_>>();
         assert_eq!(kept.len(), ALL_WAITING_MAX);
@@ -378,13 +374,16 @@ mod tests {
 
     #[test]
     fn words_of_contexts_that_are_gone_find_nobody() {
-        let mut notices = Notices::default();
+        let notices = Notices::default();
         let (first, second) = (notices.listen(Handle(1)), notices.listen(Handle(2)));
-        notices.forget(Handle(1));
-        say(first, c"late", b"");
+        let (gone, number) = (first.user_data(), second.0);
+        drop(first);
+        say(gone, c"late", b"");
         assert_eq!(notices.next(), None);
         drop(notices);
-        say(second, c"late", b"");
-        assert!(!locked(&LISTENERS).all.contains_key(&second));
+        // The session is over, and its contexts are not released yet.
+        say(second.user_data(), c"late", b"");
+        drop(second);
+        assert!(!locked(&LISTENERS).all.contains_key(&number));
     }
 }

@@ -12,7 +12,7 @@ use crate::board::Ended;
 use crate::printed::{self, Turn};
 use crate::table::Pointer;
 use gil_wire::Op;
-use gil_wire::call::NewEvent;
+use gil_wire::call::{Handle, NewEvent};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::{HashMap, VecDeque};
 
@@ -23,8 +23,6 @@ const WORD: &[u8] = b"printf";
 /// What a session knows about printing.
 #[derive(Debug, Default)]
 pub struct Printing {
-    /// Whether each kernel may print.
-    kernels: HashMap<Pointer, bool>,
     /// Operations that may print and wait for the program, in their order.
     blocked: VecDeque<u64>,
     /// Text of operations that are not reported.
@@ -33,11 +31,6 @@ pub struct Printing {
 }
 
 impl Printing {
-    /// The kernel is gone.
-    pub fn release(&mut self, kernel: Pointer) {
-        self.kernels.remove(&kernel);
-    }
-
     fn keep(&mut self, number: u64, text: Vec<u8>) {
         if text.is_empty() || self.kept + text.len() > MAX_KEPT {
             return;
@@ -74,7 +67,7 @@ impl Session {
         &self,
         op: Op,
         args: &[u8],
-    ) -> Result<Option<(Pointer, NewEvent)>, Refusal> {
+    ) -> Result<Option<(Handle, NewEvent)>, Refusal> {
         let (kernel, event) = match op {
             wire::CL_ENQUEUE_ND_RANGE_KERNEL => {
                 let args: wire::ClEnqueueNDRangeKernelArgs = decode(args)?;
@@ -86,11 +79,12 @@ impl Session {
             }
             _ => return Ok(None),
         };
-        Ok(Some((self.table.get(kernel, Kind::Kernel)?, event)))
+        self.table.get(kernel, Kind::Kernel)?;
+        Ok(Some((kernel, event)))
     }
 
     /// Before a call is run: waits until nobody else's kernels print.
-    pub(super) fn printer(&mut self, op: Op, launched: Option<(Pointer, NewEvent)>) -> Printer {
+    pub(super) fn printer(&mut self, op: Op, launched: Option<(Handle, NewEvent)>) -> Printer {
         let Some((kernel, event)) = launched else {
             let unblocks = op == wire::CL_SET_USER_EVENT_STATUS;
             return match unblocks && !self.printing.blocked.is_empty() {
@@ -138,12 +132,15 @@ impl Session {
         }
     }
 
-    fn may_print(&mut self, kernel: Pointer) -> bool {
-        if let Some(known) = self.printing.kernels.get(&kernel) {
-            return *known;
+    fn may_print(&mut self, kernel: Handle) -> bool {
+        if let Some(known) = self.kernel(kernel).and_then(|kernel| kernel.prints) {
+            return known;
         }
-        let prints = self.looks_as_if_it_prints(kernel);
-        self.printing.kernels.insert(kernel, prints);
+        let object = self.table.get(kernel, Kind::Kernel);
+        let prints = object.map_or(true, |object| self.looks_as_if_it_prints(object));
+        if let Some(kernel) = self.kernel_mut(kernel) {
+            kernel.prints = Some(prints);
+        }
         prints
     }
 
@@ -153,7 +150,7 @@ impl Session {
         let Some(program) = self.program_of(kernel) else {
             return true;
         };
-        let texts = self.programs.texts(self.driver, program);
+        let texts = self.texts(program);
         // More may come out of files, or of words pasted together.
         let words = [WORD, b"#include", b"##"];
         let may = |word: &&[u8]| texts.iter().any(|text| text.mentions(word));

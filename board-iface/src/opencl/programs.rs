@@ -14,16 +14,17 @@ use super::printing::mentions;
 use super::refusal::Refusal;
 use super::session::Session;
 use super::support::decode;
+use crate::region::{Budget, Counted};
 use crate::table::Pointer;
 use gil_kernel_signatures::{Program, Signatures, Target, spirv};
 use gil_wire::Op;
-use gil_wire::call::{InData, unpack};
+use gil_wire::call::{Handle, InData, unpack};
 use gil_wire::generated::opencl::{self as wire, Kind};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Most bytes of texts that a session keeps of compiled and linked programs.
-const MAX_KEPT: usize = 64 << 20;
+const MAX_KEPT: u64 = 64 << 20;
 /// Texts whose signatures are remembered.
 const REMEMBERED: usize = 16;
 
@@ -80,75 +81,67 @@ fn length(headers: &Headers) -> usize {
     headers.iter().map(|(n, s)| n.len() + s.len()).sum()
 }
 
-/// What a session knows about its programs.
+/// What a program was last made of.
 #[derive(Debug, Default)]
+pub enum MadeOf {
+    /// Its own text.
+    #[default]
+    Own,
+    /// Its own text and these headers.
+    Headers {
+        /// The headers.
+        headers: Rc<Headers>,
+        /// Their bytes.
+        _counted: Counted,
+    },
+    /// Others' texts.
+    Linked {
+        /// The texts.
+        texts: Vec<Rc<Text>>,
+        /// Their bytes.
+        _counted: Counted,
+    },
+}
+
+/// What a session knows about its programs.
+#[derive(Debug)]
 pub struct Programs {
-    /// The headers that a program was last compiled with.
-    headers: HashMap<Pointer, Rc<Headers>>,
-    /// What a program was linked from.
-    linked: HashMap<Pointer, Vec<Rc<Text>>>,
-    /// Bytes of both.
-    kept: usize,
+    /// Bytes that are kept of headers and of programs that others were linked
+    /// from.
+    kept: Budget,
     read: VecDeque<(Rc<Text>, Rc<Signatures>)>,
 }
 
+impl Default for Programs {
+    fn default() -> Self {
+        Self {
+            kept: Budget::new(MAX_KEPT),
+            read: VecDeque::new(),
+        }
+    }
+}
+
 impl Programs {
-    /// The program is gone.
-    pub fn release(&mut self, program: Pointer) {
-        if let Some(headers) = self.headers.remove(&program) {
-            self.kept -= length(&headers);
+    /// Of a program that was compiled; beyond what may be kept, its own text.
+    fn compiled(&self, headers: Headers) -> MadeOf {
+        if headers.is_empty() {
+            return MadeOf::Own;
         }
-        for text in self.linked.remove(&program).unwrap_or_default() {
-            self.kept -= text.len();
-        }
-    }
-
-    fn compiled(&mut self, program: Pointer, headers: Headers) {
-        self.release(program);
-        let len = length(&headers);
-        if !headers.is_empty() && self.kept + len <= MAX_KEPT {
-            self.kept += len;
-            self.headers.insert(program, Rc::new(headers));
+        match self.kept.object(length(&headers) as u64) {
+            Ok(_counted) => MadeOf::Headers {
+                headers: Rc::new(headers),
+                _counted,
+            },
+            Err(_) => MadeOf::Own,
         }
     }
 
-    fn link(&mut self, program: Pointer, texts: Vec<Rc<Text>>) {
-        self.release(program);
+    /// Of a program that was linked.
+    fn linked(&self, texts: Vec<Rc<Text>>) -> MadeOf {
         let len: usize = texts.iter().map(|text| text.len()).sum();
-        if self.kept + len <= MAX_KEPT {
-            self.kept += len;
-            self.linked.insert(program, texts);
-        }
-    }
-
-    /// The translation units of a program.
-    pub fn texts(&self, driver: &Driver, program: Pointer) -> Vec<Rc<Text>> {
-        match self.linked.get(&program) {
-            Some(texts) => texts.clone(),
-            None => vec![Rc::new(self.own(driver, program))],
-        }
-    }
-
-    fn own(&self, driver: &Driver, program: Pointer) -> Text {
-        let object = program.as_ptr();
-        let info = driver.functions.clGetProgramInfo;
-        let ask = |name| {
-            let info = info?;
-            // SAFETY: the program is alive, and `fetch` gives room as it says.
-            fetch(|size, value, len| unsafe { info(object.cast(), name, size, value, len) })
-        };
-        let source = ask(CL_PROGRAM_SOURCE).map(|text| original(&text).unwrap_or(text));
-        let device = ask(CL_PROGRAM_DEVICES).and_then(|bytes| fetch_handle(&bytes));
-        Text {
-            source: source.map(fetch_text).unwrap_or_default(),
-            il: ask(CL_PROGRAM_IL).unwrap_or_default(),
-            options: device
-                .map(|device| options(driver, program, device))
-                .unwrap_or_default(),
-            headers: self.headers.get(&program).cloned().unwrap_or_default(),
-            target: device
-                .map(|device| driver.target(device))
-                .unwrap_or_default(),
+        match self.kept.object(len as u64) {
+            Ok(_counted) => MadeOf::Linked { texts, _counted },
+            Err(_) => MadeOf::Own,
         }
     }
 
@@ -179,6 +172,42 @@ fn options(driver: &Driver, program: Pointer, device: Pointer) -> String {
 }
 
 impl Session {
+    /// The translation units of a program.
+    pub(super) fn texts(&self, program: Pointer) -> Vec<Rc<Text>> {
+        match self.program_at(program).map(|of| &of.made_of) {
+            Some(MadeOf::Linked { texts, .. }) => texts.clone(),
+            _ => vec![Rc::new(self.own_text(program))],
+        }
+    }
+
+    fn own_text(&self, program: Pointer) -> Text {
+        let driver = self.driver;
+        let object = program.as_ptr();
+        let info = driver.functions.clGetProgramInfo;
+        let ask = |name| {
+            let info = info?;
+            // SAFETY: the program is alive, and `fetch` gives room as it says.
+            fetch(|size, value, len| unsafe { info(object.cast(), name, size, value, len) })
+        };
+        let source = ask(CL_PROGRAM_SOURCE).map(|text| original(&text).unwrap_or(text));
+        let device = ask(CL_PROGRAM_DEVICES).and_then(|bytes| fetch_handle(&bytes));
+        let headers = match self.program_at(program).map(|of| &of.made_of) {
+            Some(MadeOf::Headers { headers, .. }) => headers.clone(),
+            _ => Rc::default(),
+        };
+        Text {
+            source: source.map(fetch_text).unwrap_or_default(),
+            il: ask(CL_PROGRAM_IL).unwrap_or_default(),
+            options: device
+                .map(|device| options(driver, program, device))
+                .unwrap_or_default(),
+            headers,
+            target: device
+                .map(|device| driver.target(device))
+                .unwrap_or_default(),
+        }
+    }
+
     /// Before a call is run: what it makes programs of.
     ///
     /// # Errors
@@ -192,18 +221,18 @@ impl Session {
         Ok(match op {
             wire::CL_COMPILE_PROGRAM => {
                 let args: wire::ClCompileProgramArgs<'_> = decode(args)?;
-                let program = self.table.get(args.program, Kind::Program)?;
+                self.table.get(args.program, Kind::Program)?;
                 let mut headers = self.headers(call, &args)?;
-                headers.extend(self.included(call, program, &args.options)?);
-                ProgramInputs::Compile(program, headers)
+                headers.extend(self.included(call, args.program, &args.options)?);
+                ProgramInputs::Compile(args.program, headers)
             }
             wire::CL_BUILD_PROGRAM => {
                 let args: wire::ClBuildProgramArgs<'_> = decode(args)?;
-                let program = self.table.get(args.program, Kind::Program)?;
-                let files = self.included(call, program, &args.options)?;
+                self.table.get(args.program, Kind::Program)?;
+                let files = self.included(call, args.program, &args.options)?;
                 match files.is_empty() {
                     true => ProgramInputs::None,
-                    false => ProgramInputs::Compile(program, files),
+                    false => ProgramInputs::Compile(args.program, files),
                 }
             }
             wire::CL_LINK_PROGRAM => {
@@ -212,9 +241,9 @@ impl Session {
                 let mut texts = Vec::new();
                 let mut hidden = true;
                 for input in inputs {
-                    let input = self.table.get(input, Kind::Program)?;
-                    hidden &= self.hidden_arg_info.contains(&input);
-                    texts.extend(self.programs.texts(self.driver, input));
+                    let object = self.table.get(input, Kind::Program)?;
+                    hidden &= self.program(input).is_some_and(|of| of.hides_arg_info);
+                    texts.extend(self.texts(object));
                 }
                 ProgramInputs::Link(args.new, texts, hidden)
             }
@@ -238,8 +267,7 @@ impl Session {
         for (name, program) in names.iter().zip(programs) {
             let program = self.table.get(*program, Kind::Program)?;
             let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
-            let own = self.programs.own(self.driver, program);
-            headers.push((name, own.source));
+            headers.push((name, self.own_text(program).source));
         }
         Ok(headers)
     }
@@ -248,35 +276,43 @@ impl Session {
     fn included(
         &self,
         call: &Call,
-        program: Pointer,
+        program: Handle,
         options: &InData<'_>,
     ) -> Result<Headers, Refusal> {
-        let options = call.bytes(options)?.unwrap_or_default();
-        Ok(self
-            .files
-            .headers(program, &String::from_utf8_lossy(options)))
+        let options = String::from_utf8_lossy(call.bytes(options)?.unwrap_or_default());
+        let program = self.program(program);
+        Ok(program.map_or_else(Vec::new, |program| program.files.headers(&options)))
     }
 
     /// After the call was run.
     pub(super) fn program_made(&mut self, inputs: ProgramInputs) {
-        match inputs {
-            ProgramInputs::None => {}
-            ProgramInputs::Compile(program, headers) => self.programs.compiled(program, headers),
-            ProgramInputs::Link(program, texts, hidden) => {
-                // A program that could not be linked has no number.
-                if let Ok(program) = self.table.get(program, Kind::Program) {
-                    self.programs.link(program, texts);
-                    if hidden {
-                        self.hidden_arg_info.insert(program);
-                    }
-                }
+        let (program, made_of, hides) = match inputs {
+            ProgramInputs::None => return,
+            ProgramInputs::Compile(program, headers) => {
+                self.forget_made_of(program);
+                (program, self.programs.compiled(headers), None)
             }
+            // A program that could not be linked has no number.
+            ProgramInputs::Link(program, texts, hides) => {
+                (program, self.programs.linked(texts), Some(hides))
+            }
+        };
+        if let Some(program) = self.program_mut(program) {
+            program.made_of = made_of;
+            program.hides_arg_info = hides.unwrap_or(program.hides_arg_info);
+        }
+    }
+
+    /// What a program was made of before counts no more.
+    fn forget_made_of(&mut self, program: Handle) {
+        if let Some(program) = self.program_mut(program) {
+            program.made_of = MadeOf::Own;
         }
     }
 
     /// The kernels of each text of a program.
     pub(super) fn signatures_for(&mut self, program: Pointer) -> Vec<Rc<Signatures>> {
-        let texts = self.programs.texts(self.driver, program);
+        let texts = self.texts(program);
         texts
             .iter()
             .map(|text| self.programs.signatures(text))
@@ -290,8 +326,8 @@ pub enum ProgramInputs {
     /// It makes none, or one that the driver itself tells about.
     None,
     /// The program is compiled with these headers.
-    Compile(Pointer, Headers),
+    Compile(Handle, Headers),
     /// A new program is linked of these; whether none of them was to keep
     /// argument information.
-    Link(gil_wire::call::Handle, Vec<Rc<Text>>, bool),
+    Link(Handle, Vec<Rc<Text>>, bool),
 }

@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::generated::types::*;
-use super::manual::pointer;
+use super::objects::Data;
 use super::refusal::Refusal;
 use super::session::Session;
 use gil_wire::call::Handle;
@@ -74,11 +74,10 @@ impl NewQueue {
             }
         });
         if result == CL_SUCCESS {
-            session.bind(Kind::CommandQueue, self.new, queue, self.context)?;
             let in_order = self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
             let context = self.context;
-            let made = Made { in_order, context };
-            session.queues.insert(pointer(queue)?, made);
+            let made = Data::Queue(Made { in_order, context });
+            session.bind_with(Kind::CommandQueue, self.new, queue, made)?;
         }
         Ok(result)
     }

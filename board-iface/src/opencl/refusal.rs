@@ -6,7 +6,7 @@ use crate::region::NoRoom;
 use crate::table::TableError;
 use gil_wire::Op;
 use gil_wire::call::PackError;
-use gil_wire::generated::opencl::{self as wire, Kind};
+use gil_wire::generated::opencl as wire;
 
 /// A request that is not run: it does not decode, or asks for what no guest
 /// library of this build asks for. What an OpenCL program can do wrong is not
@@ -27,7 +27,7 @@ pub enum Refusal {
     Encode(postcard::Error),
     /// A number that stands for nothing, or for something else.
     #[error(transparent)]
-    Table(#[from] TableError<Kind>),
+    Table(#[from] TableError),
     /// A region that the call does not have.
     #[error("it names region {index} and has {count}")]
     Region {

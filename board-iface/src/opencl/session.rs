@@ -2,18 +2,17 @@
 
 use super::call::Call;
 use super::driver::Driver;
-use super::files::AllFiles;
+use super::files;
 use super::generated;
 use super::generated::dispatch::failed;
 use super::generated::functions::Functions;
 use super::generated::types::*;
-use super::kernel_args::KernelArgs;
 use super::migrate;
 use super::notices::Notices;
+use super::objects::Data;
 use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
 use super::printing::Printing;
 use super::programs::Programs;
-use super::queue::Made;
 use super::refusal::Refusal;
 use super::shield;
 use super::staging;
@@ -29,8 +28,7 @@ use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::identity::DeviceIdentity;
-use std::collections::{HashMap, HashSet};
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::time::Instant;
 
@@ -41,32 +39,20 @@ pub struct Session {
     pub(super) guest: Guest,
     /// What its objects take of the board's memory.
     pub(super) budget: Budget,
-    pub(super) table: Table<Kind>,
+    pub(super) table: Table<Kind, Data>,
     pub(super) operations: Operations,
     /// In the wait list of the enqueue under way.
     pub(super) stand_ins: Vec<StandIn>,
-    /// The queues.
-    pub(super) queues: HashMap<Pointer, Made>,
     /// What was said of contexts.
     pub(super) notices: Notices,
-    /// The arguments of each kernel.
-    pub(super) kernels: HashMap<Pointer, KernelArgs>,
-    /// What programs were made of.
+    /// What is remembered of programs' texts.
     pub(super) programs: Programs,
-    /// The commands of events that the driver knows as others.
-    pub(super) commands: HashMap<Pointer, cl_command_type>,
     /// Kernels that print.
     pub(super) printing: Printing,
     /// Shared virtual memory.
     pub(super) svm: Svm,
-    /// The options that the guest gave where the driver was given others.
-    pub(super) options: HashMap<Pointer, CString>,
-    /// Files of the guest that programs include.
-    pub(super) files: AllFiles,
-    /// Programs that keep argument information for the session only.
-    pub(super) hidden_arg_info: HashSet<Pointer>,
-    /// Programs that are built again at once, without.
-    pub(super) without_arg_info: HashSet<Pointer>,
+    /// Bytes of files of the guest that programs include.
+    pub(super) files: Budget,
 }
 
 /// An enqueue function returned.
@@ -100,17 +86,11 @@ impl Session {
             table,
             operations: Operations::default(),
             stand_ins: Vec::new(),
-            queues: HashMap::new(),
             notices: Notices::default(),
-            kernels: HashMap::new(),
             programs: Programs::default(),
-            commands: HashMap::new(),
             printing: Printing::default(),
             svm: Svm::default(),
-            options: HashMap::new(),
-            files: AllFiles::default(),
-            hidden_arg_info: HashSet::new(),
-            without_arg_info: HashSet::new(),
+            files: files::budget(),
         }
     }
 
@@ -170,6 +150,24 @@ impl Session {
         object: *mut T,
         parent: Handle,
     ) -> Result<(), Refusal> {
+        self.bind_with(kind, number, object, kind.into())?;
+        if kind == Kind::Kernel {
+            self.kernel_made(number, parent)?;
+        }
+        Ok(())
+    }
+
+    /// As [`bind`](Self::bind), with what is to be kept of the object.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub(super) fn bind_with<T>(
+        &mut self,
+        kind: Kind,
+        number: Handle,
+        object: *mut T,
+        data: Data,
+    ) -> Result<(), Refusal> {
         let Some(pointer) = NonNull::new(object.cast()) else {
             return Err(Refusal::parameter("new object", 0));
         };
@@ -177,13 +175,9 @@ impl Session {
             Kind::Mem => self.count(pointer),
             _ => Ok(()),
         };
-        let bound = counted.and_then(|()| Ok(self.table.insert(number, kind, pointer)?));
-        match bound {
-            Err(_) => self.driver.release(kind, pointer),
-            Ok(_) if kind == Kind::Kernel => {
-                self.kernel_made(pointer, self.table.get(parent, Kind::Kernel).ok());
-            }
-            Ok(_) => {}
+        let bound = counted.and_then(|()| Ok(self.table.insert(number, kind, pointer, data)?));
+        if bound.is_err() {
+            self.driver.release(kind, pointer);
         }
         bound
     }
@@ -218,24 +212,9 @@ impl Session {
     /// # Errors
     /// [`Refusal::Table`].
     pub fn release(&mut self, kind: Kind, number: Handle) -> Result<(), Refusal> {
-        let pointer = self.table.remove(number, kind)?;
-        // The address may be another object's from here on.
-        self.queues.remove(&pointer);
-        let args = self.kernels.remove(&pointer);
-        self.options.remove(&pointer);
-        self.hidden_arg_info.remove(&pointer);
-        self.files.release(pointer);
-        match kind {
-            Kind::Program => self.programs.release(pointer),
-            Kind::Context => self.notices.forget(number),
-            _ => {}
-        }
-        self.commands.remove(&pointer);
-        self.printing.release(pointer);
+        let (pointer, data) = self.table.remove(number, kind)?;
+        drop(data);
         self.driver.release(kind, pointer);
-        if let Some(args) = args {
-            args.release(self.driver);
-        }
         Ok(())
     }
 
@@ -354,7 +333,7 @@ impl Session {
             event,
             queue: QueueRef {
                 queue,
-                in_order: self.queues.get(&queue).is_none_or(|made| made.in_order),
+                in_order: self.queue(op.queue).is_none_or(|made| made.in_order),
             },
             order,
             waits,
@@ -399,7 +378,8 @@ impl Session {
         let args = changed.as_deref().unwrap_or(args);
         let inputs = self.program_inputs(call, call.op(), args)?;
         let launched = self.launched(call.op(), args)?;
-        if let Some(args) = launched.and_then(|(kernel, _)| self.kernels.get(&kernel)) {
+        let kernel = launched.and_then(|(kernel, _)| self.kernel(kernel));
+        if let Some(args) = kernel.and_then(|kernel| kernel.args.as_ref()) {
             args.hold_shared(call);
         }
         let printer = self.printer(call.op(), launched);
@@ -519,11 +499,9 @@ impl Drop for Session {
             self.unblock(event, true);
         }
         self.operations.finish_all(&mut Finisher(self.driver));
-        for (_, args) in self.kernels.drain() {
-            args.release(self.driver);
-        }
         let mut left = 0;
-        for (number, object) in self.table.drain() {
+        for (number, object, data) in self.table.drain() {
+            drop(data);
             self.driver.release(object.kind, object.pointer);
             left += usize::from(!number.is_boards());
         }

@@ -424,7 +424,7 @@ pub fn set_kernel_arg(
     // SAFETY: the kernel is alive, the address null or the session's.
     let result = call.timed(|| unsafe { function(kernel, index, value) });
     if result == CL_SUCCESS {
-        super::kernel_args::share(session, kernel, index, hold)?;
+        super::kernel_args::share(session, args.kernel, index, hold)?;
     }
     Ok(result)
 }
@@ -458,7 +458,7 @@ pub fn set_exec_info(
     // SAFETY: the kernel is alive, and the list has the bytes it says.
     let result = call.timed(|| unsafe { function(kernel, name, len, list) });
     if result == CL_SUCCESS {
-        super::kernel_args::share_indirectly(session, kernel, holds)?;
+        super::kernel_args::share_indirectly(session, args.kernel, holds)?;
     }
     Ok(result)
 }
