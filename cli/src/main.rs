@@ -28,7 +28,6 @@ mod machine;
 mod memory;
 mod module;
 mod monitor;
-mod outcome;
 mod output;
 mod packages;
 mod ping;

@@ -3,8 +3,8 @@
 
 use crate::folder;
 use crate::monitor::Message;
-use crate::outcome::Exit;
 use crate::progress::Progress;
+use gil_report::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;

@@ -2,8 +2,8 @@
 
 use crate::events::Events;
 use crate::mailbox::Header;
-use crate::report::Failure;
 use crate::stats::Stats;
+use gil_report::Failure;
 use gil_wire::Op;
 use gil_wire::control::{self, Called, Console, Exited, Failed, Late, Started};
 use gil_wire::envelope::Envelope;

@@ -14,7 +14,7 @@
 //! | [`client`], [`vectored`], [`window`], [`key`] | the connection to the board; memory or a key shared with it |
 //! | [`held`], [`executed`] | output not due yet; sequence numbers |
 //! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
-//! | [`recorder`], [`report`], [`stats`], [`prediction`] | what is kept of a run |
+//! | [`recorder`], [`stats`], [`prediction`] | what is kept of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
@@ -34,7 +34,6 @@ pub mod memory;
 pub mod prediction;
 mod printed;
 pub mod recorder;
-pub mod report;
 pub mod session;
 pub mod stand_in;
 pub mod stats;

@@ -15,7 +15,7 @@
 //! rings a few instructions after the driver read the clock: after each wait
 //! those count twice, some tens of nanoseconds.
 
-use crate::report::Guest;
+use gil_report::Guest;
 use gil_uapi::WaitKind;
 
 /// Instruction counts at doorbells and when the CPU idled.

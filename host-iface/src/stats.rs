@@ -1,6 +1,6 @@
 //! Counters and stopwatches of a run.
 
-use crate::report::{self, Entry, Report};
+use gil_report::{self as report, Entry, Report};
 use gil_wire::Op;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -224,7 +224,7 @@ impl Stats {
     /// Output was delivered, so long after its simulated end.
     pub fn delivered(&mut self, late_ns: u64) {
         let totals = &mut self.report.totals;
-        totals.late_deliveries += u64::from(late_ns > report::LATE_NS);
+        totals.late_deliveries += u64::from(late_ns > gil_wire::control::LATE_NS);
         totals.latest_delivery_ns = totals.latest_delivery_ns.max(late_ns);
     }
 

@@ -197,7 +197,7 @@ fn output_and_text_arrive_at_their_simulated_end() {
     let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
     assert_eq!(wait.deadline_ns, started.attention_ns);
     assert_eq!(wait.flags, flag::COLLECT);
-    let patience = gil_host::report::LATE_NS * 2 / 5;
+    let patience = gil_wire::control::LATE_NS * 2 / 5;
     assert_eq!(
         wait.attention_ns,
         wait.deadline_ns + patience,
@@ -449,7 +449,7 @@ fn what_comes_too_late_is_counted() {
     let mut guest = guest(&board);
     guest.submit(&[enqueue(1, 1_000_000)], &[]);
     guest.submit(&[with_region(enqueue(2, 1_000_000))], &[(DATA, 4, OUT)]);
-    guest.now_ns = 1_000_100 + DURATION + 500 + gil_host::report::LATE_NS + 1;
+    guest.now_ns = 1_000_100 + DURATION + 500 + gil_wire::control::LATE_NS + 1;
     guest.collect();
     assert_eq!(guest.read(DATA, 4), b"made");
     assert_eq!(guest.host.finish().totals.late_deliveries, 1);

@@ -5,8 +5,8 @@
 mod board;
 
 use board::{Act, FakeBoard};
-use gil_host::report::Report;
 use gil_need::program;
+use gil_report::Report;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;

@@ -69,7 +69,7 @@ pub enum Event {
     },
     /// The simulator ends. Last event.
     Report {
-        /// `gil_host::report::Report` as JSON.
+        /// `gil_report::Report` as JSON.
         json: String,
     },
     /// A watched function was called, or what became of a watch.

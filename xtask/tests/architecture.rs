@@ -73,6 +73,14 @@ fn the_rooms_are_the_tree() {
     }
 }
 
+/// Who reads a report links no simulator's part, and no board's.
+#[test]
+fn a_report_is_read_with_nothing_else_of_the_tree() {
+    let manifest = read("report/Cargo.toml");
+    let own = manifest.lines().find(|line| line.starts_with("gil-"));
+    assert_eq!(own, None);
+}
+
 /// Where calls are only numbers and bytes.
 const GENERIC: [&str; 10] = [
     "host-iface/src",

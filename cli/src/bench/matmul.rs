@@ -7,7 +7,7 @@ use super::line::{Measured, Must};
 use super::{Bench, Effort};
 use crate::agent::Connection;
 use crate::cache::Cache;
-use gil_host::report::Report;
+use gil_report::Report;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -2,8 +2,8 @@
 
 use super::{R, copy_text, gil_host, gil_host_result, guarded, with};
 use crate::host::Rung;
-use crate::report::Program;
 use crate::stats::Counters;
+use gil_report::Program;
 use gil_wire::Op;
 use gil_wire::generated::APIS;
 use std::ffi::{c_char, c_int};

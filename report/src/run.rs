@@ -1,4 +1,4 @@
-//! The report of a run, as `gil run --json` writes it and tests read it.
+//! The host interface's report.
 //!
 //! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
 //! monotonic clock, under [`Wall`] of this machine's.
@@ -118,18 +118,15 @@ pub struct Totals {
     pub bytes_to_board: u64,
     /// Region bytes from the board.
     pub bytes_from_board: u64,
-    /// Outputs delivered more than [`LATE_NS`] after their simulated end.
+    /// Outputs delivered more than 0.1 ms after their simulated end.
     pub late_deliveries: u64,
     /// The latest of all deliveries, after its simulated end.
     pub latest_delivery_ns: u64,
-    /// Callbacks that came more than [`LATE_NS`] after their moment although
+    /// Callbacks that came more than 0.1 ms after their moment although
     /// the guest's library was free to call: of processes that exited.
     #[serde(default)]
     pub late_callbacks: u64,
 }
-
-/// How long after its simulated end a delivery counts as late.
-pub const LATE_NS: u64 = gil_wire::control::LATE_NS;
 
 /// One entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,116 @@
+//! What `gil run --json` writes.
+
+use crate::{Exit, Report};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What `--json` writes: the host interface's report, and how `gil` saw the run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Document {
+    /// The program and its arguments, as they were given.
+    pub argv: Vec<String>,
+    /// How it ended, and whose exit code it is.
+    pub exit: Exit,
+    /// The run as `gil run` saw it.
+    pub run: SeenRun,
+    /// The host interface's; none if the simulation never ran.
+    #[serde(flatten)]
+    pub report: Option<Report>,
+}
+
+/// The run as `gil run` saw it; wall times in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenRun {
+    /// Of the simulation, from the simulator's start to its end.
+    pub simulation_ns: u64,
+    /// From the simulator's start to the program's first call to the board.
+    pub first_call_ns: Option<u64>,
+    /// The folder of the simulator's own output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outdir: Option<PathBuf>,
+}
+
+/// Why a report cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The file.
+    #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its content.
+    #[error("{} is no report of gil ({source}): give a file that `gil run --json` wrote", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+}
+
+impl Document {
+    /// Reads what `gil run --json` wrote.
+    ///
+    /// # Errors
+    /// [`ReportError`] names the file.
+    pub fn read(path: &Path) -> Result<Self, ReportError> {
+        let bytes = std::fs::read(path).map_err(|source| ReportError::File {
+            path: path.into(),
+            source,
+        })?;
+        serde_json::from_slice(&bytes).map_err(|source| ReportError::Content {
+            path: path.into(),
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Entry;
+
+    #[test]
+    fn documents_survive_their_json() {
+        let entry = Entry {
+            name: "clFinish".into(),
+            count: 3,
+            ..Entry::default()
+        };
+        let ran = Report {
+            entries: vec![entry],
+            ..Report::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        for report in [Some(ran), None] {
+            let document = Document {
+                argv: vec!["p".into()],
+                exit: Exit::bridge("why"),
+                run: SeenRun::default(),
+                report,
+            };
+            let text = serde_json::to_string(&document).unwrap();
+            std::fs::write(&path, &text).unwrap();
+            let back = Document::read(&path).unwrap();
+            assert_eq!(back.exit, document.exit);
+            assert_eq!(back.report, document.report);
+            assert!(text.contains("\"origin\":\"bridge\""), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_report_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.json");
+        let missing = Document::read(&path).unwrap_err();
+        assert!(matches!(missing, ReportError::File { .. }), "{missing}");
+        std::fs::write(&path, "{}").unwrap();
+        let other = Document::read(&path).unwrap_err().to_string();
+        assert!(other.contains("other.json is no report of gil"), "{other}");
+    }
+}

@@ -1,0 +1,15 @@
+//! The report of a run. The host interface writes a [`Report`]; `gil run --json`
+//! adds how the run ended and writes a [`Document`]. This crate reads both,
+//! without a simulator or a board.
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod exit;
+mod run;
+#[cfg(feature = "table")]
+mod table;
+
+pub use document::{Document, ReportError, SeenRun};
+pub use exit::{Exit, Origin};
+pub use run::{Board, Entry, Failure, Guest, Program, Report, Simulated, Totals, VERSION, Wall};

@@ -1,0 +1,150 @@
+//! The report as a table for people.
+
+use crate::{Document, Entry, Report, SeenRun};
+use comfy_table::{CellAlignment, Table, presets};
+
+impl Document {
+    /// The calls, then where simulated and wall time went; nothing if the
+    /// simulation never ran.
+    pub fn table(&self) -> String {
+        let report = self.report.as_ref();
+        report.map_or_else(String::new, |report| table(report, &self.run))
+    }
+}
+
+fn table(report: &Report, run: &SeenRun) -> String {
+    let mut text = String::from("\n");
+    if !report.entries.is_empty() {
+        text += &calls(&report.entries);
+        text.push('\n');
+    }
+    text += &times(report, run);
+    text
+}
+
+fn calls(entries: &[Entry]) -> String {
+    let all: u64 = entries.iter().map(|entry| entry.gpu_ns).sum();
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse((entry.gpu_ns, entry.count)));
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["call", "count", "GPU time", "share"]);
+    for entry in &entries {
+        let (gpu, share) = match entry.gpu_ns {
+            0 => ("-".into(), "-".into()),
+            some => (time(some), percent(some, all)),
+        };
+        table.add_row([entry.name.clone(), entry.count.to_string(), gpu, share]);
+    }
+    let count: u64 = entries.iter().map(|entry| entry.count).sum();
+    table.add_row([
+        "all".into(),
+        count.to_string(),
+        time(all),
+        percent(all, all),
+    ]);
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
+}
+
+fn times(report: &Report, run: &SeenRun) -> String {
+    let (simulated, wall) = (&report.simulated, &report.wall);
+    let parts = [
+        ("  simulator", wall.simulator_ns),
+        ("  bridge", wall.bridge_ns),
+        ("  board", wall.board_ns),
+    ];
+    let sum: u64 = parts.iter().map(|(_, part)| part).sum();
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut row = |name: &str, value: u64, of: Option<u64>| {
+        let share = of.map_or(String::new(), |all| percent(value, all));
+        table.add_row([name.to_owned(), time(value), share]);
+    };
+    row("simulated time", simulated.program_ns, None);
+    row("  on the GPU", simulated.gpu_ns, None);
+    row("wall time", wall.total_ns, None);
+    for (name, part) in parts {
+        row(name, part, Some(wall.total_ns));
+    }
+    row("  sum", sum, Some(wall.total_ns));
+    if let Some(first_call) = run.first_call_ns {
+        row("boot to first call", first_call, None);
+    }
+    row("boot to end", run.simulation_ns, None);
+    right_align(&mut table);
+    let late = match report.totals.late_deliveries {
+        0 => String::new(),
+        late => format!("{late} outputs arrived late: when the guest had passed their end\n"),
+    };
+    table.trim_fmt() + "\n" + &late
+}
+
+fn right_align(table: &mut Table) {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// Four digits and a unit.
+fn time(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "us"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    format!("{value:.3} {unit}")
+}
+
+fn percent(part: u64, all: u64) -> String {
+    match all {
+        0 => "-".into(),
+        all => format!("{:.1} %", part as f64 * 100.0 / all as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let entry = |name: &str, count, gpu_ns| Entry {
+            name: name.into(),
+            count,
+            gpu_ns,
+            ..Entry::default()
+        };
+        let mut report = Report {
+            entries: vec![
+                entry("clFinish", 3, 0),
+                entry("clEnqueueNDRangeKernel", 300, 3_000_000),
+            ],
+            ..Report::default()
+        };
+        report.wall.total_ns = 2_000_000_000;
+        report.wall.simulator_ns = 1_500_000_000;
+        report.wall.bridge_ns = 20_000_000;
+        report.wall.board_ns = 460_000_000;
+        report
+    }
+
+    #[test]
+    fn the_table_has_counts_times_and_shares() {
+        let text = table(&report(), &SeenRun::default());
+        let line = |name: &str| {
+            let found = text
+                .lines()
+                .find(|line| line.trim_start().starts_with(name));
+            let words: Vec<_> = found.unwrap_or_default().split_whitespace().collect();
+            words.join(" ")
+        };
+        assert_eq!(
+            line("clEnqueueNDRangeKernel"),
+            "clEnqueueNDRangeKernel 300 3.000 ms 100.0 %"
+        );
+        assert_eq!(line("clFinish"), "clFinish 3 - -");
+        assert_eq!(line("bridge"), "bridge 20.000 ms 1.0 %");
+        assert_eq!(line("sum"), "sum 1.980 s 99.0 %");
+    }
+}
