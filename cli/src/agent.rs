@@ -1,11 +1,11 @@
 //! The board a run uses: an agent started for it alone, or one that runs
 //! already.
 
-use crate::folder::{create_file, file};
-use crate::process::Owned;
 use gil_board::cli::Confining;
 use gil_board::confine::Support;
 use gil_host::client::{BoardConfig, Client, ClientError, Received};
+use gil_run_support::folder::{create_file, file};
+use gil_run_support::process::Owned;
 use gil_wire::address::{Address, AddressError};
 use gil_wire::message::{DeviceInfo, Reply, Request};
 use gil_wire::secure::KeyError;

@@ -3,8 +3,8 @@
 //! in them word by word is read.
 
 use crate::apt::AptError;
-use crate::cache::At;
-use crate::tool;
+use gil_run_support::cache::At;
+use gil_run_support::tool;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -3,11 +3,11 @@
 //! lists, cache and an empty package database. The machine's apt is only asked
 //! where its Debian archive is.
 
-use crate::cache::{self, At, Cache, CacheError};
 use crate::checksum;
 use crate::platforms::Platforms;
-use crate::progress::Progress;
-use crate::tool::{self, ToolError};
+use gil_run_support::cache::{self, At, Cache, CacheError};
+use gil_run_support::progress::Progress;
+use gil_run_support::tool::{self, ToolError};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -2,11 +2,11 @@
 //! unpacks. Parts are concatenated; where two have the same file, the later
 //! one counts.
 
-use crate::cache::{At, CacheError};
 use crate::copied::{self, Found, Kind, folder_mode};
-use crate::folder::create_file;
 use crate::unpacked;
 use cpio::newc::{Builder, ModeFileType, trailer};
+use gil_run_support::cache::{At, CacheError};
+use gil_run_support::folder::create_file;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};

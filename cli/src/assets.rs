@@ -9,7 +9,7 @@
 //!    into the target folder that the binary lies in.
 
 use crate::arch::Arch;
-use crate::tool::{self, ToolError};
+use gil_run_support::tool::{self, ToolError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! Whether a package's file is the one that Debian's signed index names.
 
 use crate::apt::AptError;
-use crate::cache::{At, CacheError};
+use gil_run_support::cache::{At, CacheError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,8 +1,8 @@
 //! Files of this machine that are copied into the guest: regular files, folders
 //! and links, nothing that has no end.
 
-use crate::cache::{At, CacheError};
 use crate::tree::Entry;
+use gil_run_support::cache::{At, CacheError};
 use nix::fcntl::OFlag;
 use std::fmt;
 use std::fs::{self, File, Metadata};

@@ -3,9 +3,9 @@
 
 use crate::apt::AptError;
 use crate::archive::DATE;
-use crate::cache::{self, At, CacheError};
-use crate::process::dies_with_us;
-use crate::tool::{self, ToolError};
+use gil_run_support::cache::{self, At, CacheError};
+use gil_run_support::process::dies_with_us;
+use gil_run_support::tool::{self, ToolError};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;

@@ -2,15 +2,15 @@
 //! and init; its packages are there or on disks.
 
 use crate::args::RunArgs;
-use crate::cache::{At, Cache, CacheError};
-use crate::folder::file;
 use crate::guest::Guest;
 use crate::image::{self, Contents, RunFile};
 use crate::kernel::{self, Kernel};
 use crate::memory;
 use crate::module::{self, Detect, OwnModules};
-use crate::progress::Progress;
 use crate::run::RunError;
+use gil_run_support::cache::{At, Cache, CacheError};
+use gil_run_support::folder::file;
+use gil_run_support::progress::Progress;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -4,16 +4,16 @@
 use crate::arch::Arch;
 use crate::args::RunArgs;
 use crate::assets::{self, Assets, HostPart};
-use crate::cache::Cache;
 use crate::copied::Found;
 use crate::image;
 use crate::packages::{PackageSet, Packages};
 use crate::placed;
 use crate::platforms::Platforms;
 use crate::program::{self, Local, Program};
-use crate::progress::Progress;
 use crate::run::RunError;
 use crate::tree::Tree;
+use gil_run_support::cache::Cache;
+use gil_run_support::progress::Progress;
 
 /// The guest's files, but for those of a kernel.
 pub struct Guest {

@@ -1,9 +1,9 @@
 //! Files of a guest, read from its initramfs.
 
-use crate::cache::{At, CacheError};
 use crate::image::in_root;
 use crate::unpacked::guest_path;
 use cpio::newc::Reader;
+use gil_run_support::cache::{At, CacheError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Cursor, Read};

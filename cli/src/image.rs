@@ -4,14 +4,14 @@
 use crate::apt::AptError;
 use crate::archive::{Archive, Sizes};
 use crate::assets::Assets;
-use crate::cache::{At, CacheError};
 use crate::copied::{Found, folder_mode};
-use crate::folder::create_file;
 use crate::libraries::GuestLibraries;
 use crate::packages::PackageSet;
 use crate::program::{LOCAL_FOLDER, Program};
 use crate::tree::{Entry, PROGRAM_FOLDERS, Tree};
 use crate::unpacked::MERGED;
+use gil_run_support::cache::{At, CacheError};
+use gil_run_support::folder::create_file;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};

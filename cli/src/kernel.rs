@@ -1,10 +1,10 @@
 //! Debian's stock arm64 kernel, and what it takes to build a module for it.
 
 use crate::apt::{self, Apt, AptError};
-use crate::cache::{At, Cache, CacheError};
 use crate::packages;
-use crate::progress::Progress;
-use crate::tool;
+use gil_run_support::cache::{At, Cache, CacheError};
+use gil_run_support::progress::Progress;
+use gil_run_support::tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,10 +3,10 @@
 
 use crate::apt::AptError;
 use crate::args::KernelArgs;
-use crate::cache::{At, Cache, CacheError};
 use crate::kernel;
-use crate::progress::Progress;
 use gil_detect::kernel_image::{ImageError, KernelImage};
+use gil_run_support::cache::{At, Cache, CacheError};
+use gil_run_support::progress::Progress;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

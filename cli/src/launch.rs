@@ -1,16 +1,16 @@
 //! Starts the simulator, and watches it to its end.
 
 use crate::args::RunArgs;
-use crate::cache::{At, CacheError};
-use crate::folder::{create_file, file};
 use crate::monitor::{self, Message};
-use crate::process::Owned;
-use crate::progress::Progress;
 use crate::relay::Relay;
 use crate::run::RunError;
 use crate::signals::Signalled;
 use crate::simulator::Simulator;
 use crate::supervise::{self, Ended, Simulation};
+use gil_run_support::cache::{At, CacheError};
+use gil_run_support::folder::{create_file, file};
+use gil_run_support::process::Owned;
+use gil_run_support::progress::Progress;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;

@@ -4,17 +4,17 @@
 use crate::apt::AptError;
 use crate::archive::Archive;
 use crate::args::MachineArgs;
-use crate::cache::{At, Cache, CacheError};
-use crate::folder;
 use crate::full_system::link;
 use crate::image::{self, Base};
 use crate::kernel;
 use crate::packages::{self, Packages};
 use crate::placed::{self, PlaceError};
 use crate::platforms::Platforms;
-use crate::progress::Progress;
 use crate::tree::{Entry, Tree};
 use crate::unpacked;
+use gil_run_support::cache::{At, Cache, CacheError};
+use gil_run_support::folder;
+use gil_run_support::progress::Progress;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! and what this machine has.
 
 use crate::archive::Sizes;
-use crate::cache::{At, CacheError};
+use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Builds `gil.ko` and `gil_disk.ko` for the guest's kernel from their sources.
 
 use crate::apt::AptError;
-use crate::cache::{self, At, Cache, CacheError};
 use crate::kernel::{self, Kernel};
-use crate::progress::Progress;
-use crate::tool;
+use gil_run_support::cache::{self, At, Cache, CacheError};
+use gil_run_support::progress::Progress;
+use gil_run_support::tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Files that a run writes for the user: `--json`, `--record`, `--keep`. Whether
 //! they can be written is known before the guest boots.
 
-use crate::folder::create_file;
+use gil_run_support::folder::create_file;
 use nix::unistd::{AccessFlags, access};
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,9 +1,9 @@
 //! Where files that are copied into the guest go, among what it has: as `cp` and
 //! `cp -r` would have it, with links of the guest's followed.
 
-use crate::cache::{At, CacheError};
 use crate::copied::{Copied, Found, Kind};
 use crate::tree::{self, Entry, Tree};
+use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 //! those of its packages only where that was asked for. They would compute in the
 //! simulated guest, under the same names as the board's.
 
-use crate::cache::{At, CacheError};
 use gil_guest_names::loaders;
+use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::io;
 use std::path::Path;

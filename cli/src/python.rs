@@ -7,11 +7,11 @@
 //! programs runs.
 
 use crate::apt::{self, Apt, AptError};
-use crate::cache::{At, Cache};
 use crate::packages;
 use crate::platforms::Platforms;
-use crate::progress::Progress;
-use crate::tool::{self, ToolError};
+use gil_run_support::cache::{At, Cache};
+use gil_run_support::progress::Progress;
+use gil_run_support::tool::{self, ToolError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,9 @@
 //! What the simulator itself writes of the guest: through FIFOs in the run's
 //! folder.
 
-use crate::cache::{At, CacheError};
 use crate::monitor::Message;
 use crate::simulator::Pipe;
+use gil_run_support::cache::{At, CacheError};
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
 use nix::sys::stat::Mode;

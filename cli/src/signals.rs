@@ -1,10 +1,10 @@
 //! Ctrl-C and its like: end the run in order, or at once if that takes too
 //! long.
 
-use crate::folder;
 use crate::monitor::Message;
-use crate::progress::Progress;
 use gil_report::Exit;
+use gil_run_support::folder;
+use gil_run_support::progress::Progress;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;

@@ -2,10 +2,10 @@
 //! pipe is read to its end, as long as the run may take.
 
 use crate::args::RunArgs;
-use crate::cache::{At, CacheError};
 use crate::copied::FILE_MAX;
-use crate::folder::{create_file, file};
 use crate::memory::{self, MemoryError};
+use gil_run_support::cache::{At, CacheError};
+use gil_run_support::folder::{create_file, file};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

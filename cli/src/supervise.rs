@@ -2,11 +2,11 @@
 //! everything whatever happens.
 
 use crate::monitor::{Connection, Message};
-use crate::process::Owned;
-use crate::progress::Progress;
 use crate::relay::Relay;
 use crate::simulator::Ending;
 use gil_report::{Exit, Origin};
+use gil_run_support::process::Owned;
+use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
 use std::fs;

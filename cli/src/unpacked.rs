@@ -1,8 +1,8 @@
 //! Packages that `dpkg-deb` unpacked: what the guest gets of them, and where.
 
-use crate::cache::{At, CacheError};
 use crate::copied::{Found, Kind};
 use crate::tree::{Entry, Tree};
+use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

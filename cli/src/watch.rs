@@ -2,12 +2,12 @@
 //! the guest boots.
 
 use crate::apt::AptError;
-use crate::cache::{At, CacheError};
-use crate::folder::file;
 use crate::guest_files::GuestFiles;
 use crate::packages::PackageSet;
 use gil_detect::symbol::SymbolError;
 use gil_detect::watch::{Spec, WatchError, Watches};
+use gil_run_support::cache::{At, CacheError};
+use gil_run_support::folder::file;
 use std::fs;
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! What cannot be measured.
 
 use crate::agent::AgentError;
-use crate::cache::CacheError;
 use crate::key::MakeError;
 use gil_address_tables::ThreadPoolBuildError;
 use gil_host::host::HostError;
 use gil_host::memory::MemoryError;
+use gil_run_support::cache::CacheError;
 use gil_wire::Op;
 use gil_wire::address::{Address, AddressError};
 use gil_wire::secure::SecureError;

@@ -18,10 +18,11 @@ mod socket;
 mod table;
 
 use crate::agent::{self, Agent};
-use crate::{folder, key};
+use crate::key;
 use clap::{Args, ValueEnum};
 use error::BenchError;
 use gil_board::cli::Confining;
+use gil_run_support::folder;
 use gil_wire::address::Address;
 use line::{Line, Measured};
 use machine::Machine;
