@@ -109,6 +109,19 @@ impl Deb {
         let (name, version, arch) = (fields.next()?, fields.next()?, fields.next()?);
         Some(format!("{name}:{arch}={}", version.replace("%3a", ":")))
     }
+
+    /// Whether what was downloaded to the folder is the file that the index
+    /// names.
+    fn check(&self, folder: &Path) -> Result<(), AptError> {
+        let path = folder.join(&self.file);
+        match checksum::is_right(&path, &self.sha256)? {
+            true => Ok(()),
+            false => Err(AptError::Checksum {
+                path,
+                expected: self.sha256.clone(),
+            }),
+        }
+    }
 }
 
 /// apt for one architecture, or for a machine with a second one, in the cache.
@@ -225,8 +238,7 @@ impl Apt {
     fn download(&self, folder: &Path, debs: &[&Deb]) -> Result<(), AptError> {
         let exact: Vec<String> = debs.iter().filter_map(|deb| deb.exact()).collect();
         self.fresh(|| self.call_in(folder, "apt-get", &["download"], &exact))?;
-        let mut debs = debs.iter();
-        debs.try_for_each(|deb| checksum::check(&folder.join(&deb.file), &deb.sha256))
+        debs.iter().try_for_each(|deb| deb.check(folder))
     }
 
     fn uris(&self, verb: &[&str], packages: &[String]) -> Result<Vec<Deb>, AptError> {

@@ -1,6 +1,5 @@
 //! Whether a package's file is the one that Debian's signed index names.
 
-use crate::apt::AptError;
 use gil_run_support::cache::{At, CacheError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -38,18 +37,4 @@ pub fn is_right(path: &Path, expected: &str) -> Result<bool, CacheError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error).at(path),
     }
-}
-
-/// As [`is_right`], of a file that was just downloaded.
-///
-/// # Errors
-/// [`AptError::Checksum`] if it is another.
-pub fn check(path: &Path, expected: &str) -> Result<(), AptError> {
-    if is_right(path, expected)? {
-        return Ok(());
-    }
-    Err(AptError::Checksum {
-        path: path.into(),
-        expected: expected.into(),
-    })
 }

@@ -1,7 +1,7 @@
 //! Files of a guest, read from its initramfs.
 
 use crate::image::in_root;
-use crate::unpacked::guest_path;
+use crate::tree::guest_path;
 use cpio::newc::Reader;
 use gil_run_support::cache::{At, CacheError};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Debian's stock arm64 kernel, and what it takes to build a module for it.
 
 use crate::apt::{self, Apt, AptError};
-use crate::packages;
+use crate::unpacked;
 use gil_run_support::cache::{At, Cache, CacheError};
 use gil_run_support::progress::Progress;
 use gil_run_support::tool;
@@ -161,7 +161,7 @@ fn build(at: &Path, place: &Path, sources: &Sources, progress: &Progress) -> Res
     progress.say("unpacking Debian's arm64 kernel");
     take_image(at, sources)?;
     let headers = at.join("headers");
-    packages::unpack(&sources.headers, &headers, progress)?;
+    unpacked::unpack(&sources.headers, &headers, progress)?;
     let build = headers.join(build_folder(&sources.release));
     relocate(&build, &place.join("headers"))?;
     fs::write(at.join("release"), &sources.release).at(at)?;

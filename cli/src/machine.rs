@@ -7,7 +7,7 @@ use crate::args::MachineArgs;
 use crate::full_system::link;
 use crate::image::{self, Base};
 use crate::kernel;
-use crate::packages::{self, Packages};
+use crate::packages::Packages;
 use crate::placed::{self, PlaceError};
 use crate::platforms::Platforms;
 use crate::tree::{Entry, Tree};
@@ -138,7 +138,7 @@ fn write_debs(
     progress: &Progress,
 ) -> Result<Tree, MachineError> {
     let root = path.with_extension("root");
-    packages::unpack(&args.debs, &root, progress)?;
+    unpacked::unpack(&args.debs, &root, progress)?;
     archive.tree(&root)?;
     let mut tree = Tree::default();
     unpacked::visit(&root, &mut |found| -> Result<(), CacheError> {

@@ -12,10 +12,8 @@ use crate::tree::Tree;
 use crate::unpacked;
 use gil_run_support::cache::{self, At, Cache, CacheError};
 use gil_run_support::progress::Progress;
-use gil_run_support::tool;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tempfile::TempDir;
 
 /// Packages with all they depend on, ready for a guest.
@@ -221,7 +219,7 @@ impl Packages<'_> {
 
     fn build(&self, at: &Path, debs: &[Deb], files: &[PathBuf]) -> Result<(), AptError> {
         let root = at.join("root");
-        unpack(files, &root, self.progress)?;
+        unpacked::unpack(files, &root, self.progress)?;
         alternatives::link(files, &root)?;
         python::compile(self.cache, &root, self.progress)?;
         self.platforms.settle(&root)?;
@@ -262,25 +260,6 @@ fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheErro
     serde_json::from_slice(&text)
         .map_err(std::io::Error::from)
         .at(path)
-}
-
-/// Unpacks package files beside each other into `root`.
-///
-/// # Errors
-/// [`AptError::Tool`] if one cannot be unpacked.
-pub fn unpack(files: &[PathBuf], root: &Path, progress: &Progress) -> Result<(), AptError> {
-    fs::create_dir_all(root).at(root)?;
-    for file in files {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        progress.say(&format!(
-            "unpacking {}",
-            name.split('_').next().unwrap_or_default()
-        ));
-        let mut command = Command::new("dpkg-deb");
-        command.arg("--extract").arg(file).arg(root);
-        tool::run(&mut command, "unpacking a package", root)?;
-    }
-    Ok(())
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), CacheError> {

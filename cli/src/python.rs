@@ -7,8 +7,8 @@
 //! programs runs.
 
 use crate::apt::{self, Apt, AptError};
-use crate::packages;
 use crate::platforms::Platforms;
+use crate::unpacked;
 use gil_run_support::cache::{At, Cache};
 use gil_run_support::progress::Progress;
 use gil_run_support::tool::{self, ToolError};
@@ -72,7 +72,7 @@ fn compile_with(
     let host = Apt::open(cache, &[&apt::host_architecture()?], progress)?;
     // The interpreter with the library that parses, and no more.
     let debs = host.resolve(&[format!("{version}-minimal")], Platforms::Packages)?;
-    packages::unpack(&host.fetch(&debs)?, folder.path(), progress)?;
+    unpacked::unpack(&host.fetch(&debs)?, folder.path(), progress)?;
     let mut command = interpreter(folder.path(), version);
     command.args(["-c", COMPILE]).arg(root);
     tool::run(&mut command, "compiling Python's modules", root)?;

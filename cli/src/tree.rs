@@ -2,7 +2,6 @@
 //! before it boots.
 
 use crate::arch::Arch;
-use crate::unpacked::MERGED;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +28,10 @@ pub enum Entry {
 pub struct Tree {
     entries: BTreeMap<String, Entry>,
 }
+
+/// Debian merged these top-level folders into `/usr`; packages of older
+/// releases still carry files under the old names.
+pub const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
 
 /// Links followed before a path is taken for a loop.
 const LINKS_MAX: u32 = 40;
@@ -128,6 +131,18 @@ impl Tree {
 fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at);
     ends.chain([path.len()]).map(|end| &path[..end])
+}
+
+/// The guest's name for a path of a package: relative, under `/usr` where
+/// Debian merged.
+pub fn guest_path(path: &str) -> String {
+    let path = path.trim_start_matches("./").trim_matches('/');
+    let top = path.split('/').next().unwrap_or_default();
+    if MERGED.contains(&top) {
+        format!("usr/{path}")
+    } else {
+        path.to_owned()
+    }
 }
 
 /// Without `.`, `..` and empty parts, and under `/usr` where Debian merged.

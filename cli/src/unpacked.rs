@@ -1,15 +1,15 @@
-//! Packages that `dpkg-deb` unpacked: what the guest gets of them, and where.
+//! Packages, unpacked by `dpkg-deb`: what the guest gets of them, and where.
 
+use crate::apt::AptError;
 use crate::copied::{Found, Kind};
-use crate::tree::{Entry, Tree};
+use crate::tree::{Entry, MERGED, Tree, guest_path};
 use gil_run_support::cache::{At, CacheError};
+use gil_run_support::progress::Progress;
+use gil_run_support::tool;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
-
-/// Debian merged these top-level folders into `/usr`; packages of older
-/// releases still carry files under the old names.
-pub const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What the guest never reads.
 const LEFT_OUT: [&str; 6] = [
@@ -21,16 +21,23 @@ const LEFT_OUT: [&str; 6] = [
     "usr/share/bug",
 ];
 
-/// The guest's name for a path of a package: relative, under `/usr` where
-/// Debian merged.
-pub fn guest_path(path: &str) -> String {
-    let path = path.trim_start_matches("./").trim_matches('/');
-    let top = path.split('/').next().unwrap_or_default();
-    if MERGED.contains(&top) {
-        format!("usr/{path}")
-    } else {
-        path.to_owned()
+/// Unpacks package files beside each other into `root`.
+///
+/// # Errors
+/// [`AptError::Tool`] if one cannot be unpacked.
+pub fn unpack(files: &[PathBuf], root: &Path, progress: &Progress) -> Result<(), AptError> {
+    fs::create_dir_all(root).at(root)?;
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        progress.say(&format!(
+            "unpacking {}",
+            name.split('_').next().unwrap_or_default()
+        ));
+        let mut command = Command::new("dpkg-deb");
+        command.arg("--extract").arg(file).arg(root);
+        tool::run(&mut command, "unpacking a package", root)?;
     }
+    Ok(())
 }
 
 /// Visits everything in `root` but documentation, folders before what is in

@@ -146,15 +146,12 @@ fn what_moves_calls_names_no_api() {
 }
 
 /// Pairs of modules of a crate that use each other, yet to be mended.
-const USE_EACH_OTHER: [&str; 11] = [
+const USE_EACH_OTHER: &[&str] = &[
     "board-iface: process, server",
-    "cli: apt, checksum",
     "cli: args, simulator",
     "cli: guest, run",
     "cli: launch, run",
-    "cli: packages, python",
     "cli: run, simulator",
-    "cli: tree, unpacked",
     "synthetic-lib/opencl: generated, support",
     "wire-protocol: api, generated",
     "wire-protocol: message, status",
@@ -202,6 +199,7 @@ fn modules_do_not_use_each_other() {
             }
         }
     }
-    let known: BTreeSet<String> = USE_EACH_OTHER.map(str::to_owned).into();
+    let known = USE_EACH_OTHER.iter().map(|&pair| pair.to_owned());
+    let known: BTreeSet<String> = known.collect();
     assert_eq!(found, known);
 }
