@@ -1,17 +1,24 @@
 //! The command line.
 
+mod gem5;
+mod simulator;
+
 use crate::agent::{self, Board};
 use crate::bench::BenchArgs;
 use crate::copied::Copied;
+use crate::full_system::Start;
+use crate::guest::Wanted;
 use crate::module::Detect;
-use crate::simulator::gem5::options::Gem5Options;
-use crate::simulator::{Sim, Time};
+use crate::platforms::Platforms;
 use clap::{Args, Parser, Subcommand};
 use gil_detect::watch::Spec;
 use gil_host::config::WATCH_LIMIT;
 use gil_wire::address::Address;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub use gem5::{Gem5Options, Mode};
+pub use simulator::{Sim, Time};
 
 /// Run programs in a simulated ARM Linux system, with a real GPU in the loop.
 #[derive(Debug, Parser)]
@@ -165,6 +172,26 @@ impl RunArgs {
     /// The program's arguments.
     pub fn arguments(&self) -> &[String] {
         &self.command[1..]
+    }
+
+    /// What the guest is to have.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            program: self.program(),
+            packages: &self.packages,
+            platforms: Platforms::with_packages(self.package_platforms),
+            files: &self.files,
+        }
+    }
+
+    /// How the program starts.
+    pub fn start(&self) -> Start<'_> {
+        Start {
+            arguments: self.arguments(),
+            env: &self.env,
+            cwd: &self.cwd,
+            has_stdin: self.stdin.is_some(),
+        }
     }
 
     /// How long the board may take to answer what runs nothing.

@@ -1,13 +1,12 @@
 //! What a full system boots: Debian's kernel, and an initramfs with gil's driver
 //! and init; its packages are there or on disks.
 
-use crate::args::RunArgs;
+use crate::apt::AptError;
+use crate::archive::Sizes;
 use crate::guest::Guest;
 use crate::image::{self, Contents, RunFile};
 use crate::kernel::{self, Kernel};
-use crate::memory;
 use crate::module::{self, Detect, OwnModules};
-use crate::run::RunError;
 use gil_run_support::cache::{At, Cache, CacheError};
 use gil_run_support::folder::file;
 use gil_run_support::progress::Progress;
@@ -25,6 +24,18 @@ pub struct FullSystem {
     layers: Option<Vec<PathBuf>>,
 }
 
+/// How the program starts.
+pub struct Start<'a> {
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// Variables that are added to its environment.
+    pub env: &'a [(String, String)],
+    /// Its working folder.
+    pub cwd: &'a str,
+    /// Whether a file in the run's folder is its standard input.
+    pub has_stdin: bool,
+}
+
 /// Where a simulator has the packages' files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -38,13 +49,13 @@ impl FullSystem {
     /// Fetches and builds what is not there yet.
     ///
     /// # Errors
-    /// [`RunError`] says what cannot be had.
+    /// [`AptError`] says what cannot be had.
     pub fn prepare(
         guest: &Guest,
         place: Place,
         detect: Detect,
         progress: &Progress,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, AptError> {
         let cache = Cache::open()?;
         let kernel = kernel::ensure(&cache, progress)?;
         let modules = module::ensure(&cache, &kernel, &guest.assets.driver, detect, progress)?;
@@ -63,17 +74,16 @@ impl FullSystem {
         })
     }
 
-    /// Puts kernel, driver and initramfs into the run's folder; how much memory
-    /// the guest gets.
+    /// Puts kernel, driver and initramfs into the run's folder; what the
+    /// initramfs takes.
     ///
     /// # Errors
-    /// [`RunError`] if something cannot be written, or the guest has too little
-    /// memory for it.
-    pub fn lay_out(&self, args: &RunArgs, guest: &Guest, at: &Path) -> Result<u64, RunError> {
+    /// [`AptError`] if something cannot be read or written.
+    pub fn lay_out(&self, start: &Start, guest: &Guest, at: &Path) -> Result<Sizes, AptError> {
         link(&self.kernel.image, &at.join(file::KERNEL))?;
         link(&self.modules.driver, &at.join(file::MODULE))?;
         let initrd = at.join(file::INITRD);
-        let stdin = args.stdin.is_some().then(|| at.join(file::STDIN));
+        let stdin = start.has_stdin.then(|| at.join(file::STDIN));
         let contents = Contents {
             assets: &guest.assets,
             module: &self.modules.driver,
@@ -81,14 +91,13 @@ impl FullSystem {
             program: &guest.program,
             files: &guest.files,
             stdin: stdin.as_deref(),
-            run: &run_file(args, guest),
+            run: &run_file(start, guest),
         };
         let base = match &self.layers {
             None => image::Base::Unpacked(&guest.sets),
             Some(layers) => image::Base::Disks(layers),
         };
-        let sizes = image::write(&initrd, &base, &contents)?;
-        Ok(memory::choose(args.memory, sizes)?)
+        image::write(&initrd, &base, &contents)
     }
 }
 
@@ -101,12 +110,12 @@ pub fn link(target: &Path, at: &Path) -> Result<(), CacheError> {
     symlink(&target, at).at(&target)
 }
 
-fn run_file(args: &RunArgs, guest: &Guest) -> RunFile {
+fn run_file(start: &Start, guest: &Guest) -> RunFile {
     RunFile {
-        argv: guest.argv(args),
-        env: image::environment(&args.env),
-        cwd: args.cwd.clone(),
-        stdin: args.stdin.as_ref().map(|_| image::STDIN.into()),
+        argv: guest.argv(start.arguments),
+        env: image::environment(start.env),
+        cwd: start.cwd.into(),
+        stdin: start.has_stdin.then(|| image::STDIN.into()),
         module: image::MODULE.into(),
         uid: 0,
     }

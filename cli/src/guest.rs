@@ -1,19 +1,50 @@
 //! What a run puts into its guest, whatever simulates it: Debian's packages,
 //! gil's libraries, the program.
 
+use crate::apt::AptError;
 use crate::arch::Arch;
-use crate::args::RunArgs;
-use crate::assets::{self, Assets, HostPart};
-use crate::copied::Found;
+use crate::assets::{self, AssetError, Assets, HostPart};
+use crate::copied::{Copied, Found};
 use crate::image;
 use crate::packages::{PackageSet, Packages};
-use crate::placed;
+use crate::placed::{self, PlaceError};
 use crate::platforms::Platforms;
-use crate::program::{self, Local, Program};
-use crate::run::RunError;
+use crate::program::{self, Local, Program, ProgramError};
 use crate::tree::Tree;
-use gil_run_support::cache::Cache;
+use gil_run_support::cache::{Cache, CacheError};
 use gil_run_support::progress::Progress;
+
+/// Why there is no guest.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// Packages.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// gil's own files.
+    #[error(transparent)]
+    Assets(#[from] AssetError),
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// What is copied into the guest.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+}
+
+/// What a guest is to have.
+pub struct Wanted<'a> {
+    /// The program, as the user named it.
+    pub program: &'a str,
+    /// Debian's packages.
+    pub packages: &'a [String],
+    /// Where platforms come from.
+    pub platforms: Platforms,
+    /// Files of this machine.
+    pub files: &'a [Copied],
+}
 
 /// The guest's files, but for those of a kernel.
 pub struct Guest {
@@ -33,20 +64,23 @@ pub struct Guest {
 /// simulator loads.
 ///
 /// # Errors
-/// [`RunError`] says what cannot be had.
-pub fn prepare(args: &RunArgs, part: HostPart, progress: &Progress) -> Result<Guest, RunError> {
+/// [`GuestError`] says what cannot be had.
+pub fn prepare(
+    wanted: &Wanted<'_>,
+    part: HostPart,
+    progress: &Progress,
+) -> Result<Guest, GuestError> {
     let cache = Cache::open()?;
-    let platforms = Platforms::with_packages(args.package_platforms);
-    let mut packages = Packages::base(&cache, platforms, progress)?;
-    if !args.packages.is_empty() {
-        packages.add(&args.packages)?;
+    let mut packages = Packages::base(&cache, wanted.platforms, progress)?;
+    if !wanted.packages.is_empty() {
+        packages.add(wanted.packages)?;
     }
-    let program = program::find(args.program(), &tree(&packages))?;
+    let program = program::find(wanted.program, &tree(&packages))?;
     if let Program::Local(local) = &program {
         add_libraries(local, &mut packages)?;
     }
     let tree = tree(&packages);
-    let files = placed::place(&args.files, tree.clone())?;
+    let files = placed::place(wanted.files, tree.clone())?;
     if let Program::Local(local) = &program {
         local.check_libraries(&tree, files.iter().map(|found| found.name.as_str()))?;
     }
@@ -61,7 +95,7 @@ pub fn prepare(args: &RunArgs, part: HostPart, progress: &Progress) -> Result<Gu
 }
 
 /// What a local program links with.
-fn add_libraries(local: &Local, packages: &mut Packages) -> Result<(), RunError> {
+fn add_libraries(local: &Local, packages: &mut Packages) -> Result<(), AptError> {
     if local.libraries.is_empty() {
         return Ok(());
     }
@@ -83,13 +117,13 @@ fn tree(packages: &Packages) -> Tree {
 
 impl Guest {
     /// The program's path in the guest, and its arguments.
-    pub fn argv(&self, args: &RunArgs) -> Vec<String> {
+    pub fn argv(&self, arguments: &[String]) -> Vec<String> {
         let program = match &self.program {
             Program::Guest(path) => path.clone(),
             Program::Local(local) => format!("/{}", local.guest_path()),
         };
         std::iter::once(program)
-            .chain(args.arguments().iter().cloned())
+            .chain(arguments.iter().cloned())
             .collect()
     }
 }

@@ -3,7 +3,6 @@
 use crate::args::RunArgs;
 use crate::monitor::{self, Message};
 use crate::relay::Relay;
-use crate::run::RunError;
 use crate::signals::Signalled;
 use crate::simulator::Simulator;
 use crate::supervise::{self, Ended, Simulation};
@@ -12,11 +11,28 @@ use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use std::fs;
+use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, SyncSender};
 use std::time::Instant;
+
+/// Why the simulator does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// Its process.
+    #[error("{simulator} cannot be started: {source}")]
+    Start {
+        /// Its name.
+        simulator: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
 
 /// Events on their way: enough to keep both sides busy, few enough to bound
 /// memory when the output is not read.
@@ -25,7 +41,7 @@ const EVENTS_WAITING: usize = 256;
 /// Simulates what was laid out in the folder `at`.
 ///
 /// # Errors
-/// [`RunError`] if the simulator does not start.
+/// [`LaunchError`] if the simulator does not start.
 pub fn simulate(
     args: &RunArgs,
     simulator: &dyn Simulator,
@@ -33,7 +49,7 @@ pub fn simulate(
     board: &str,
     signalled: &Signalled,
     progress: &Progress,
-) -> Result<Ended, RunError> {
+) -> Result<Ended, LaunchError> {
     let socket = at.join(file::MONITOR);
     let listener = UnixListener::bind(&socket).at(&socket)?;
     let (sender, messages) = mpsc::sync_channel(EVENTS_WAITING);
@@ -77,8 +93,8 @@ fn start(
     simulator: &dyn Simulator,
     at: &Path,
     board: &str,
-) -> Result<Owned, RunError> {
-    let failed = |source| RunError::Start {
+) -> Result<Owned, LaunchError> {
+    let failed = |source| LaunchError::Start {
         simulator: simulator.name(),
         source,
     };

@@ -1,25 +1,18 @@
 //! `gil run`: from a program's name to its exit code.
 
 use crate::agent::{self, AgentError, Board};
-use crate::apt::AptError;
 use crate::args::RunArgs;
-use crate::assets::AssetError;
-use crate::guest;
-use crate::kernel_command::KernelError;
-use crate::launch;
+use crate::guest::{self, GuestError};
+use crate::launch::{self, LaunchError};
 use crate::memory::{self, MemoryError};
 use crate::output::{Made, Output, OutputError};
 use crate::placed::{self, PlaceError};
 use crate::program::{self, ProgramError};
 use crate::report;
 use crate::signals::Signalled;
-use crate::simulator::gem5::Gem5Error;
-use crate::simulator::qemu::QemuError;
-use crate::simulator::{self, Simulator};
+use crate::simulator::{self, Simulator, SimulatorError};
 use crate::stdin::{self, StdinError};
 use crate::supervise::Ended;
-use crate::sysroot::SysrootError;
-use crate::watch;
 use gil_board::confine::Support;
 use gil_report::{Exit, Origin};
 use gil_run_support::cache::{At, CacheError};
@@ -33,37 +26,18 @@ use std::path::Path;
 /// Why a run does not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// QEMU.
+    /// What the guest is to have.
     #[error(transparent)]
-    Qemu(#[from] QemuError),
-    /// gem5.
+    Guest(#[from] GuestError),
+    /// The simulator, and what it reads.
     #[error(transparent)]
-    Gem5(#[from] Gem5Error),
-    /// Options that do not go together.
-    #[error("{option} is an option of {of}: {mend}")]
-    Options {
-        /// The option.
-        option: &'static str,
-        /// Whose it is.
-        of: &'static str,
-        /// What to do.
-        mend: &'static str,
-    },
-    /// gil's own files.
+    Simulator(#[from] SimulatorError),
+    /// The simulator's start.
     #[error(transparent)]
-    Assets(#[from] AssetError),
-    /// Packages, the kernel, the driver.
-    #[error(transparent)]
-    Apt(#[from] AptError),
+    Launch(#[from] LaunchError),
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// The guest's files as a folder.
-    #[error(transparent)]
-    Sysroot(#[from] SysrootError),
-    /// The kernel's symbols.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
     /// The program.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -82,26 +56,17 @@ pub enum RunError {
     /// Standard input.
     #[error(transparent)]
     Stdin(#[from] StdinError),
-    /// A function to watch.
-    #[error(transparent)]
-    Watch(#[from] watch::Error),
     /// Signals cannot be handled.
     #[error("signals cannot be handled: {0}")]
     Signals(io::Error),
-    /// The simulator does not start.
-    #[error("{simulator} cannot be started: {source}")]
-    Start {
-        /// Its name.
-        simulator: &'static str,
-        /// Why.
-        source: io::Error,
-    },
 }
 
 impl RunError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Program(error) => Exit::because(error.code(), Origin::Start, error.to_string()),
+            Self::Program(error) | Self::Guest(GuestError::Program(error)) => {
+                Exit::because(error.code(), Origin::Start, error.to_string())
+            }
             Self::Stdin(error @ StdinError::Slow { .. }) => {
                 Exit::because(124, Origin::Timeout, error.to_string())
             }
@@ -145,7 +110,7 @@ fn prepare_and_simulate(
     signalled.remove_at_exit(folder.path().into());
     let at = folder.path();
     stdin::take(args, at)?;
-    let guest = guest::prepare(args, simulator.part(), progress)?;
+    let guest = guest::prepare(&args.wanted(), simulator.part(), progress)?;
     simulator.lay_out(&guest, at, progress)?;
     progress.say("asking the board");
     let board = args.board.as_ref().unwrap_or(&Board::Own);

@@ -1,13 +1,13 @@
 //! What a run needs of a simulator. Each is one module behind this border; what
 //! they share is outside of it.
 
+mod error;
 pub mod gem5;
 pub mod qemu;
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, Sim};
 use crate::assets::HostPart;
 use crate::guest::Guest;
-use crate::run::RunError;
 use gem5::Gem5;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
@@ -16,33 +16,7 @@ use qemu::Qemu;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Which simulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Sim {
-    /// Fast, with one CPU whose time is its instructions.
-    Qemu,
-    /// For timing studies; built by the user.
-    Gem5,
-}
-
-/// When the durations of operations are learnt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Time {
-    /// Each before its call returns.
-    Strict,
-    /// As simulated time reaches them.
-    Async,
-}
-
-impl Time {
-    /// As the host interface's configuration has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Async => "async",
-        }
-    }
-}
+pub use error::SimulatorError;
 
 /// What comes through a FIFO.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +45,8 @@ pub trait Simulator {
     /// built.
     ///
     /// # Errors
-    /// [`RunError`] says what is missing.
-    fn check(&self) -> Result<(), RunError>;
+    /// [`SimulatorError`] says what is missing.
+    fn check(&self) -> Result<(), SimulatorError>;
 
     /// Which part of gil it loads.
     fn part(&self) -> HostPart;
@@ -80,8 +54,13 @@ pub trait Simulator {
     /// Puts what it reads into the run's folder.
     ///
     /// # Errors
-    /// [`RunError`] says what cannot be had or written.
-    fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError>;
+    /// [`SimulatorError`] says what cannot be had or written.
+    fn lay_out(
+        &mut self,
+        guest: &Guest,
+        at: &Path,
+        progress: &Progress,
+    ) -> Result<(), SimulatorError>;
 
     /// The command that simulates what was laid out, with the board there.
     fn command(&self, at: &Path, board: &str) -> Command;
@@ -113,8 +92,8 @@ pub trait Simulator {
 /// The simulator that was asked for.
 ///
 /// # Errors
-/// [`RunError::Options`] for options that are another simulator's.
-pub fn choose(args: &RunArgs) -> Result<Box<dyn Simulator + '_>, RunError> {
+/// [`SimulatorError::Options`] for options that are another simulator's.
+pub fn choose(args: &RunArgs) -> Result<Box<dyn Simulator + '_>, SimulatorError> {
     match args.sim {
         Some(Sim::Gem5) => Ok(Box::new(Gem5::new(args)?)),
         Some(Sim::Qemu) | None => Ok(Box::new(Qemu::new(args)?)),

@@ -148,10 +148,6 @@ fn what_moves_calls_names_no_api() {
 /// Pairs of modules of a crate that use each other, yet to be mended.
 const USE_EACH_OTHER: &[&str] = &[
     "board-iface: process, server",
-    "cli: args, simulator",
-    "cli: guest, run",
-    "cli: launch, run",
-    "cli: run, simulator",
     "synthetic-lib/opencl: generated, support",
     "wire-protocol: api, generated",
     "wire-protocol: message, status",

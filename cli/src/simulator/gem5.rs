@@ -1,11 +1,10 @@
 //! gem5: whether it will do, and how it is called.
 
 mod check;
-pub mod options;
 
-use super::{Ending, Pipe, Sim, Simulator};
+use super::{Ending, Pipe, Simulator, SimulatorError};
 use crate::agent;
-use crate::args::RunArgs;
+use crate::args::{Gem5Options, Mode, RunArgs, Sim};
 use crate::assets::HostPart;
 use crate::full_system::{FullSystem, Place};
 use crate::guest::Guest;
@@ -13,7 +12,6 @@ use crate::image;
 use crate::kernel_command;
 use crate::memory;
 use crate::module::Detect;
-use crate::run::RunError;
 use crate::sysroot;
 use crate::watch;
 use gil_detect::watch::Spec;
@@ -22,7 +20,6 @@ use gil_run_support::folder::file;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use nix::sys::signal::Signal;
-use options::{Gem5Options, Mode};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,8 +104,8 @@ impl<'a> Gem5<'a> {
     /// As `args` have it.
     ///
     /// # Errors
-    /// [`RunError::Options`] for options that are QEMU's, and [`Gem5Error`].
-    pub fn new(args: &'a RunArgs) -> Result<Self, RunError> {
+    /// [`SimulatorError::Options`] for options that are QEMU's, and [`Gem5Error`].
+    pub fn new(args: &'a RunArgs) -> Result<Self, SimulatorError> {
         debug_assert_eq!(args.sim, Some(Sim::Gem5));
         let options = &args.gem5;
         let mode = options.mode.unwrap_or(Mode::Fs);
@@ -149,10 +146,11 @@ impl<'a> Gem5<'a> {
         guest: &Guest,
         at: &Path,
         progress: &Progress,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), SimulatorError> {
         let system = FullSystem::prepare(guest, Place::Initramfs, self.args.detect, progress)?;
         progress.say("writing the guest's image");
-        self.memory = system.lay_out(self.args, guest, at)?;
+        let sizes = system.lay_out(&self.args.start(), guest, at)?;
+        self.memory = memory::choose(self.args.memory, sizes)?;
         kernel_command::make_elf(&system.kernel.image, &at.join(file::KERNEL_ELF))?;
         self.watch = watch::resolve(&self.args.watch, &[], at)?;
         Ok(())
@@ -163,7 +161,7 @@ impl<'a> Gem5<'a> {
         guest: &Guest,
         at: &Path,
         progress: &Progress,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), SimulatorError> {
         let sysroot = at.join(file::SYSROOT);
         sysroot::lay_out(&sysroot, guest, progress)?;
         let name = &self.argv[0];
@@ -265,8 +263,8 @@ impl<'a> Gem5<'a> {
 }
 
 /// Refuses options that have no meaning here.
-fn check_options(args: &RunArgs, mode: Mode) -> Result<(), RunError> {
-    let refused = |option, of, mend| Err(RunError::Options { option, of, mend });
+fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
+    let refused = |option, of, mend| Err(SimulatorError::Options { option, of, mend });
     if args.count {
         return refused("--count", "QEMU", "leave it out with --sim gem5");
     }
@@ -282,7 +280,7 @@ impl Simulator for Gem5<'_> {
         "gem5"
     }
 
-    fn check(&self) -> Result<(), RunError> {
+    fn check(&self) -> Result<(), SimulatorError> {
         if !CPUS.contains(&self.cpu()) {
             return Err(Gem5Error::Cpu(self.cpu().into()).into());
         }
@@ -297,9 +295,14 @@ impl Simulator for Gem5<'_> {
         HostPart::Gem5Scripts
     }
 
-    fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError> {
+    fn lay_out(
+        &mut self,
+        guest: &Guest,
+        at: &Path,
+        progress: &Progress,
+    ) -> Result<(), SimulatorError> {
         self.scripts.clone_from(&guest.assets.host_part);
-        self.argv = guest.argv(self.args);
+        self.argv = guest.argv(self.args.arguments());
         match self.mode {
             Mode::Fs => self.lay_out_full_system(guest, at, progress)?,
             Mode::Se => self.lay_out_sysroot(guest, at, progress)?,

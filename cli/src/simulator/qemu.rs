@@ -1,14 +1,14 @@
 //! QEMU: whether it will do, and how it is called.
 
-use super::{Ending, Simulator, Time};
+use super::{Ending, Simulator, SimulatorError};
 use crate::agent;
-use crate::args::RunArgs;
+use crate::args::{RunArgs, Time};
 use crate::assets::HostPart;
 use crate::full_system::{self, FullSystem, Place};
 use crate::guest::Guest;
+use crate::memory;
 use crate::module::Detect;
 use crate::packages::PackageSet;
-use crate::run::RunError;
 use crate::watch;
 use gil_detect::watch::Spec;
 use gil_run_support::cache::{At, CacheError};
@@ -111,7 +111,7 @@ fn ask(option: &str) -> Result<String, QemuError> {
 
 /// Has it make the machine with this CPU, and end. What it writes then is
 /// renamed to the file's name, which must therefore be in a folder of its own.
-fn check_cpu(cpu: &str) -> Result<(), RunError> {
+fn check_cpu(cpu: &str) -> Result<(), SimulatorError> {
     let temp = std::env::temp_dir();
     let folder = tempfile::tempdir().at(&temp)?;
     let mut command = Command::new(PROGRAM);
@@ -157,10 +157,10 @@ impl<'a> Qemu<'a> {
     /// As `args` have it.
     ///
     /// # Errors
-    /// [`RunError::Options`] for options that are gem5's.
-    pub fn new(args: &'a RunArgs) -> Result<Self, RunError> {
+    /// [`SimulatorError::Options`] for options that are gem5's.
+    pub fn new(args: &'a RunArgs) -> Result<Self, SimulatorError> {
         match args.gem5.first() {
-            Some(option) => Err(RunError::Options {
+            Some(option) => Err(SimulatorError::Options {
                 option,
                 of: "gem5",
                 mend: "add --sim gem5, or leave it out",
@@ -180,7 +180,7 @@ impl Simulator for Qemu<'_> {
         "QEMU"
     }
 
-    fn check(&self) -> Result<(), RunError> {
+    fn check(&self) -> Result<(), SimulatorError> {
         check()?;
         self.args.cpu.as_deref().map_or(Ok(()), check_cpu)
     }
@@ -189,11 +189,17 @@ impl Simulator for Qemu<'_> {
         HostPart::QemuPlugin
     }
 
-    fn lay_out(&mut self, guest: &Guest, at: &Path, progress: &Progress) -> Result<(), RunError> {
+    fn lay_out(
+        &mut self,
+        guest: &Guest,
+        at: &Path,
+        progress: &Progress,
+    ) -> Result<(), SimulatorError> {
         let system = FullSystem::prepare(guest, Place::Disks, self.args.detect, progress)?;
         progress.say("writing the guest's image");
         full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
-        self.memory = system.lay_out(self.args, guest, at)?;
+        let sizes = system.lay_out(&self.args.start(), guest, at)?;
+        self.memory = memory::choose(self.args.memory, sizes)?;
         self.disks = link_disks(&guest.sets, at)?;
         let console = at.join(file::CONSOLE);
         create_file(&console).at(&console)?;

@@ -1,0 +1,49 @@
+//! Why a simulator cannot run what it is given.
+
+use super::gem5::Gem5Error;
+use super::qemu::QemuError;
+use crate::apt::AptError;
+use crate::kernel_command::KernelError;
+use crate::memory::MemoryError;
+use crate::sysroot::SysrootError;
+use crate::watch;
+use gil_run_support::cache::CacheError;
+
+/// Why it cannot.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulatorError {
+    /// QEMU.
+    #[error(transparent)]
+    Qemu(#[from] QemuError),
+    /// gem5.
+    #[error(transparent)]
+    Gem5(#[from] Gem5Error),
+    /// Options that do not go together.
+    #[error("{option} is an option of {of}: {mend}")]
+    Options {
+        /// The option.
+        option: &'static str,
+        /// Whose it is.
+        of: &'static str,
+        /// What to do.
+        mend: &'static str,
+    },
+    /// Packages, the kernel, the driver.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The guest's files as a folder.
+    #[error(transparent)]
+    Sysroot(#[from] SysrootError),
+    /// The kernel's symbols.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// The guest's memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A function to watch.
+    #[error(transparent)]
+    Watch(#[from] watch::Error),
+}
