@@ -5,6 +5,7 @@ use crate::region::{Budget, Region};
 use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, DeviceInfo};
 
@@ -227,24 +228,24 @@ pub struct Ended {
     pub event: u64,
     /// Nanoseconds on the device.
     pub duration_ns: u64,
-    /// 0, or the API's negative error code.
-    pub status: i32,
+    /// How it ended.
+    pub ending: Ending,
     /// Its out regions; empty in the outcome of the call that enqueued it.
     pub out: Vec<Output>,
     /// What its kernels printed, at most
     /// [`PRINTED_MAX`](gil_wire::message::PRINTED_MAX) bytes.
     pub printed: Vec<u8>,
-    /// Whether nothing was enqueued: its call was refused with this status.
+    /// Whether nothing was enqueued: its call was refused with this failure.
     pub rejected: bool,
 }
 
 impl Ended {
-    /// Nothing came of an operation.
-    pub fn failed(event: u64, status: i32) -> Self {
+    /// Nothing came of it, and nothing was measured.
+    pub fn bare(event: u64, ending: Ending) -> Self {
         Self {
             event,
             duration_ns: 0,
-            status,
+            ending,
             out: Vec::new(),
             printed: Vec::new(),
             rejected: false,

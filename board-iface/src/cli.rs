@@ -172,13 +172,15 @@ fn scripted_times(text: &str) -> Result<ScriptedTimes, TimesError> {
 pub struct RefusedPosts {
     /// Which function's.
     pub op: Op,
-    /// The negative error code.
+    /// The API's error code.
     pub error: i32,
 }
 
 /// A text that is not `NAME=ERROR`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" names no refusal: write an API's function and a negative error, NAME=ERROR")]
+#[error(
+    "\"{0}\" names no refusal: write an API's function and its error, NAME=ERROR, where 0 is none"
+)]
 pub struct RefusedPostsError(String);
 
 fn refused_posts(text: &str) -> Result<RefusedPosts, RefusedPostsError> {
@@ -188,7 +190,7 @@ fn refused_posts(text: &str) -> Result<RefusedPosts, RefusedPostsError> {
             .iter()
             .flat_map(|api| api.calls.iter().map(move |call| (api, call)));
         let (api, call) = ops.find(|(_, call)| call.name == name)?;
-        let error = error.parse().ok().filter(|error| *error < 0)?;
+        let error = error.parse().ok().filter(|error| *error != 0)?;
         let op = Op::new(api.number, call.entry);
         Some(RefusedPosts { op, error })
     };
@@ -478,6 +480,8 @@ mod tests {
         let refused = refused_posts("clEnqueueNDRangeKernel=-54").unwrap();
         let name = refused.op.name();
         assert_eq!((name, refused.error), (Some("clEnqueueNDRangeKernel"), -54));
+        // Other APIs' codes are positive.
+        assert_eq!(refused_posts("clFlush=2").unwrap().error, 2);
         for text in [
             "",
             "clEnqueueTask",

@@ -7,6 +7,7 @@ use crate::memory::OutOfMemory;
 use crate::region::{Budget, OverBudget, Region};
 use crate::transport::{Connection, ConnectionError, Part};
 use gil_wire::Op;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
@@ -320,10 +321,10 @@ impl Server<'_> {
             && is_enqueue
         {
             let session = self.session.as_ref();
-            let status = session.map_or(-1, |session| session.not_run(head.op));
+            let code = session.map_or(-1, |session| session.not_run(head.op));
             let ended = Ended {
                 rejected: true,
-                ..Ended::failed(event, status)
+                ..Ended::bare(event, Ending::Failed(code))
             };
             self.kept.insert(event, ended);
         }
@@ -535,7 +536,7 @@ fn report(ended: &Ended) -> Report {
     Report {
         event: ended.event,
         duration_ns: ended.duration_ns,
-        status: ended.status,
+        ending: ended.ending,
         out: lens(&ended.out),
         printed: ended.printed.len() as u64,
         rejected: ended.rejected,

@@ -8,6 +8,7 @@ use common::program::{OUT_OF_ORDER, Program, SUCCESS, reply};
 use common::{Client, Done};
 use gil_wire::Op;
 use gil_wire::call::Handle;
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl as wire;
 use serde::Serialize;
 
@@ -20,15 +21,15 @@ fn agent() -> Option<Agent> {
 
 /// Whether the operation of a call ended with it, and failed.
 fn failed(done: &Done) -> bool {
-    matches!(&done.reports[..], [(report, _)] if report.status < 0)
+    matches!(&done.reports[..], [(report, _)] if report.ending.is_failure())
 }
 
 /// How an operation ends whose call has no answer.
-fn posted(program: &mut Program, op: Op, args: &impl Serialize, event: Handle) -> i32 {
+fn posted(program: &mut Program, op: Op, args: &impl Serialize, event: Handle) -> Ending {
     let args = postcard::to_stdvec(args).unwrap();
     let client: &mut Client = &mut program.client;
     client.start(op, false, &args, &[], &[]);
-    client.ended(event.0).0.status
+    client.ended(event.0).0.ending
 }
 
 fn migrate(program: &mut Program, queue: Handle, objects: Vec<Handle>) -> Done {
@@ -90,7 +91,7 @@ fn markers_and_barriers_behind_an_event_that_failed_fail_and_hold_up_nothing() {
         event,
     };
     let op = wire::CL_ENQUEUE_BARRIER_WITH_WAIT_LIST;
-    assert!(posted(&mut program, op, &barrier, event.number) < 0);
+    assert!(posted(&mut program, op, &barrier, event.number).is_failure());
     program.write(queue, buffer, &[3; 16], &[]).ended();
 }
 
@@ -108,7 +109,7 @@ fn one_that_waits_for_a_failed_event_and_for_one_that_is_not_set_ends() {
     let [_, (write, _)] = &set.reports[..] else {
         panic!("{set:?}");
     };
-    assert!(write.status < 0, "{write:?}");
+    assert!(write.ending.is_failure(), "{write:?}");
 }
 
 #[test]
@@ -121,8 +122,8 @@ fn a_migration_waits_for_no_other_command_on_its_object() {
     program.write(queue, one, &[1; 16], &[gate]).blocked();
     program.write(queue, two, &[1; 16], &[gate]).blocked();
     let ahead = migrate(&mut program, other, vec![one, two]);
-    assert_eq!(ahead.reports[0].0.status, 0);
+    assert_eq!(ahead.reports[0].0.ending, Ending::Done);
     assert_eq!(program.set(gate, -5).reports.len(), 3);
     let behind = migrate(&mut program, queue, vec![two]);
-    assert_eq!(behind.reports[0].0.status, 0);
+    assert_eq!(behind.reports[0].0.ending, Ending::Done);
 }

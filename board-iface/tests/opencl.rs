@@ -9,6 +9,7 @@ use common::program::{OUT_OF_ORDER, Program, SUCCESS, bytes, ints, out, reply};
 use gil_board::confine::Support;
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Request};
 use nix::sys::signal::{Signal, kill};
@@ -120,7 +121,11 @@ fn what_waits_for_a_user_event_is_resolved_when_it_is_set() {
     let set = program.set(gate, 0);
     let ended: Vec<u64> = set.reports.iter().map(|(report, _)| report.event).collect();
     assert_eq!(ended, [gate.0, write.event.0, run.event.0, read.event.0]);
-    assert!(set.reports.iter().all(|(report, _)| report.status == 0));
+    assert!(
+        set.reports
+            .iter()
+            .all(|(report, _)| report.ending == Ending::Done)
+    );
     let (last, output) = &set.reports[3];
     assert_eq!(last.out, [16]);
     assert_eq!(ints(&output[0]), [2, 4, 6, 8]);
@@ -147,7 +152,7 @@ fn operations_under_way_end_when_asked_for_in_any_order() {
         enqueue.blocked();
     }
     let (report, out, text) = program.client.ended(read.event.0);
-    assert_eq!((report.event, report.status), (read.event.0, 0));
+    assert_eq!((report.event, report.ending), (read.event.0, Ending::Done));
     assert!(
         ints(&out[0])
             .iter()
@@ -156,7 +161,7 @@ fn operations_under_way_end_when_asked_for_in_any_order() {
     );
     assert!(text.is_empty());
     let (report, out, _) = program.client.ended(write.event.0);
-    assert!(report.status == 0 && out.is_empty());
+    assert!(report.ending == Ending::Done && out.is_empty());
     assert!(program.client.ended(run.event.0).0.duration_ns > 0);
 }
 
@@ -214,11 +219,14 @@ fn what_an_unanswered_enqueue_came_to_is_told_when_asked_for() {
         let args = if arguments { &args[..] } else { b"" };
         let op = wire::CL_ENQUEUE_ND_RANGE_KERNEL;
         program.client.start(op, false, args, &[], &[]);
-        program.client.ended(event.number.0).0.status
+        program.client.ended(event.number.0).0.ending
     };
-    assert_eq!(post(queue, true), CL_INVALID_KERNEL_ARGS);
+    assert_eq!(post(queue, true), Ending::Failed(CL_INVALID_KERNEL_ARGS));
     let refused = [post(Handle(12345), true), post(queue, false)];
-    assert!(refused.iter().all(|&status| status < 0), "{refused:?}");
+    assert!(
+        refused.iter().all(|ending| ending.is_failure()),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -234,9 +242,9 @@ fn a_failed_user_event_fails_what_waits_for_it() {
     let [(own, _), (failed, output)] = &set.reports[..] else {
         panic!("{set:?}");
     };
-    assert_eq!((own.event, own.status), (gate.0, -5));
+    assert_eq!((own.event, own.ending), (gate.0, Ending::Failed(-5)));
     assert_eq!((failed.event, failed.duration_ns), (read.event.0, 0));
-    assert!(failed.status < 0, "{failed:?}");
+    assert!(failed.ending.is_failure(), "{failed:?}");
     assert_eq!(output, &[Vec::<u8>::new()]);
 }
 
@@ -570,7 +578,10 @@ fn an_enqueue_that_fails_is_reported_as_ended() {
     let [(report, _)] = &run.done.reports[..] else {
         panic!("{:?}", run.done);
     };
-    assert_eq!((report.event, report.status), (run.event.0, run.result));
+    assert_eq!(
+        (report.event, report.ending),
+        (run.event.0, Ending::Failed(run.result))
+    );
     assert_eq!(report.duration_ns, 0);
 }
 

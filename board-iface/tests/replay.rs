@@ -7,6 +7,7 @@ use common::{Client, Done};
 use gil_files::container::{self, Compression, PREFIX_LEN, Prefix};
 use gil_files::recording::{self, Device, Ended, FILE, Record, SessionClosed, SessionOpened};
 use gil_wire::Op;
+use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Report};
 use std::io::Write;
@@ -100,7 +101,7 @@ fn recording() -> Vec<u8> {
     let report = Report {
         event: 7,
         duration_ns: 33,
-        status: -5,
+        ending: Ending::Failed(-5),
         out: vec![2],
         printed: 0,
         rejected: false,
@@ -110,7 +111,7 @@ fn recording() -> Vec<u8> {
     let report = Report {
         event: 8,
         duration_ns: 44,
-        status: 0,
+        ending: Ending::Done,
         out: vec![2],
         printed: 2,
         rejected: true,
@@ -166,14 +167,14 @@ fn a_recorded_run_is_answered_as_it_was() {
         panic!("{third:?}");
     };
     assert_eq!(
-        (report.event, report.duration_ns, report.status),
-        (7, 33, -5)
+        (report.event, report.duration_ns, report.ending),
+        (7, 33, Ending::Failed(-5))
     );
     assert_eq!(out, &[b"r!"]);
     assert_eq!(client.identity(1, 6), Some(named("a device")));
     assert_eq!(client.identity(1, 7), None, "nobody asked for it");
     let (report, out, text) = client.ended(8);
-    assert_eq!((report.duration_ns, report.status), (44, 0));
+    assert_eq!((report.duration_ns, report.ending), (44, Ending::Done));
     assert_eq!((&out[..], &text[..]), (&[b"o!".to_vec()][..], &b"hi"[..]));
     let last = client.call(FIRST, b"args", &[], &[]);
     assert_eq!(last.status, CallStatus::Lost);
@@ -306,8 +307,8 @@ fn files_that_are_no_recordings_are_refused_in_a_sentence() {
     let mut newer = recording();
     newer[12] = 200;
     assert!(refused(&newer).contains("version 200"));
-    let before = include_bytes!("../../session-files/tests/golden/recording-5");
-    let sentence = "layout version 5, this gil reads 6: record it again";
+    let before = include_bytes!("../../session-files/tests/golden/recording-6");
+    let sentence = "layout version 6, this gil reads 7: record it again";
     assert!(refused(before).contains(sentence));
     let nowhere = replay(Path::new("/nonexistent/recording")).err().unwrap();
     assert!(nowhere.contains("cannot read the recording"), "{nowhere}");

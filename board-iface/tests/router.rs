@@ -7,6 +7,7 @@ use gil_board::region::Budget;
 use gil_board::router::Router;
 use gil_wire::Op;
 use gil_wire::api::Described;
+use gil_wire::ending::Ending;
 use gil_wire::message::{CallStatus, DeviceInfo};
 use std::io;
 use std::path::PathBuf;
@@ -104,7 +105,7 @@ impl Session for Program {
 
     fn finish(&mut self, event: u64, _: &Budget) -> Option<Ended> {
         let is_own = self.1.contains(&event);
-        is_own.then(|| Ended::failed(event, i32::from(self.0)))
+        is_own.then(|| Ended::bare(event, Ending::Failed(self.0.into())))
     }
 
     fn not_run(&self, _: Op) -> i32 {
@@ -151,8 +152,9 @@ fn calls_go_to_the_back_end_of_their_api_which_is_loaded_by_the_first() {
     assert_eq!((second.result, SECOND.loads()), (vec![2], 1));
     session.call(call(Op::new(2, 8), None, &budget));
     assert_eq!((FIRST.loads(), SECOND.loads()), (1, 1));
-    let mut ended = |event| session.finish(event, &budget).map(|ended| ended.status);
-    assert_eq!([20, 10, 30].map(&mut ended), [Some(2), Some(1), None]);
+    let mut ended = |event| session.finish(event, &budget).map(|ended| ended.ending);
+    let failed = |code| Some(Ending::Failed(code));
+    assert_eq!([20, 10, 30].map(&mut ended), [failed(2), failed(1), None]);
     assert_eq!(session.not_run(Op::new(2, 7)), -2);
     assert_eq!(session.fetch(2, 5), Ok(vec![2, 2, 5]));
     assert_eq!(session.fetch(1, 5), Ok(vec![1, 1, 5]));

@@ -6,6 +6,7 @@ mod common;
 use common::agent::{Agent, on_a_device};
 use common::program::{Program, SUCCESS, bytes, input, ints, out, reply};
 use gil_wire::call::{Handle, InData, OutRoom};
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
 use gil_wire::message::CallStatus;
 
@@ -346,7 +347,11 @@ fn operations_under_way_keep_what_they_use() {
         assert!(others.iter().all(|other| other.abs_diff(used) >= LEN));
     }
     let set = shared.program.set(gate, 0);
-    assert!(set.reports.iter().all(|(report, _)| report.status == 0));
+    assert!(
+        set.reports
+            .iter()
+            .all(|(report, _)| report.ending == Ending::Done)
+    );
     others.into_iter().for_each(|other| shared.free(other));
     shared.release(wire::CL_RELEASE_MEM_OBJECT, gated);
     shared.comes_back(0);

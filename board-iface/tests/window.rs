@@ -9,6 +9,7 @@ use common::{Client, Done};
 use gil_files::container::{self, Compression};
 use gil_files::recording::{self, FILE, Record, SessionClosed, SessionOpened};
 use gil_wire::Op;
+use gil_wire::ending::Ending;
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Request};
 use gil_wire::window::{MAPPED, NOT_MAPPED, WINDOW_LEN};
 use nix::fcntl::SealFlag;
@@ -244,7 +245,7 @@ fn a_blocked_operation_keeps_its_input_and_its_output_comes_late() {
     window.write_all_at(&[0xee; 1 << 20], 0).unwrap();
     let set = program.set(gate, 0);
     let (last, output) = set.reports.last().unwrap();
-    assert_eq!((last.event, last.status), (read.event.0, 0));
+    assert_eq!((last.event, last.ending), (read.event.0, Ending::Done));
     assert_eq!(output[0], data);
     let seen = program.read(other, scratch, noise.len(), &[]);
     assert_eq!(seen.done.out[0], noise);

@@ -32,10 +32,11 @@ use crate::stats::Stats;
 use calls::{Call, Calls};
 use failures::Failures;
 use gil_files::recording::{Record, SessionClosed};
-use gil_timing::{Engines, Event, Timeline};
+use gil_timing::{Engines, Event};
 use gil_uapi::{RELEASED_MAX, Status, WaitKind, flag};
 use gil_wire::Op;
 use gil_wire::control::LATE_NS;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class};
 use gil_wire::message::Request;
 use gil_wire::monitor::Event as Monitor;
@@ -44,6 +45,10 @@ use place::Places;
 use served::Served;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
+
+/// The timeline, with endings as the board says them.
+type Timeline = gil_timing::Timeline<Ending>;
+type Times = gil_timing::Times<Ending>;
 
 /// How long output waits for a thread that will collect it.
 const PATIENCE_NS: u64 = LATE_NS * 2 / 5;
@@ -429,7 +434,7 @@ impl Session {
     fn apply_post(&mut self, context: &mut Context<'_>, post: &Call<'_>) {
         if let Some(event) = post.envelope.signals {
             // Set twice: the board's error to tell, not the timeline's.
-            self.signal(event, post.entry_ns, 0);
+            self.signal(event, post.entry_ns, Ending::Done);
         }
         if let Some(event) = post.envelope.retires {
             self.retire(event);
@@ -438,8 +443,8 @@ impl Session {
     }
 
     /// An event is set, if it was not before.
-    fn signal(&mut self, event: Event, at_ns: u64, status: i32) {
-        if self.timeline.signal(event, at_ns, status).is_ok() {
+    fn signal(&mut self, event: Event, at_ns: u64, ending: Ending) {
+        if self.timeline.signal(event, at_ns, ending).is_ok() {
             self.progress = true;
             self.learn_ends();
         }
@@ -566,7 +571,7 @@ mod tests {
     fn every_event_of_a_submission_needs_room_once() {
         let mut session = session();
         for event in 1..MAX_KNOWN as Event {
-            session.timeline.signal(event, 0, 0).unwrap();
+            session.timeline.signal(event, 0, Ending::Done).unwrap();
         }
         let new = MAX_KNOWN as Event;
         let enqueue = |event| envelope(Class::Enqueue, Some(event), &[]);

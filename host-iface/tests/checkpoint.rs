@@ -15,6 +15,7 @@ use gil_wire::Op;
 use gil_wire::api;
 use gil_wire::call::{Handle, InData, Packed};
 use gil_wire::checkpoint::{Contents, PastEvent, Survey};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES};
 use gil_wire::generated::opencl as cl;
 use gil_wire::message::{CallStatus, DeviceInfo};
@@ -24,6 +25,8 @@ use support::Log;
 use support::board::{Act, Call, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, IN, OUT, RAM_BASE, call, config, enqueue};
 
+/// How an operation ends that the driver refuses.
+const REFUSED: Ending = Ending::Failed(-54);
 const OK: u32 = Status::Ok as u32;
 const BUFFER: u64 = 2;
 /// More than zeroes are sent at a time, and no multiple of that.
@@ -36,7 +39,7 @@ const PAST: PastEvent = PastEvent {
     queue: 5,
     context: 1,
     command: 0,
-    status: 0,
+    ending: Ending::Done,
 };
 
 /// Two kernels that the board numbers.
@@ -55,7 +58,7 @@ fn answers(call: &Call) -> Act {
     let later = Later {
         event,
         duration_ns: LASTS,
-        status: if is_refused { -54 } else { 0 },
+        ending: if is_refused { REFUSED } else { Ending::Done },
         rejected: is_refused,
         text: match call.args == b"prints" {
             true => b"a kernel's text".to_vec(),
@@ -270,9 +273,9 @@ fn a_session_comes_back_with_its_calls_its_contents_and_its_times() {
     let told: Vec<_> = answer
         .observed
         .iter()
-        .map(|o| (o.event, o.status))
+        .map(|o| (o.event, o.ending))
         .collect();
-    assert_eq!(told, [(13, -54)], "nobody had heard of it");
+    assert_eq!(told, [(13, REFUSED)], "nobody had heard of it");
     assert_eq!(
         (answer.more, answer.printed),
         (MORE_NOTICES, &b"a kernel's text"[..])
@@ -497,11 +500,11 @@ fn what_a_newer_gil_adds_is_skipped_or_refused() {
 #[test]
 fn a_checkpoint_of_the_version_before_is_refused() {
     let (mut guest, path) = saved();
-    let before = include_bytes!("../../session-files/tests/golden/checkpoint-2");
+    let before = include_bytes!("../../session-files/tests/golden/checkpoint-3");
     std::fs::write(&path, before).unwrap();
     let board = board_that(answers);
     let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
-    let sentence = "layout version 2, this gil reads 3: take the checkpoint again";
+    let sentence = "layout version 3, this gil reads 4: take the checkpoint again";
     assert!(refused.to_string().contains(sentence), "{refused}");
 }
 

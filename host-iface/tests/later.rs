@@ -4,6 +4,7 @@
 mod support;
 
 use gil_uapi::{REPLY_MAX, Status, WaitKind, flag, kind};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, MORE_TEXT, Queue, State};
 use std::time::Duration;
 use support::board::{Act, FakeBoard, Got, Later};
@@ -679,7 +680,7 @@ fn simulated_times_do_not_depend_on_when_the_board_answers() {
 fn refuses(call: &support::board::Call) -> Act {
     let mut act = answers(call);
     if !call.answer {
-        act.later[0].status = -54;
+        act.later[0].ending = Ending::Failed(-54);
         act.later[0].duration_ns = 0;
         act.later[0].rejected = true;
     }
@@ -703,18 +704,18 @@ fn the_next_wait_for_a_queue_is_told_of_what_was_refused_there() {
     let last = guest.submit(&[on(1, 1), on(1, 2), on(2, 3)], &[]);
     let told = |seen: &support::guest::Seen| {
         let answer = seen.answer();
-        let observed = answer.observed.iter().map(|o| (o.event, o.status));
+        let observed = answer.observed.iter().map(|o| (o.event, o.ending));
         (observed.collect::<Vec<_>>(), answer.more)
     };
     assert_eq!(told(&last), (vec![], MORE_NOTICES), "they began at once");
     assert_eq!(guest.submit(&[finish(3)], &[]).status, OK);
     assert!(guest.submit(&[drain], &[]).reply.is_empty(), "tells nobody");
     let first = guest.submit(&[finish(1)], &[]);
-    assert_eq!(told(&first), (vec![(1, -54)], 0));
+    assert_eq!(told(&first), (vec![(1, Ending::Failed(-54))], 0));
     let again = guest.submit(&[finish(1)], &[]);
     assert_eq!(told(&again), (vec![], 0), "once");
     let own = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
-    assert_eq!(told(&own).0, [(2, -54)]);
+    assert_eq!(told(&own).0, [(2, Ending::Failed(-54))]);
 }
 
 #[test]
@@ -731,7 +732,7 @@ fn blocking_enqueues_are_told_too_and_events_that_are_seen_need_not_be() {
     assert_eq!(told, [1]);
     let posted = on(1, enqueue(3, 1_000_000));
     let wait = guest.submit(&[posted, waiting(Class::Wait, &[3])], &[]);
-    assert_eq!(wait.answer().observed[0].status, -54);
+    assert_eq!(wait.answer().observed[0].ending, Ending::Failed(-54));
     let read = guest.submit(&[blocking(4)], &[]);
     assert!(read.answer().observed.is_empty(), "its event said so");
 }

@@ -6,6 +6,7 @@ mod support;
 use gil_host::Config;
 use gil_host::config::Time;
 use gil_uapi::{Status, flag};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Envelope, State};
 use support::board::{Act, Call, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, OUT, call, enqueue};
@@ -16,6 +17,9 @@ const UNRESOLVED: u32 = Status::Unresolved as u32;
 const USER: u64 = 100;
 const LASTS: u64 = 5_000;
 
+/// How it ends.
+const REFUSED: Ending = Ending::Failed(-30);
+
 /// Refuses what is called `refused`; all else takes [`LASTS`].
 fn answers(call: &Call) -> Act {
     let event = call.event.unwrap_or_default();
@@ -24,7 +28,7 @@ fn answers(call: &Call) -> Act {
     let later = Later {
         event,
         duration_ns: if is_refused { 0 } else { LASTS },
-        status: if is_refused { -30 } else { 0 },
+        ending: if is_refused { REFUSED } else { Ending::Done },
         rejected: is_refused,
         ..Later::default()
     };
@@ -200,8 +204,8 @@ fn an_enqueue_that_is_refused_late_waits_for_its_events() {
         );
         let observed = own.answer().observed;
         assert_eq!(
-            (observed[0].status, observed[0].state),
-            (-30, State::Complete)
+            (observed[0].ending, observed[0].state),
+            (REFUSED, State::Complete)
         );
         assert_eq!(guest.submit(&[finish()], &[]).status, OK, "{time:?}");
     });

@@ -16,13 +16,14 @@ use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{Contents, PastEvent};
+use gil_wire::ending::Ending;
 use gil_wire::message::{DeviceInfo, RegionDesc};
 use serde::{Deserialize, Serialize};
 
 /// The type of file.
 pub const FILE: FileType = FileType {
     magic: *b"gil-state",
-    version: 3,
+    version: 4,
     name: "checkpoint",
     advice: "take the checkpoint again, or restore it with the release that made it",
 };
@@ -40,8 +41,8 @@ pub struct Ran {
     pub start_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// 0, or the API's negative error code.
-    pub status: i32,
+    /// How it ended.
+    pub ending: Ending,
 }
 
 /// One record of the file.
@@ -98,7 +99,8 @@ pub struct Session {
     pub notices: bool,
     /// Operations that somebody waits for although they ended.
     pub awaited: Vec<Awaited>,
-    /// The first failure on a queue that nobody heard of: queue, event, status.
+    /// The first failure on a queue that nobody heard of: queue, event,
+    /// the API's own code.
     pub failures: Vec<(u64, u64, i32)>,
     /// Bytes of text.
     pub printed: u64,

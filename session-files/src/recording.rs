@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// The type of file.
 pub const FILE: FileType = FileType {
     magic: *b"gil-trace",
-    version: 6,
+    version: 7,
     name: "recording",
     advice: "record it again, or replay it with the release that made it",
 };

@@ -126,7 +126,7 @@ pub struct Candidate {
 
 /// When an operation runs. Never revised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct Interval<E> {
     /// When the call that enqueued it was entered.
     pub queued_ns: u64,
     /// When it was submitted.
@@ -135,13 +135,13 @@ pub struct Interval {
     pub start_ns: u64,
     /// When it ends.
     pub end_ns: u64,
-    /// 0, or the API's negative error code.
-    pub status: i32,
+    /// How, as the caller says it: the timeline only hands it on.
+    pub ending: E,
 }
 
 /// What is known of an operation, for a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
+pub struct Times<E> {
     /// When the call that enqueued it was entered.
     pub queued_ns: u64,
     /// When it was submitted.
@@ -149,7 +149,7 @@ pub struct Times {
     /// When all it waits for has ended, once that is known.
     pub ready_ns: Option<u64>,
     /// When it runs, once that is known.
-    pub interval: Option<Interval>,
+    pub interval: Option<Interval<E>>,
 }
 
 /// When all operations put on a queue so far have ended.

@@ -13,13 +13,14 @@ pub const MAX_UNRESOLVED: usize = 1 << 18;
 /// Most events that all of these wait for together.
 pub const MAX_WAITS: usize = 1 << 20;
 
-/// One device set's timeline. See the crate's documentation.
+/// One device set's timeline. See the crate's documentation. `E` is how an
+/// operation ended, which it does not look at.
 #[derive(Debug, Default)]
-pub struct Timeline {
+pub struct Timeline<E> {
     /// Operations without an interval.
-    open: HashMap<Event, Record>,
+    open: HashMap<Event, Record<E>>,
     /// Events that have one, and may be asked for.
-    ended: HashMap<Event, Ended>,
+    ended: HashMap<Event, Ended<E>>,
     /// Counts both.
     known: Known,
     queues: Queues,
@@ -33,7 +34,7 @@ pub struct Timeline {
 }
 
 #[derive(Debug)]
-struct Record {
+struct Record<E> {
     queued_ns: u64,
     submitted_ns: u64,
     queue: Option<QueueRef>,
@@ -49,19 +50,19 @@ struct Record {
     /// The length of its wait list.
     waits: usize,
     /// What the board reported.
-    report: Option<(u64, i32)>,
+    report: Option<(u64, E)>,
     observable: bool,
     attended: bool,
 }
 
 /// An event that has an interval.
 #[derive(Clone, Copy, Debug)]
-struct Ended {
+struct Ended<E> {
     ready_ns: u64,
-    interval: Interval,
+    interval: Interval<E>,
 }
 
-impl Timeline {
+impl<E: Copy + Default> Timeline<E> {
     /// An empty timeline.
     pub fn new() -> Self {
         Self::default()
@@ -153,7 +154,7 @@ impl Timeline {
         }
     }
 
-    fn depend(&mut self, record: &mut Record, event: Event, on: Event) {
+    fn depend(&mut self, record: &mut Record<E>, event: Event, on: Event) {
         if let Some(interval) = self.interval(on) {
             record.ready_ns = record.ready_ns.max(interval.end_ns);
             return;
@@ -171,7 +172,7 @@ impl Timeline {
         &mut self,
         event: Event,
         duration_ns: u64,
-        status: i32,
+        ending: E,
     ) -> Result<(), TimelineError> {
         if self.ended.contains_key(&event) {
             return Err(TimelineError::Revised(event));
@@ -181,7 +182,7 @@ impl Timeline {
         if record.report.is_some() {
             return Err(TimelineError::Revised(event));
         }
-        record.report = Some((duration_ns, status));
+        record.report = Some((duration_ns, ending));
         Ok(())
     }
 
@@ -233,13 +234,13 @@ impl Timeline {
     /// # Errors
     /// [`TimelineError::Revised`] if the event has an interval or an operation,
     /// [`TimelineError::Full`].
-    pub fn signal(&mut self, event: Event, at_ns: u64, status: i32) -> Result<(), TimelineError> {
+    pub fn signal(&mut self, event: Event, at_ns: u64, ending: E) -> Result<(), TimelineError> {
         if self.knows(event) {
             return Err(TimelineError::Revised(event));
         }
         self.room_for(0, 0, 1)?;
         self.known.add();
-        self.ended.insert(event, Ended::set(at_ns, status));
+        self.ended.insert(event, Ended::set(at_ns, ending));
         self.newly_resolved.push(event);
         self.unblock_waiters(event);
         self.release_waiters(event, at_ns);
@@ -253,7 +254,7 @@ impl Timeline {
 
     /// The events that have an interval and may be asked for, in the order of
     /// their numbers.
-    pub fn ended(&self) -> Vec<(Event, Interval)> {
+    pub fn ended(&self) -> Vec<(Event, Interval<E>)> {
         let ended = self.ended.iter();
         let ended = ended.map(|(event, ended)| (*event, ended.interval));
         let mut ended: Vec<_> = ended.collect();
@@ -265,7 +266,7 @@ impl Timeline {
     ///
     /// # Errors
     /// [`TimelineError::Duplicate`], [`TimelineError::Full`].
-    pub fn restore(&mut self, event: Event, interval: Interval) -> Result<(), TimelineError> {
+    pub fn restore(&mut self, event: Event, interval: Interval<E>) -> Result<(), TimelineError> {
         if self.knows(event) {
             return Err(TimelineError::Duplicate(event));
         }
@@ -287,7 +288,7 @@ impl Timeline {
 
     /// When an event's operation runs; `None` while that is not known, and for
     /// events that are not.
-    pub fn interval(&self, event: Event) -> Option<Interval> {
+    pub fn interval(&self, event: Event) -> Option<Interval<E>> {
         self.ended.get(&event).map(|ended| ended.interval)
     }
 
@@ -301,7 +302,7 @@ impl Timeline {
     }
 
     /// What is known of an event's operation.
-    pub fn times(&self, event: Event) -> Option<Times> {
+    pub fn times(&self, event: Event) -> Option<Times<E>> {
         if let Some(Ended { ready_ns, interval }) = self.ended.get(&event) {
             return Some(Times {
                 queued_ns: interval.queued_ns,
@@ -411,15 +412,15 @@ impl Timeline {
     }
 }
 
-impl Ended {
+impl<E> Ended<E> {
     /// Of an event that was set.
-    fn set(at_ns: u64, status: i32) -> Self {
+    fn set(at_ns: u64, ending: E) -> Self {
         let interval = Interval {
             queued_ns: at_ns,
             submitted_ns: at_ns,
             start_ns: at_ns,
             end_ns: at_ns,
-            status,
+            ending,
         };
         Self {
             ready_ns: at_ns,
@@ -428,20 +429,20 @@ impl Ended {
     }
 }
 
-impl Record {
+impl<E: Copy> Record<E> {
     fn rank(&self) -> (u64, u64) {
         (self.ready_ns, self.number)
     }
 
     /// Its interval; `None` if its duration is not known.
-    fn run(&self, head: Head) -> Option<Interval> {
-        let (duration_ns, status) = self.report?;
+    fn run(&self, head: Head) -> Option<Interval<E>> {
+        let (duration_ns, ending) = self.report?;
         Some(Interval {
             queued_ns: self.queued_ns,
             submitted_ns: self.submitted_ns,
             start_ns: head.turn.start_ns(),
             end_ns: head.turn.start_ns().saturating_add(duration_ns),
-            status,
+            ending,
         })
     }
 }

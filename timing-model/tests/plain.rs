@@ -4,12 +4,14 @@
 
 mod simulation;
 
-use gil_timing::{
-    Engine, Event, Interval, Operation, Order, QueueEnd, QueueRef, Timeline, TimelineError,
-};
+use gil_timing::{Engine, Event, Operation, Order, QueueEnd, QueueRef, TimelineError};
 use proptest::prelude::*;
 use simulation::{Command, Simulation};
 use std::collections::HashMap;
+
+/// Endings are numbers here.
+type Timeline = gil_timing::Timeline<i32>;
+type Interval = gil_timing::Interval<i32>;
 
 const COMPUTE: Engine = Engine(1);
 const COPY_IN: Engine = Engine(2);

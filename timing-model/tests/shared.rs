@@ -1,9 +1,13 @@
 //! Timelines that share engines give what one timeline with all operations
 //! gives, and never revise what they published.
 
-use gil_timing::{Engine, Engines, Event, Interval, Operation, Order, QueueRef, Timeline};
+use gil_timing::{Engine, Engines, Event, Operation, Order, QueueRef};
 use proptest::prelude::*;
 use std::collections::HashMap;
+
+/// Endings are numbers here.
+type Timeline = gil_timing::Timeline<i32>;
+type Interval = gil_timing::Interval<i32>;
 
 const COMPUTE: Engine = Engine(1);
 const COPY_IN: Engine = Engine(2);

@@ -1,6 +1,7 @@
 //! What a board says of a session that is to be in a checkpoint. The file is
 //! not the wire's.
 
+use crate::ending::Ending;
 use serde::{Deserialize, Serialize};
 
 /// Most objects that a survey lists.
@@ -42,6 +43,6 @@ pub struct PastEvent {
     pub context: u64,
     /// The API's number of the operation's kind.
     pub command: u32,
-    /// 0, or the API's negative error code.
-    pub status: i32,
+    /// How it ended.
+    pub ending: Ending,
 }

@@ -5,6 +5,7 @@ pub mod bytes;
 mod observation;
 
 use crate::Op;
+use crate::ending::Ending;
 use crate::rows::RegionRows;
 use serde::{Deserialize, Serialize};
 
@@ -133,8 +134,8 @@ pub struct Observation {
     pub event: u64,
     /// Where it is now.
     pub state: State,
-    /// 0, or the operation's error. Known only when it is resolved.
-    pub status: i32,
+    /// How it ended. Known only when it is resolved; [`Ending::Done`] till then.
+    pub ending: Ending,
     /// When the call that enqueued it was entered, guest nanoseconds.
     pub queued_ns: u64,
     /// When it was submitted, guest nanoseconds.
@@ -349,7 +350,7 @@ mod tests {
             let observe = |event: &u64| Observation {
                 event: *event,
                 state: State::Running,
-                status: 0,
+                ending: Ending::Done,
                 queued_ns: 1,
                 submitted_ns: 2,
                 start_ns: 3,

@@ -34,6 +34,7 @@ pub mod compact;
 pub mod control;
 #[cfg(feature = "secure")]
 pub mod crew;
+pub mod ending;
 pub mod envelope;
 pub mod frame;
 pub mod generated;

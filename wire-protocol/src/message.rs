@@ -4,6 +4,7 @@
 use crate::Op;
 use crate::api::Described;
 use crate::checkpoint::{PastEvent, Survey};
+use crate::ending::Ending;
 use crate::identity::DeviceIdentity;
 use crate::status::Status;
 use serde::{Deserialize, Serialize};
@@ -164,8 +165,8 @@ pub struct Report {
     pub event: u64,
     /// Nanoseconds on the device, from its own timers.
     pub duration_ns: u64,
-    /// 0, or the API's negative error code.
-    pub status: i32,
+    /// How it ended.
+    pub ending: Ending,
     /// Bytes of each of the call's out regions, in order, that follow in the
     /// payload. Empty for an operation without output, and in the answer to
     /// its own call, whose `out` has them.
@@ -173,7 +174,7 @@ pub struct Report {
     /// Bytes of text that its kernels printed, at most [`PRINTED_MAX`]; they
     /// follow its output in the payload.
     pub printed: u64,
-    /// Whether its call was refused with this status: nothing was enqueued. In
+    /// Whether its call was refused with this failure: nothing was enqueued. In
     /// the call's own answer, the result says so too; else a notice says more.
     pub rejected: bool,
 }

@@ -6,6 +6,7 @@ use crate::board::{self, Ended, Outcome};
 use crate::region::Region;
 use gil_wire::Op;
 use gil_wire::call::{InData, OutData, OutRoom};
+use gil_wire::ending::Ending;
 use gil_wire::message::CallStatus;
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -178,10 +179,10 @@ impl Call {
         &mut self.ended
     }
 
-    /// What the call itself signals has come, with this status.
-    pub fn report_own(&mut self, status: i32) {
+    /// What the call itself signals has come, and ended so.
+    pub fn report_own(&mut self, ending: Ending) {
         if let Some(event) = self.event {
-            self.ended.push(Ended::failed(event, status));
+            self.ended.push(Ended::bare(event, ending));
         }
     }
 
@@ -190,7 +191,7 @@ impl Call {
         if let Some(event) = self.event {
             self.ended.push(Ended {
                 rejected: true,
-                ..Ended::failed(event, error)
+                ..Ended::bare(event, Ending::Failed(error))
             });
         }
     }

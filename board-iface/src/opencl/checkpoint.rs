@@ -7,8 +7,10 @@ use super::session::Session;
 use super::staging::Staging;
 use crate::board::Unable;
 use crate::table::{Object, Pointer};
+use gil_opencl_common::status;
 use gil_wire::call::Handle;
 use gil_wire::checkpoint::{Contents, MAX_SURVEYED, PastEvent, Survey};
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{API, Kind};
 use std::ptr::{null, null_mut};
 
@@ -120,7 +122,7 @@ impl Session {
             queue: queue.map_or(0, |handle| handle.0),
             context: context.map_or(0, |handle| handle.0),
             command: self.command(handle).or(command).unwrap_or(0),
-            status,
+            ending: status::ending(status),
         });
         Ok(())
     }
@@ -165,7 +167,8 @@ impl Session {
             .map_err(Unable::because)?;
         let functions = self.functions();
         let mut event: cl_event = null_mut();
-        let (Some(marker), 0) = (functions.clEnqueueMarkerWithWaitList, past.status) else {
+        let (Some(marker), Ending::Done) = (functions.clEnqueueMarkerWithWaitList, past.ending)
+        else {
             return Ok(None);
         };
         // SAFETY: the queue is alive.
@@ -182,8 +185,9 @@ impl Session {
         let context: cl_context = context.map_err(Unable::because)?;
         let event = self.new_user_event(context);
         let event = event.map_err(|code| failed("clCreateUserEvent", code))?;
-        self.driver.set_user_event(event, past.status.min(0));
-        self.operations.saw(past.status);
+        self.driver
+            .set_user_event(event, status::of(past.ending).min(CL_COMPLETE));
+        self.operations.saw(past.ending);
         Ok(event)
     }
 

@@ -223,8 +223,9 @@ impl Manual for Board {
             result = call.timed(|| unsafe { function(event, status) });
         }
         if result == CL_SUCCESS {
-            call.report_own(status);
-            session.operations.saw(status);
+            let ending = gil_opencl_common::status::ending(status);
+            call.report_own(ending);
+            session.operations.saw(ending);
             session.user_event_set(pointer(event)?, call);
         }
         Ok(wire::ClSetUserEventStatusReply { result })

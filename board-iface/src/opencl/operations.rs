@@ -8,6 +8,7 @@
 
 use super::call::Memory;
 use crate::table::Pointer;
+use gil_wire::ending::Ending;
 use std::collections::{HashMap, HashSet};
 
 /// Where an operation stands in its queue's order.
@@ -55,13 +56,13 @@ struct Blocked {
     behind_all: bool,
 }
 
-/// How an operation ended.
+/// What came of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct Finished {
     /// Nanoseconds on the device.
     pub duration_ns: u64,
-    /// 0, or the API's negative error code.
-    pub status: i32,
+    /// How it ended.
+    pub ending: Ending,
 }
 
 /// The part of a driver that waits.
@@ -71,7 +72,7 @@ pub trait Device {
 
     /// Waits until an operation that is not blocked ends, and gives up the
     /// operation's references.
-    fn finish(&mut self, operation: &Operation) -> Ending;
+    fn finish(&mut self, operation: &Operation) -> Finished;
 }
 
 /// The operations and user events of a session.
@@ -95,9 +96,9 @@ impl Operations {
         self.unset.contains(&event)
     }
 
-    /// An event has this status: below 0, it failed.
-    pub fn saw(&mut self, status: i32) {
-        self.has_failed |= status < 0;
+    /// An event ended.
+    pub fn saw(&mut self, ending: Ending) {
+        self.has_failed |= ending.is_failure();
     }
 
     /// Whether any event is known to have failed.
@@ -148,7 +149,7 @@ impl Operations {
         operation: Operation,
         finish: bool,
         device: &mut impl Device,
-    ) -> Option<(Operation, Ending)> {
+    ) -> Option<(Operation, Finished)> {
         let behind_all = operation.order != Order::Command && operation.waits.is_empty();
         let blocked = Blocked {
             operation,
@@ -163,7 +164,7 @@ impl Operations {
         mut blocked: Blocked,
         finish: bool,
         device: &mut impl Device,
-    ) -> Option<(Operation, Ending)> {
+    ) -> Option<(Operation, Finished)> {
         // Of those that block nobody now, the session may hold no reference:
         // their addresses may be other events' soon.
         let waits = &mut blocked.operation.waits;
@@ -196,14 +197,18 @@ impl Operations {
             })
     }
 
-    fn end(&mut self, operation: Operation, device: &mut impl Device) -> (Operation, Ending) {
-        let ending = device.finish(&operation);
-        self.saw(ending.status);
-        (operation, ending)
+    fn end(&mut self, operation: Operation, device: &mut impl Device) -> (Operation, Finished) {
+        let finished = device.finish(&operation);
+        self.saw(finished.ending);
+        (operation, finished)
     }
 
     /// Waits for the operation under way that has this number.
-    pub fn finish(&mut self, number: u64, device: &mut impl Device) -> Option<(Operation, Ending)> {
+    pub fn finish(
+        &mut self,
+        number: u64,
+        device: &mut impl Device,
+    ) -> Option<(Operation, Finished)> {
         let operation = self.under_way.remove(&number)?;
         Some(self.end(operation, device))
     }
@@ -222,7 +227,7 @@ impl Operations {
         event: Pointer,
         finish: bool,
         device: &mut impl Device,
-    ) -> Vec<(Operation, Ending)> {
+    ) -> Vec<(Operation, Finished)> {
         self.unset.remove(&event);
         let candidates = std::mem::take(&mut self.blocked);
         // An operation waits only for earlier ones: one pass in their order

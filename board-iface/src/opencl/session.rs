@@ -10,7 +10,7 @@ use super::generated::types::*;
 use super::migrate;
 use super::notices::Notices;
 use super::objects::Data;
-use super::operations::{Device, Ending, Operation, Operations, Order, QueueRef};
+use super::operations::{Device, Finished, Operation, Operations, Order, QueueRef};
 use super::printing::Printing;
 use super::programs::Programs;
 use super::refusal::Refusal;
@@ -21,10 +21,12 @@ use super::waits::StandIn;
 use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
 use crate::table::{Pointer, Table};
+use gil_opencl_common::status;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::{Handle, NewEvent, Property};
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::identity::DeviceIdentity;
@@ -294,16 +296,16 @@ impl Session {
         let mut finisher = Finisher(self.driver);
         let finish = call.finishes();
         let ended = self.operations.enqueued(operation, finish, &mut finisher);
-        if let Some((operation, ending)) = ended {
+        if let Some((operation, finished)) = ended {
             call.report(Ended {
                 event: operation.number,
-                duration_ns: ending.duration_ns,
-                status: ending.status,
+                duration_ns: finished.duration_ns,
+                ending: finished.ending,
                 out: Vec::new(),
                 printed: Vec::new(),
                 rejected: false,
             });
-            if ending.status >= 0 {
+            if !finished.ending.is_failure() {
                 call.give_back(operation.memory);
             }
         }
@@ -515,17 +517,17 @@ impl Drop for Session {
     }
 }
 
-fn report(operation: Operation, ending: Ending) -> Ended {
+fn report(operation: Operation, finished: Finished) -> Ended {
     let memory = operation.memory;
     Ended {
         event: operation.number,
-        duration_ns: ending.duration_ns,
-        status: ending.status,
+        duration_ns: finished.duration_ns,
+        ending: finished.ending,
         printed: Vec::new(),
         rejected: false,
-        out: match ending.status {
-            0.. => memory.outputs(),
-            _ => memory.no_outputs(),
+        out: match finished.ending {
+            Ending::Done => memory.outputs(),
+            Ending::Failed(_) => memory.no_outputs(),
         },
     }
 }
@@ -548,23 +550,22 @@ impl Device for Finisher {
         self.0.flush(operation.queue.queue);
     }
 
-    fn finish(&mut self, operation: &Operation) -> Ending {
+    fn finish(&mut self, operation: &Operation) -> Finished {
         let began = Instant::now();
         let Self(driver) = self;
         driver.flush(operation.queue.queue);
         driver.wait(operation.event);
-        let status = driver.status(operation.event).min(0);
+        let ending = status::ending(driver.status(operation.event));
         let measured = driver.duration_ns(operation.event);
         let waited = || began.elapsed().as_nanos() as u64;
         driver.release(Kind::Event, operation.event);
         driver.release(Kind::CommandQueue, operation.queue.queue);
-        Ending {
-            duration_ns: if status < 0 {
-                0
-            } else {
-                measured.unwrap_or_else(waited)
+        Finished {
+            duration_ns: match ending {
+                Ending::Done => measured.unwrap_or_else(waited),
+                Ending::Failed(_) => 0,
             },
-            status,
+            ending,
         }
     }
 }

@@ -352,7 +352,7 @@ impl ReplaySession<'_> {
             outcome.ended.push(Ended {
                 event: report.event,
                 duration_ns: report.duration_ns,
-                status: report.status,
+                ending: report.ending,
                 out: outputs(&report.out, payload, call.budget)?,
                 printed: text(report.printed, payload)?,
                 rejected: report.rejected,
@@ -368,7 +368,7 @@ impl ReplaySession<'_> {
         Ok(Some(Ended {
             event,
             duration_ns: end.report.duration_ns,
-            status: end.report.status,
+            ending: end.report.ending,
             out: outputs(&end.report.out, &mut payload, budget)?,
             printed: text(end.report.printed, &mut payload)?,
             rejected: end.report.rejected,

@@ -5,6 +5,7 @@ use super::{Client, Done};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom, Packed, pack};
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
 use gil_wire::message::{CallStatus, Direction, RegionDesc};
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ impl Enqueue {
         let [(report, out)] = &self.done.reports[..] else {
             panic!("{:?}", self.done);
         };
-        assert_eq!((report.event, report.status), (self.event.0, 0));
+        assert_eq!((report.event, report.ending), (self.event.0, Ending::Done));
         assert!(out.is_empty(), "its own output comes with the answer");
         report.duration_ns
     }

@@ -3,6 +3,7 @@
 
 use super::Session;
 use gil_timing::Event;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Envelope, Observation, State};
 use std::collections::HashMap;
 
@@ -15,39 +16,43 @@ const QUEUES_MAX: usize = 4096;
 pub(super) struct Failures(HashMap<u64, (Event, i32)>);
 
 impl Failures {
-    /// An operation on `queue` failed.
-    pub(super) fn note(&mut self, queue: Option<u64>, event: Event, status: i32) {
+    /// An operation on `queue` failed, with the API's own code.
+    pub(super) fn note(&mut self, queue: Option<u64>, event: Event, code: i32) {
         if let Some(queue) = queue
             && self.0.len() < QUEUES_MAX
         {
-            self.0.entry(queue).or_insert((event, status));
+            self.0.entry(queue).or_insert((event, code));
         }
     }
 
     /// The program sees how these events ended: they need not be told again.
     pub(super) fn seen(&mut self, observed: &[Observation]) {
         if !self.0.is_empty() {
-            let is_seen = |event| observed.iter().any(|o| o.event == event && o.status < 0);
-            self.0.retain(|_, (event, _)| !is_seen(*event));
+            let failed = |event| {
+                observed
+                    .iter()
+                    .any(|o| o.event == event && o.ending.is_failure())
+            };
+            self.0.retain(|_, (event, _)| !failed(*event));
         }
     }
 
-    /// Queue, event and status of each, in the order of the queues.
+    /// Queue, event and code of each, in the order of the queues.
     pub(super) fn all(&self) -> Vec<(u64, u64, i32)> {
         let all = self.0.iter();
         let mut all: Vec<_> = all
-            .map(|(queue, (event, status))| (*queue, *event, *status))
+            .map(|(queue, (event, code))| (*queue, *event, *code))
             .collect();
         all.sort_unstable();
         all
     }
 
     fn take(&mut self, queue: u64) -> Option<Observation> {
-        let (event, status) = self.0.remove(&queue)?;
+        let (event, code) = self.0.remove(&queue)?;
         Some(Observation {
             event,
             state: State::Complete,
-            status,
+            ending: Ending::Failed(code),
             queued_ns: 0,
             submitted_ns: 0,
             start_ns: 0,
@@ -77,8 +82,9 @@ mod tests {
         failures.note(Some(2), 12, -4);
         failures.note(None, 13, -4);
         assert_eq!(failures.all(), [(1, 10, -54), (2, 12, -4)]);
-        let told = failures.take(1).map(|o| (o.event, o.status));
-        assert_eq!((told, failures.take(1)), (Some((10, -54)), None));
+        let told = failures.take(1).map(|o| (o.event, o.ending));
+        let failed = Ending::Failed(-54);
+        assert_eq!((told, failures.take(1)), (Some((10, failed)), None));
         let seen = failures.take(2).into_iter().collect::<Vec<_>>();
         failures.note(Some(2), 12, -4);
         failures.seen(&seen);
@@ -89,10 +95,11 @@ mod tests {
     fn only_a_seen_failure_need_not_be_told() {
         let mut failures = Failures::default();
         failures.note(Some(1), 10, -54);
-        let mut seen = |event, status| {
+        let failed = Ending::Failed(-54);
+        let mut seen = |event, ending| {
             let observation = Observation {
                 event,
-                status,
+                ending,
                 state: State::Complete,
                 queued_ns: 0,
                 submitted_ns: 0,
@@ -102,9 +109,9 @@ mod tests {
             failures.seen(&[observation]);
             failures.all().is_empty()
         };
-        assert!(!seen(11, -54), "another event");
-        assert!(!seen(10, 0), "not at its end yet");
-        assert!(seen(10, -54));
+        assert!(!seen(11, failed), "another event");
+        assert!(!seen(10, Ending::Done), "not at its end yet");
+        assert!(seen(10, failed));
     }
 
     #[test]

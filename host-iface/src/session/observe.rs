@@ -1,10 +1,11 @@
 //! `Wait`, `Poll` and `Look`: answered from the timeline, never by the board.
 
 use super::calls::{Call, Calls};
-use super::{Context, Refusal, Session};
+use super::{Context, Refusal, Session, Timeline, Times};
 use crate::mailbox::{Answer, Header};
-use gil_timing::{Event, QueueEnd, Timeline, Times};
+use gil_timing::{Event, QueueEnd};
 use gil_uapi::{Status, WaitKind};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Envelope, Observation, State};
 
 impl Session {
@@ -97,7 +98,7 @@ impl Session {
         Observation {
             event,
             state: times.map_or(State::Queued, |times| state(times, at_ns)),
-            status: interval.map_or(0, |i| i.status),
+            ending: interval.map_or(Ending::Done, |i| i.ending),
             queued_ns: times.map_or(0, |t| t.queued_ns),
             submitted_ns: times.map_or(0, |t| t.submitted_ns),
             start_ns: interval.map_or(0, |i| i.start_ns),

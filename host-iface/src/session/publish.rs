@@ -6,11 +6,12 @@
 //! is published for one, what comes before it on another's goes first. What the
 //! other's own memory is to hold then waits for a doorbell of its own.
 
-use super::{Context, Link, Refusal, Session};
+use super::{Context, Link, Refusal, Session, Timeline};
 use crate::client::ClientError;
 use crate::config::Time;
-use gil_timing::{Event, Timeline, Turn};
+use gil_timing::{Event, Turn};
 use gil_wire::Op;
+use gil_wire::ending::Ending;
 
 /// The operation that is published next. No two have the same turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,8 +145,10 @@ impl Session {
                 self.held.resolve(seq, interval.end_ns);
             }
             self.printed.resolve(event, interval.end_ns);
-            if pending.is_rejected {
-                self.failures.note(pending.queue, event, interval.status);
+            if let Ending::Failed(code) = interval.ending
+                && pending.is_rejected
+            {
+                self.failures.note(pending.queue, event, code);
             }
             let (observable, awaited) = (pending.observable, pending.awaited);
             if !awaited {

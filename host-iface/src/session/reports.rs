@@ -72,7 +72,7 @@ impl Session {
         entry.bytes_from_board += bytes;
         // The driver refused it behind the program's back, and says more.
         self.notices |= report.rejected;
-        let noted = self.timeline.report(event, duration_ns, report.status);
+        let noted = self.timeline.report(event, duration_ns, report.ending);
         noted.map_err(|error| wrong(error.to_string()))
     }
 

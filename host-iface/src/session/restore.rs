@@ -35,8 +35,8 @@ impl Session {
         session.printed = Printed::restored(printed);
         session.released = saved.released.iter().copied().collect();
         session.notices = saved.notices;
-        for &(queue, event, status) in &saved.failures {
-            session.failures.note(Some(queue), event, status);
+        for &(queue, event, code) in &saved.failures {
+            session.failures.note(Some(queue), event, code);
         }
         for awaited in &saved.awaited {
             let pending = Pending {
@@ -115,7 +115,7 @@ impl Session {
             submitted_ns: ran.submitted_ns,
             start_ns: ran.start_ns,
             end_ns: ran.end_ns,
-            status: ran.status,
+            ending: ran.ending,
         };
         let restored = self.timeline.restore(ran.event, interval);
         restored.map_err(|_| reader.not_whole())

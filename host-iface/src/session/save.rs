@@ -141,7 +141,7 @@ impl Session {
                 submitted_ns: interval.submitted_ns,
                 start_ns: interval.start_ns,
                 end_ns: interval.end_ns,
-                status: interval.status,
+                ending: interval.ending,
             };
             out.write(&Record::Ran(ran), &[])?;
         }

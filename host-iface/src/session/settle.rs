@@ -33,7 +33,7 @@ impl Session {
                 // A synchronous call's own report: the event was set. Where it
                 // was before, the board's result says so.
                 Some(event) if event == report.event && !is_enqueue => {
-                    self.signal(event, returns_ns, report.status);
+                    self.signal(event, returns_ns, report.ending);
                 }
                 // Nothing was enqueued, whatever it would have waited for.
                 Some(event) if event == report.event && is_refused => {}

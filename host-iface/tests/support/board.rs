@@ -4,6 +4,7 @@ use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::{PastEvent, Survey};
+use gil_wire::ending::Ending;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceIdentity;
@@ -99,7 +100,7 @@ impl Default for Act {
 pub struct Later {
     pub event: u64,
     pub duration_ns: u64,
-    pub status: i32,
+    pub ending: Ending,
     pub out: Vec<Vec<u8>>,
     pub text: Vec<u8>,
     /// It was refused where no answer said so.
@@ -385,16 +386,16 @@ fn act(
         reports.push(Report {
             event: *event,
             duration_ns: *duration_ns,
-            status: 0,
+            ending: Ending::Done,
             out: lens(out),
             printed: 0,
             rejected: false,
         });
     }
-    if let (Some(event), Some(status)) = (call.event, act.refuses) {
+    if let (Some(event), Some(code)) = (call.event, act.refuses) {
         reports.push(Report {
             event,
-            status,
+            ending: Ending::Failed(code),
             rejected: true,
             ..Report::default()
         });
@@ -426,7 +427,7 @@ fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
     let report = Report {
         event: later.tells_of.unwrap_or(later.event),
         duration_ns: later.duration_ns,
-        status: later.status,
+        ending: later.ending,
         out: later.out.iter().map(|bytes| bytes.len() as u64).collect(),
         printed: later.text.len() as u64,
         rejected: later.rejected,

@@ -57,7 +57,7 @@ fn records() -> Vec<(Record<'static>, &'static [u8])> {
         submitted_ns: 2000,
         start_ns: 3000,
         end_ns: 4000,
-        status: -14,
+        ending: Ending::Failed(-14),
     };
     let past = PastEvent {
         api: 1,
@@ -65,7 +65,7 @@ fn records() -> Vec<(Record<'static>, &'static [u8])> {
         queue: 4,
         context: 0,
         command: 0x11f3,
-        status: -14,
+        ending: Ending::Failed(-14),
     };
     vec![
         (Record::Begin(Begin { devices }), b""),

@@ -168,19 +168,19 @@ fn files_are_told_apart_by_their_headers() {
 
 #[test]
 fn files_of_the_version_before_are_refused_in_a_sentence() {
-    let trace: &[u8] = include_bytes!("../../tests/golden/recording-5");
-    let state: &[u8] = include_bytes!("../../tests/golden/checkpoint-2");
+    let trace: &[u8] = include_bytes!("../../tests/golden/recording-6");
+    let state: &[u8] = include_bytes!("../../tests/golden/checkpoint-3");
     let refused = |file: FileType, bytes: &[u8]| {
         let header = bytes.first_chunk().unwrap();
         file.check_header(header).unwrap_err().to_string()
     };
     assert_eq!(
         refused(recording::FILE, trace),
-        "the recording has layout version 5, this gil reads 6: record it again, or replay it with the release that made it"
+        "the recording has layout version 6, this gil reads 7: record it again, or replay it with the release that made it"
     );
     assert_eq!(
         refused(crate::checkpoint::FILE, state),
-        "the checkpoint has layout version 2, this gil reads 3: take the checkpoint again, or restore it with the release that made it"
+        "the checkpoint has layout version 3, this gil reads 4: take the checkpoint again, or restore it with the release that made it"
     );
 }
 

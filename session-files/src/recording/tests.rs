@@ -1,5 +1,6 @@
 use super::*;
 use crate::container::{Compression, PREFIX_LEN, pieces, read_all};
+use gil_wire::ending::Ending;
 use gil_wire::identity::PciAddress;
 use gil_wire::message::Direction;
 
@@ -24,7 +25,7 @@ fn call() -> Record<'static> {
             reports: vec![Report {
                 event: 8,
                 duration_ns: 4,
-                status: 0,
+                ending: Ending::Done,
                 out: vec![2],
                 printed: 0,
                 rejected: false,
@@ -50,7 +51,7 @@ fn ended() -> Record<'static> {
     let report = Report {
         event: 9,
         duration_ns: 300,
-        status: -5,
+        ending: Ending::Failed(-5),
         out: vec![3],
         printed: 2,
         rejected: true,

@@ -9,6 +9,7 @@ use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
 use gil_opencl::support::find;
 use gil_wire::call::OutRoom;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Engine, State};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -88,7 +89,7 @@ fn an_error_of_the_board_gives_no_event() {
 #[test]
 fn a_pending_read_whose_event_fails_says_so() {
     let board = board(|call| match call.class {
-        Class::Wait => observed(call, State::Complete, -5),
+        Class::Wait => observed(call, State::Complete, Ending::Failed(-5)),
         _ => {
             let mut played = Played::result(&0i32);
             played.outcome.flags = uapi::flag::PENDING;
@@ -120,10 +121,10 @@ fn a_pending_read_whose_event_fails_says_so() {
 
 #[test]
 fn waiting_observes_and_tells_of_errors() {
-    let mut status = vec![-5, 0];
+    let mut endings = vec![Ending::Failed(-5), Ending::Done];
     let board = board(move |call| match call.class {
         Class::Wait if call.queue.is_none() => {
-            observed(call, State::Complete, status.pop().unwrap())
+            observed(call, State::Complete, endings.pop().unwrap())
         }
         _ => Played::result(&0i32),
     });

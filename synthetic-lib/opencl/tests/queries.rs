@@ -8,6 +8,7 @@ use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
 use gil_opencl::support::{Details, create, find, found, new_number};
 use gil_wire::call::{Handle, InfoValue, OutData, OutRoom};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, State};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, c_void};
@@ -149,15 +150,15 @@ fn profile(event: cl_event, name: cl_profiling_info) -> Result<u64, cl_int> {
 #[test]
 fn how_far_an_event_is_is_polled_until_it_ended() {
     let mut states = vec![
-        (State::Complete, -5),
-        (State::Running, 0),
-        (State::Submitted, 0),
-        (State::Queued, 0),
+        (State::Complete, Ending::Failed(-5)),
+        (State::Running, Ending::Done),
+        (State::Submitted, Ending::Done),
+        (State::Queued, Ending::Done),
     ];
     let board = board(move |call| {
         assert_eq!(call.class, Class::Poll);
-        let (state, status) = states.pop().expect("not asked again once it ended");
-        observed(call, state, status)
+        let (state, ending) = states.pop().expect("not asked again once it ended");
+        observed(call, state, ending)
     });
     let event = event_on(0);
     let all: Vec<_> = (0..6).map(|_| status(event)).collect();
@@ -171,7 +172,7 @@ fn how_far_an_event_is_is_polled_until_it_ended() {
 
 #[test]
 fn a_user_event_is_submitted_until_it_is_set() {
-    let _board = board(|call| observed(call, State::Queued, 0));
+    let _board = board(|call| observed(call, State::Queued, Ending::Done));
     let context = find(Kind::Context, world(0).context).unwrap();
     let event: cl_event = create(Kind::Event, new_number(), &[&context], Details::default());
     assert_eq!(status(event), CL_SUBMITTED);
@@ -189,7 +190,7 @@ fn times_are_there_when_the_queue_has_them_and_the_event_ended() {
         } else {
             State::Complete
         };
-        observed(call, state, 0)
+        observed(call, state, Ending::Done)
     });
     let none = Err(CL_PROFILING_INFO_NOT_AVAILABLE);
     assert_eq!(profile(event_on(0), CL_PROFILING_COMMAND_END), none);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::double::{Double, Played};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
 use gil_wire::message::Direction;
 use std::collections::VecDeque;
@@ -34,7 +35,7 @@ fn observation(event: u64) -> Observation {
     Observation {
         event,
         state: State::Complete,
-        status: 0,
+        ending: Ending::Done,
         queued_ns: 1,
         submitted_ns: 2,
         start_ns: 3,

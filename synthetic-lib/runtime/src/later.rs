@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::{Error, counter, process};
 use gil_wire::Op;
 use gil_wire::control::LATE_NS;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
 use std::collections::BTreeMap;
 use std::io;
@@ -29,9 +30,10 @@ pub enum Moment {
 
 /// What to do; called once, without any lock.
 pub type Job = Box<dyn FnOnce() + Send>;
-/// What to do at a moment of an event: called once, without any lock, with 0,
-/// the error that the event ended with, or `None` if the session ended.
-pub type EventJob = Box<dyn FnOnce(Option<i32>) + Send>;
+/// What to do at a moment of an event: called once, without any lock, with how
+/// the event ended, or `None` if the session did. Before its end it is
+/// [`Ending::Done`].
+pub type EventJob = Box<dyn FnOnce(Option<Ending>) + Send>;
 
 /// Why there is no thread to do it.
 #[derive(Debug, thiserror::Error)]
@@ -217,28 +219,28 @@ impl Agenda {
     /// Files a job, or keeps it if its time is not known.
     fn sort(&mut self, watched: Watched, found: Result<Option<Observation>, Error>) {
         let job = watched.job;
-        let (at_ns, status) = match found {
+        let (at_ns, ending) = match found {
             Err(_) => (0, None),
             Ok(Some(seen)) => match due(watched.moment, &seen) {
-                Some((at_ns, status)) => (at_ns, Some(status)),
+                Some((at_ns, ending)) => (at_ns, Some(ending)),
                 None => return self.watched.push(Watched { job, ..watched }),
             },
             Ok(None) => return self.watched.push(Watched { job, ..watched }),
         };
-        let job = Box::new(move || job(status));
+        let job = Box::new(move || job(ending));
         self.file(at_ns, job, Some(watched.op));
     }
 }
 
-/// When an event reaches a moment, and the status to tell; `None` if that is
+/// When an event reaches a moment, and the ending to tell; `None` if that is
 /// not known. What ended badly reaches every moment as it ends.
-fn due(moment: Moment, seen: &Observation) -> Option<(u64, i32)> {
+fn due(moment: Moment, seen: &Observation) -> Option<(u64, Ending)> {
     let is_known = seen.end_ns != 0 || seen.state == State::Complete;
     match moment {
-        _ if is_known && seen.status < 0 => Some((seen.end_ns, seen.status)),
-        Moment::Submitted if is_known => Some((seen.submitted_ns, 0)),
-        Moment::Started if is_known => Some((seen.start_ns, 0)),
-        Moment::Ended if is_known => Some((seen.end_ns, 0)),
+        _ if is_known && seen.ending.is_failure() => Some((seen.end_ns, seen.ending)),
+        Moment::Submitted if is_known => Some((seen.submitted_ns, Ending::Done)),
+        Moment::Started if is_known => Some((seen.start_ns, Ending::Done)),
+        Moment::Ended if is_known => Some((seen.end_ns, Ending::Done)),
         _ => None,
     }
 }
@@ -389,11 +391,11 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    fn seen(state: State, status: i32) -> Observation {
+    fn seen(state: State, ending: Ending) -> Observation {
         Observation {
             event: 7,
             state,
-            status,
+            ending,
             queued_ns: 10,
             submitted_ns: 20,
             start_ns: 30,
@@ -403,16 +405,17 @@ mod tests {
 
     #[test]
     fn moments_are_those_of_the_timeline() {
-        let known = seen(State::Running, 0);
-        assert_eq!(due(Moment::Submitted, &known), Some((20, 0)));
-        assert_eq!(due(Moment::Started, &known), Some((30, 0)));
-        assert_eq!(due(Moment::Ended, &known), Some((40, 0)));
-        let failed = seen(State::Queued, -14);
-        assert_eq!(due(Moment::Started, &failed), Some((40, -14)));
+        let known = seen(State::Running, Ending::Done);
+        assert_eq!(due(Moment::Submitted, &known), Some((20, Ending::Done)));
+        assert_eq!(due(Moment::Started, &known), Some((30, Ending::Done)));
+        assert_eq!(due(Moment::Ended, &known), Some((40, Ending::Done)));
+        let ending = Ending::Failed(-14);
+        let failed = seen(State::Queued, ending);
+        assert_eq!(due(Moment::Started, &failed), Some((40, ending)));
         let unknown = Observation {
             start_ns: 0,
             end_ns: 0,
-            ..seen(State::Queued, 0)
+            ..seen(State::Queued, Ending::Done)
         };
         assert_eq!(due(Moment::Ended, &unknown), None);
         assert_eq!(due(Moment::Submitted, &unknown), None);

@@ -4,6 +4,7 @@ use gil_board::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, S
 use gil_board::region::Budget;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::Survey;
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl as cl;
 use gil_wire::message::{CallStatus, DeviceInfo};
 use std::collections::HashMap;
@@ -54,7 +55,7 @@ impl Session for Buffer {
             let operation = Ended {
                 duration_ns: DURATION_NS,
                 out: own,
-                ..Ended::failed(event, 0)
+                ..Ended::bare(event, Ending::Done)
             };
             match call.finish {
                 true => ended.push(operation),

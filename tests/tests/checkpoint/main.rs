@@ -7,6 +7,7 @@ mod support;
 
 use gil_host::Host;
 use gil_host::memory::Mapped;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::State;
 use gil_wire::generated::opencl::{self as cl, KernelArgument};
 use program::{Agent, COPY_HOST_PTR, COUNT, PIXELS, Program, bytes, ints};
@@ -14,7 +15,6 @@ use support::Log;
 use support::guest::RAM_BASE;
 
 const HOST_NO_ACCESS: u64 = 512;
-const COMPLETE: i32 = 0;
 
 #[test]
 fn a_program_goes_on_with_its_objects_and_their_contents() {
@@ -30,7 +30,7 @@ fn a_program_goes_on_with_its_objects_and_their_contents() {
     let written = program.write(input, &bytes(data.iter().copied()));
     let path = program.save().unwrap();
     let before = program.state(written);
-    assert_eq!((before.0, before.1), (State::Complete, COMPLETE));
+    assert_eq!((before.0, before.1), (State::Complete, Ending::Done));
     let mut program = program.restored(&config, &path);
     assert_eq!(program.state(written), before, "its interval stays");
     let ran = program.run(kernel, &[written]);

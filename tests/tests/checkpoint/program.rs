@@ -14,6 +14,7 @@ use gil_uapi::Status;
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::call::{Handle, InData, NewEvent, OutData, OutRoom, Packed, pack};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Envelope, Queue, State};
 use gil_wire::generated::opencl::{self as cl, KernelArgument};
 use serde::{Deserialize, Serialize};
@@ -403,14 +404,14 @@ impl Program {
     }
 
     /// How an event stands, from the timeline.
-    pub fn state(&mut self, event: Handle) -> (State, i32, u64) {
+    pub fn state(&mut self, event: Handle) -> (State, Ending, u64) {
         let poll = Envelope {
             waits: vec![event.0],
             ..call(Class::Poll, self.guest.now_ns)
         };
         let seen = self.guest.submit(&[poll], &[]);
         let observed = seen.answer().observed[0];
-        (observed.state, observed.status, observed.end_ns)
+        (observed.state, observed.ending, observed.end_ns)
     }
 
     /// As a simulator does: passes time until all has ended, then saves.

@@ -2,6 +2,9 @@ use super::*;
 use crate::{Engine, Order};
 use proptest::prelude::*;
 
+/// Endings are numbers here.
+type Timeline = super::Timeline<i32>;
+
 const COMPUTE: Engine = Engine(1);
 const COPY_IN: Engine = Engine(2);
 const COPY_OUT: Engine = Engine(3);
@@ -43,8 +46,8 @@ fn settle(timeline: &mut Timeline) {
     }
 }
 
-fn resolve(timeline: &mut Timeline, event: Event, duration_ns: u64, status: i32) {
-    timeline.report(event, duration_ns, status).unwrap();
+fn resolve(timeline: &mut Timeline, event: Event, duration_ns: u64, ending: i32) {
+    timeline.report(event, duration_ns, ending).unwrap();
     settle(timeline);
 }
 
@@ -120,7 +123,7 @@ fn a_published_interval_is_never_revised() {
     );
     assert_eq!(timeline.report(7, 6, 0), Err(TimelineError::Unknown(7)));
     assert_eq!(timeline.publish(), Err(TimelineError::NotReported));
-    assert_eq!(timeline.interval(1).unwrap().status, -5);
+    assert_eq!(timeline.interval(1).unwrap().ending, -5);
 }
 
 #[test]

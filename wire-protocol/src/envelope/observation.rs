@@ -1,18 +1,16 @@
 //! The bytes of an observation: five `u64` (event, queued, submitted, start,
-//! end), the status as an `i32`, the state as a byte; all little-endian.
+//! end), the code of a failure as an `i32`, and a byte: the state, and [`FAILED`];
+//! all little-endian.
 
 use super::{Observation, State};
+use crate::ending::Ending;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const WORDS: usize = 5;
 const LEN: usize = WORDS * 8 + 4 + 1;
-const STATES: [State; 4] = [
-    State::Queued,
-    State::Submitted,
-    State::Running,
-    State::Complete,
-];
+/// Set in the last byte if the operation failed.
+const FAILED: u8 = 4;
 
 impl Serialize for Observation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -23,12 +21,16 @@ impl Serialize for Observation {
             self.start_ns,
             self.end_ns,
         ];
+        let (failed, code) = match self.ending {
+            Ending::Done => (0, 0),
+            Ending::Failed(code) => (FAILED, code),
+        };
         let mut bytes = [0; LEN];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
         }
-        bytes[WORDS * 8..LEN - 1].copy_from_slice(&self.status.to_le_bytes());
-        bytes[LEN - 1] = self.state as u8;
+        bytes[WORDS * 8..LEN - 1].copy_from_slice(&code.to_le_bytes());
+        bytes[LEN - 1] = self.state as u8 | failed;
         serializer.serialize_bytes(&bytes)
     }
 }
@@ -58,18 +60,34 @@ impl Visitor<'_> for Bytes {
             *word = u64::from_le_bytes(from.try_into().map_err(|_| odd())?);
         }
         let [event, queued_ns, submitted_ns, start_ns, end_ns] = words;
-        let status = *bytes[WORDS * 8..].first_chunk().ok_or_else(odd)?;
-        let state = STATES.get(usize::from(bytes[LEN - 1])).ok_or_else(odd)?;
+        let code = *bytes[WORDS * 8..].first_chunk().ok_or_else(odd)?;
+        let (state, is_failed) = last(bytes[LEN - 1]).ok_or_else(odd)?;
         Ok(Observation {
             event,
-            state: *state,
-            status: i32::from_le_bytes(status),
+            state,
+            ending: match is_failed {
+                true => Ending::Failed(i32::from_le_bytes(code)),
+                false => Ending::Done,
+            },
             queued_ns,
             submitted_ns,
             start_ns,
             end_ns,
         })
     }
+}
+
+/// The state, and whether the operation failed.
+#[inline]
+fn last(byte: u8) -> Option<(State, bool)> {
+    let state = match byte & !FAILED {
+        0 => State::Queued,
+        1 => State::Submitted,
+        2 => State::Running,
+        3 => State::Complete,
+        _ => return None,
+    };
+    Some((state, byte & FAILED != 0))
 }
 
 #[cfg(test)]
@@ -79,10 +97,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn observations_round_trip(words: [u64; WORDS], status: i32, state in 0..4usize) {
+        fn observations_round_trip(words: [u64; WORDS], code: Option<i32>, state in 0..4u8) {
             let [event, queued_ns, submitted_ns, start_ns, end_ns] = words;
-            let state = STATES[state];
-            let all = Observation { event, state, status, queued_ns, submitted_ns, start_ns, end_ns };
+            let (state, _) = last(state).unwrap();
+            let ending = code.map_or(Ending::Done, Ending::Failed);
+            let all = Observation { event, state, ending, queued_ns, submitted_ns, start_ns, end_ns };
             let bytes = postcard::to_stdvec(&all).unwrap();
             prop_assert_eq!(postcard::from_bytes(&bytes), Ok(all));
         }
@@ -99,13 +118,15 @@ mod tests {
         let mut bytes = [0; LEN + 1];
         bytes[0] = LEN as u8;
         assert!(postcard::from_bytes::<Observation>(&bytes).is_ok());
-        bytes[LEN] = 4;
+        bytes[LEN] = 8;
         assert!(postcard::from_bytes::<Observation>(&bytes).is_err());
         let error: serde::de::value::Error = Bytes.visit_bytes(&[0; 3]).unwrap_err();
         let wanted = "invalid length 3, expected 45 bytes of an observation";
         assert_eq!(error.to_string(), wanted);
-        for (code, state) in STATES.iter().enumerate() {
-            assert_eq!(*state as usize, code);
+        for byte in 0..4 {
+            let (state, is_failed) = last(byte).unwrap();
+            assert_eq!((state as u8, is_failed), (byte, false));
+            assert_eq!(last(byte | FAILED), Some((state, true)));
         }
     }
 }

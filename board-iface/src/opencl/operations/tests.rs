@@ -19,11 +19,11 @@ impl Device for Fake {
         self.begun.push(operation.number);
     }
 
-    fn finish(&mut self, operation: &Operation) -> Ending {
+    fn finish(&mut self, operation: &Operation) -> Finished {
         self.finished.push(operation.number);
-        Ending {
+        Finished {
             duration_ns: operation.number * 10,
-            status: 0,
+            ending: Ending::Done,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::objects::{Hold, Object, find, hold, queues_of};
 use super::request::Request;
 use crate::generated::types::*;
 use gil_guest::later::{self, Moment, NoThread};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -99,7 +100,7 @@ impl EventCallback {
         let is_user = object.parent().is_some_and(|p| p.kind() == Kind::Context);
         if is_user && moment == Moment::Submitted {
             // It has been so since it was made.
-            return later::soon(job(move || self.call(Some(CL_SUCCESS)))).map_err(no_thread);
+            return later::soon(job(move || self.call(Some(Ending::Done)))).map_err(no_thread);
         }
         let op = wire::CL_SET_EVENT_CALLBACK;
         let client = gil_guest::client().map_err(|error| super::border::code(op, &error))?;
@@ -108,10 +109,10 @@ impl EventCallback {
         later::when(client, op, object.number().0, moment, job).map_err(no_thread)
     }
 
-    fn call(self, ended: Option<cl_int>) {
+    fn call(self, ended: Option<Ending>) {
         let status = match ended {
-            Some(error) if error < 0 => error,
-            Some(_) => self.wanted,
+            Some(Ending::Failed(error)) => error,
+            Some(Ending::Done) => self.wanted,
             None => CL_DEVICE_NOT_AVAILABLE,
         };
         let event = self.event.object().address().cast();
@@ -120,8 +121,8 @@ impl EventCallback {
     }
 }
 
-impl<F: FnOnce(Option<cl_int>)> Sent<F> {
-    pub(super) fn with(self, ended: Option<cl_int>) {
+impl<F: FnOnce(Option<Ending>)> Sent<F> {
+    pub(super) fn with(self, ended: Option<Ending>) {
         (self.0)(ended);
     }
 }

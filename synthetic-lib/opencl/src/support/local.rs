@@ -8,6 +8,7 @@ use super::objects::Object;
 use crate::generated::manual::Local;
 use crate::generated::types::*;
 use gil_wire::Op;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
@@ -106,7 +107,7 @@ impl Local for Guest {
             return Err(CL_PROFILING_INFO_NOT_AVAILABLE);
         }
         let observed = observe(wire::CL_GET_EVENT_PROFILING_INFO, entry, event)?;
-        if observed.state != State::Complete || observed.status != CL_COMPLETE {
+        if observed.state != State::Complete || observed.ending != Ending::Done {
             return Err(CL_PROFILING_INFO_NOT_AVAILABLE);
         }
         profile(&observed, param_name).map(bytes)
@@ -182,7 +183,7 @@ fn observe(op: Op, entry: u64, event: &Object) -> CallResult<Observation> {
 fn execution_status(event: &Object, observed: &Observation) -> cl_int {
     let is_user = event.parent().is_some_and(|p| p.kind() == Kind::Context);
     match observed.state {
-        State::Complete => observed.status,
+        State::Complete => gil_opencl_common::status::of(observed.ending),
         _ if is_user => CL_SUBMITTED,
         State::Queued => CL_QUEUED,
         State::Submitted => CL_SUBMITTED,

@@ -390,9 +390,12 @@ fn span(rows: &Rows) -> CallResult<usize> {
 /// Whether all ended well: what the call named, and what it was told of its
 /// queue.
 fn ended_well(observed: &[Observation], is_named: impl Fn(u64) -> bool) -> CallResult<()> {
-    match observed.iter().find(|event| event.status < 0) {
-        Some(event) if is_named(event.event) => Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
-        Some(event) => Err(super::launch::refused_late(event.status)),
+    let mut failed = observed
+        .iter()
+        .filter_map(|seen| Some((seen.event, seen.ending.failure()?)));
+    match failed.next() {
+        Some((event, _)) if is_named(event) => Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+        Some((_, error)) => Err(super::launch::refused_late(error)),
         None => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use gil_guest::double::{Double, Played, Seen};
 use gil_opencl::generated::types::*;
 use gil_opencl::support::details;
 use gil_opencl::support::{Details, create, find, new_number};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Envelope, Observation, State};
 use gil_wire::generated::opencl::Kind;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -103,11 +104,11 @@ pub fn kernel(context: cl_context) -> cl_kernel {
     create(Kind::Kernel, new_number(), &[&parent], Details::default())
 }
 
-pub fn observation(event: u64, state: State, status: i32) -> Observation {
+pub fn observation(event: u64, state: State, ending: Ending) -> Observation {
     Observation {
         event,
         state,
-        status,
+        ending,
         queued_ns: 1,
         submitted_ns: 2,
         start_ns: 3,
@@ -116,8 +117,8 @@ pub fn observation(event: u64, state: State, status: i32) -> Observation {
 }
 
 /// An answer to an observation: every event is so.
-pub fn observed(envelope: &Envelope<'_>, state: State, status: i32) -> Played {
-    let each = |event: &u64| observation(*event, state, status);
+pub fn observed(envelope: &Envelope<'_>, state: State, ending: Ending) -> Played {
+    let each = |event: &u64| observation(*event, state, ending);
     Played {
         observed: envelope.waits.iter().map(each).collect(),
         ..Played::default()

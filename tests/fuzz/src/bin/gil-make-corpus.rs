@@ -11,6 +11,7 @@ use gil_files::container::{HEADER_LEN, Stored, read_all};
 use gil_files::recording::{self, Record};
 use gil_fuzz::file::COMPRESS;
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Engine, Envelope, Order};
 use gil_wire::frame;
 use gil_wire::generated;
@@ -330,7 +331,7 @@ impl Corpus {
         let report = Report {
             event: 2,
             duration_ns: 7,
-            status: 0,
+            ending: Ending::Done,
             out: vec![64],
             printed: 2,
             rejected: false,

@@ -11,6 +11,7 @@ use super::{Mapping, contains, is_shared_with, list_data, shared, words};
 use crate::generated::types::*;
 use gil_guest::later::{self, Moment};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
+use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Engine};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -431,7 +432,7 @@ impl Freed {
         let op = wire::CL_ENQUEUE_SVM_FREE;
         let event = self.event.object().number().0;
         let client = gil_guest::client().map_err(|error| border::code(op, &error))?;
-        let sent = Sent::new(move |_ended: Option<cl_int>| self.free());
+        let sent = Sent::new(move |_: Option<Ending>| self.free());
         let job = Box::new(move |ended| sent.with(ended));
         later::when(client, op, event, Moment::Ended, job).map_err(no_thread)
     }
