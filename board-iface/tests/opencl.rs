@@ -407,6 +407,12 @@ fn a_program_names_no_file_of_the_boards_to_the_compiler() {
     }
     let (result, _) = including(&mut program, &file, "-include x");
     assert_eq!(result, CL_INVALID_BUILD_OPTIONS);
+    // Nor the second time, when the driver has built the program already.
+    let built = program.program("kernel void k(global int *p) { *p = 1; }");
+    assert_eq!(program.build(built, ""), 0);
+    std::fs::write(&file, "").unwrap();
+    let options = format!("-include {}", file.display());
+    assert_eq!(program.build(built, &options), CL_INVALID_BUILD_OPTIONS);
     let args = wire::ClLinkProgramArgs {
         context: program.context,
         options: InData::Inline(b"-o /tmp/x"),

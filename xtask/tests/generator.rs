@@ -166,6 +166,11 @@ fn words_outside_the_vocabulary_are_refused() {
             "class = \"sync\"\nrust = \"code\"",
             "unknown field `rust`",
         ),
+        (
+            "in bytes(size)\"",
+            "in bytes(size)\"\naround = true\nmode = \"unsupported\"\nfails = \"X_BAD\"",
+            "around needs a call",
+        ),
         ("in bytes(size)", "inward", "error, signals, waits"),
         (
             "in bytes(size)",

@@ -7,10 +7,8 @@ use super::generated::types::*;
 use super::info::{InfoReply, info, info_shown};
 use super::refusal::Refusal;
 use super::session::Session;
-use super::support::decode;
 use crate::table::Pointer;
 use gil_opencl_common::build_options;
-use gil_wire::Op;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, CString, c_void};
@@ -47,20 +45,37 @@ impl Session {
         Ok(Some(options))
     }
 
+    /// Runs what builds or compiles a program, and runs it again if it fails for
+    /// what the program was to keep for the session.
+    ///
+    /// # Errors
+    /// As `run`, and [`Refusal::Option`].
+    pub(super) fn building(
+        &mut self,
+        call: &mut Call,
+        (program, options): (Handle, &InData<'_>),
+        run: impl Fn(&mut Self, &mut Call) -> Result<cl_int, Refusal>,
+    ) -> Result<cl_int, Refusal> {
+        allowed(call, options)?;
+        let result = run(self, call)?;
+        if !self.builds_again(program, result) {
+            return Ok(result);
+        }
+        call.restart_time();
+        run(self, call)
+    }
+
     /// Whether a build failed that was to keep argument information for the
     /// session only, and may not fail without: the next one of the program does
     /// without. Drivers of OpenCL 1.1 do not know the option, and NVIDIA's
     /// (580.159) fails with it where a kernel has no arguments. Other failures
     /// are the program's own: some drivers (PoCL 3.1) lose the log of the first
     /// build when there is a second.
-    pub(super) fn builds_again(&mut self, op: Op, args: &[u8], reply: &[u8]) -> bool {
-        let Some((program, error)) = built(op, args, reply) else {
-            return false;
-        };
+    fn builds_again(&mut self, program: Handle, result: cl_int) -> bool {
         let Ok(object) = self.table.get(program, Kind::Program) else {
             return false;
         };
-        let may_be_its_fault = match error {
+        let may_be_its_fault = match result {
             CL_INVALID_BUILD_OPTIONS | CL_INVALID_COMPILER_OPTIONS => true,
             CL_BUILD_PROGRAM_FAILURE | CL_COMPILE_PROGRAM_FAILURE => {
                 let kernels = self.signatures_for(object);
@@ -89,33 +104,10 @@ impl Session {
 ///
 /// # Errors
 /// [`Refusal::Option`] names the one that may not.
-pub(super) fn allowed(call: &Call, args: &[u8]) -> Result<(), Refusal> {
-    let options = match call.op() {
-        wire::CL_BUILD_PROGRAM => decode::<wire::ClBuildProgramArgs<'_>>(args)?.options,
-        wire::CL_COMPILE_PROGRAM => decode::<wire::ClCompileProgramArgs<'_>>(args)?.options,
-        wire::CL_LINK_PROGRAM => decode::<wire::ClLinkProgramArgs<'_>>(args)?.options,
-        _ => return Ok(()),
-    };
-    let text = String::from_utf8_lossy(call.bytes(&options)?.unwrap_or_default());
+pub(super) fn allowed(call: &Call, options: &InData<'_>) -> Result<(), Refusal> {
+    let text = String::from_utf8_lossy(call.bytes(options)?.unwrap_or_default());
     let refused = build_options::refused(&text);
     refused.map_or(Ok(()), |word| Err(Refusal::Option(word)))
-}
-
-/// The program that was built or compiled, and the error.
-fn built(op: Op, args: &[u8], reply: &[u8]) -> Option<(Handle, cl_int)> {
-    match op {
-        wire::CL_BUILD_PROGRAM => {
-            let args: wire::ClBuildProgramArgs<'_> = postcard::from_bytes(args).ok()?;
-            let reply: wire::ClBuildProgramReply = postcard::from_bytes(reply).ok()?;
-            Some((args.program, reply.result))
-        }
-        wire::CL_COMPILE_PROGRAM => {
-            let args: wire::ClCompileProgramArgs<'_> = postcard::from_bytes(args).ok()?;
-            let reply: wire::ClCompileProgramReply = postcard::from_bytes(reply).ok()?;
-            Some((args.program, reply.result))
-        }
-        _ => None,
-    }
 }
 
 /// `None` if they have it already.

@@ -53,11 +53,12 @@ impl<'a> Parts<'a> {
         let enqueued = Enqueued {
             result,
             queue: self.queue,
+            order,
             waits: self.waits,
             signals: self.event,
             event,
         };
-        session.enqueued_as(call, enqueued, order)?;
+        session.enqueued(call, enqueued)?;
         Ok(result)
     }
 

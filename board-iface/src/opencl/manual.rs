@@ -6,17 +6,20 @@ use super::call::Call;
 use super::enqueue::{Parts, first_error};
 use super::event_info;
 use super::files;
+use super::generated::dispatch::run;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::image;
 use super::kernel_args;
 use super::memory;
+use super::migrate;
 use super::notices;
 use super::operations::Order;
 use super::part;
 use super::queue::{NewQueue, with_profiling};
 use super::refusal::Refusal;
 use super::session::Session;
+use super::shield;
 use super::subgroups;
 use super::support::{Board, encode, size};
 use super::svm;
@@ -49,6 +52,96 @@ macro_rules! part {
 }
 
 impl Manual for Board {
+    fn cl_create_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateBufferArgs<'_>,
+    ) -> Result<wire::ClCreateBufferReply, Refusal> {
+        shield::check_memory(args.flags)?;
+        run::cl_create_buffer(session, call, &args)
+    }
+
+    fn cl_create_buffer_with_properties(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateBufferWithPropertiesArgs<'_>,
+    ) -> Result<wire::ClCreateBufferWithPropertiesReply, Refusal> {
+        shield::check_memory(args.flags)?;
+        run::cl_create_buffer_with_properties(session, call, &args)
+    }
+
+    fn cl_build_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClBuildProgramArgs<'_>,
+    ) -> Result<wire::ClBuildProgramReply, Refusal> {
+        let result = session.build_program(call, &args)?;
+        Ok(wire::ClBuildProgramReply { result })
+    }
+
+    fn cl_compile_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCompileProgramArgs<'_>,
+    ) -> Result<wire::ClCompileProgramReply, Refusal> {
+        let result = session.compile_program(call, &args)?;
+        Ok(wire::ClCompileProgramReply { result })
+    }
+
+    fn cl_link_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClLinkProgramArgs<'_>,
+    ) -> Result<wire::ClLinkProgramReply, Refusal> {
+        let result = session.link_program(call, &args)?;
+        Ok(wire::ClLinkProgramReply { result })
+    }
+
+    fn cl_enqueue_nd_range_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueNDRangeKernelArgs,
+    ) -> Result<wire::ClEnqueueNDRangeKernelReply, Refusal> {
+        if let Some(result) = shield::launch(&args) {
+            session.not_enqueued(call, args.command_queue, result);
+            return Ok(wire::ClEnqueueNDRangeKernelReply { result });
+        }
+        session.launching(call, (args.kernel, args.event), |session, call| {
+            run::cl_enqueue_nd_range_kernel(session, call, &args)
+        })
+    }
+
+    fn cl_enqueue_task(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueTaskArgs,
+    ) -> Result<wire::ClEnqueueTaskReply, Refusal> {
+        session.launching(call, (args.kernel, args.event), |session, call| {
+            run::cl_enqueue_task(session, call, &args)
+        })
+    }
+
+    fn cl_enqueue_fill_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueFillBufferArgs<'_>,
+    ) -> Result<wire::ClEnqueueFillBufferReply, Refusal> {
+        if let Some(result) = shield::fill(&args) {
+            session.not_enqueued(call, args.command_queue, result);
+            return Ok(wire::ClEnqueueFillBufferReply { result });
+        }
+        run::cl_enqueue_fill_buffer(session, call, &args)
+    }
+
+    fn cl_enqueue_migrate_mem_objects(
+        session: &mut Session,
+        call: &mut Call,
+        mut args: wire::ClEnqueueMigrateMemObjectsArgs,
+    ) -> Result<wire::ClEnqueueMigrateMemObjectsReply, Refusal> {
+        args.flags = migrate::flags(&session.operations, args.flags);
+        run::cl_enqueue_migrate_mem_objects(session, call, &args)
+    }
+
     fn cl_create_context(
         session: &mut Session,
         call: &mut Call,
@@ -218,17 +311,19 @@ impl Manual for Board {
         let event: cl_event = session.get(Kind::Event, args.event)?;
         let status = args.execution_status;
         let mut result = CL_INVALID_OPERATION;
-        if let Some(function) = session.functions().clSetUserEventStatus {
-            // SAFETY: the event is alive.
-            result = call.timed(|| unsafe { function(event, status) });
-        }
-        if result == CL_SUCCESS {
-            let ending = gil_opencl_common::status::ending(status);
-            call.report_own(ending);
-            session.operations.saw(ending);
-            session.user_event_set(pointer(event)?, call);
-        }
-        Ok(wire::ClSetUserEventStatusReply { result })
+        session.unblocking(call, |session, call| {
+            if let Some(function) = session.functions().clSetUserEventStatus {
+                // SAFETY: the event is alive.
+                result = call.timed(|| unsafe { function(event, status) });
+            }
+            if result == CL_SUCCESS {
+                let ending = gil_opencl_common::status::ending(status);
+                call.report_own(ending);
+                session.operations.saw(ending);
+                session.user_event_set(pointer(event)?, call);
+            }
+            Ok(wire::ClSetUserEventStatusReply { result })
+        })
     }
 
     fn cl_set_program_release_callback(

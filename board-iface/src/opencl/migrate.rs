@@ -8,29 +8,15 @@
 
 use super::generated::types::cl_mem_migration_flags;
 use super::operations::Operations;
-use super::refusal::Refusal;
-use super::support::{decode, encode};
-use gil_wire::Op;
-use gil_wire::generated::opencl as wire;
 
 /// `CL_MIGRATE_MEM_OBJECT_HOST`.
 const TO_HOST: cl_mem_migration_flags = 1;
 
-/// The arguments of a migration that stays on the device; `None`: the guest's
-/// will do.
-///
-/// # Errors
-/// [`Refusal`] if they do not decode.
-pub fn on_the_device(
-    operations: &Operations,
-    op: Op,
-    args: &[u8],
-) -> Result<Option<Vec<u8>>, Refusal> {
-    let none_is = !operations.has_blocked() && !operations.has_failed();
-    if op != wire::CL_ENQUEUE_MIGRATE_MEM_OBJECTS || none_is {
-        return Ok(None);
+/// A migration's flags, which leave objects on the device where they have to
+/// stay there.
+pub fn flags(operations: &Operations, given: cl_mem_migration_flags) -> cl_mem_migration_flags {
+    match operations.has_blocked() || operations.has_failed() {
+        true => given & !TO_HOST,
+        false => given,
     }
-    let mut args: wire::ClEnqueueMigrateMemObjectsArgs = decode(args)?;
-    args.flags &= !TO_HOST;
-    encode(&args).map(Some)
 }

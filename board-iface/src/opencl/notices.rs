@@ -312,6 +312,13 @@ impl Session {
         error
     }
 
+    /// An enqueue that the driver is not asked about: nothing comes of it but
+    /// this error.
+    pub(super) fn not_enqueued(&self, call: &mut Call, queue: Handle, error: cl_int) {
+        call.set_enqueued();
+        self.refused(call, queue, error);
+    }
+
     /// An operation was refused. Where the guest does not wait for the answer,
     /// it hears of it by its context.
     pub(super) fn refused(&self, call: &mut Call, queue: Handle, error: cl_int) {

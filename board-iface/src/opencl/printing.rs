@@ -7,13 +7,11 @@ use super::generated::types::*;
 use super::operations::Operations;
 use super::refusal::Refusal;
 use super::session::Session;
-use super::support::decode;
 use crate::board::Ended;
 use crate::printed::{self, Turn};
 use crate::table::Pointer;
-use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent};
-use gil_wire::generated::opencl::{self as wire, Kind};
+use gil_wire::generated::opencl::Kind;
 use std::collections::{HashMap, VecDeque};
 
 /// Bytes of text that a session keeps for operations nobody awaits, at most.
@@ -47,72 +45,54 @@ impl Printing {
     }
 }
 
-/// What to do about printing once a call was run.
-#[derive(Debug)]
-pub enum Printer {
-    /// Nothing.
-    None,
-    /// It enqueued a kernel that may print.
-    Kernel(u64, Turn),
-    /// It may have unblocked kernels that may print.
-    Unblock(Turn),
-}
-
 impl Session {
-    /// The kernel that a call is to launch, and its event.
+    /// Runs what launches a kernel: with what the kernel reaches kept until the
+    /// launch ends, and alone on the board if it may print.
     ///
     /// # Errors
-    /// [`Refusal`] if the request is none.
-    pub(super) fn launched(
-        &self,
-        op: Op,
-        args: &[u8],
-    ) -> Result<Option<(Handle, NewEvent)>, Refusal> {
-        let (kernel, event) = match op {
-            wire::CL_ENQUEUE_ND_RANGE_KERNEL => {
-                let args: wire::ClEnqueueNDRangeKernelArgs = decode(args)?;
-                (args.kernel, args.event)
-            }
-            wire::CL_ENQUEUE_TASK => {
-                let args: wire::ClEnqueueTaskArgs = decode(args)?;
-                (args.kernel, args.event)
-            }
-            _ => return Ok(None),
-        };
+    /// As `run`, and [`Refusal::Table`] if there is no such kernel.
+    pub(super) fn launching<R>(
+        &mut self,
+        call: &mut Call,
+        (kernel, event): (Handle, NewEvent),
+        run: impl FnOnce(&mut Self, &mut Call) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
         self.table.get(kernel, Kind::Kernel)?;
-        Ok(Some((kernel, event)))
-    }
-
-    /// Before a call is run: waits until nobody else's kernels print.
-    pub(super) fn printer(&mut self, op: Op, launched: Option<(Handle, NewEvent)>) -> Printer {
-        let Some((kernel, event)) = launched else {
-            let unblocks = op == wire::CL_SET_USER_EVENT_STATUS;
-            return match unblocks && !self.printing.blocked.is_empty() {
-                true => printed::turn().map_or(Printer::None, Printer::Unblock),
-                false => Printer::None,
-            };
-        };
+        let args = self.kernel(kernel).and_then(|kernel| kernel.args.as_ref());
+        if let Some(args) = args {
+            args.hold_shared(call);
+        }
         let turn = match self.may_print(kernel) {
             true => printed::turn(),
             false => None,
         };
-        turn.map_or(Printer::None, |turn| Printer::Kernel(event.number.0, turn))
+        let result = run(self, call)?;
+        if let Some(turn) = turn {
+            self.collect(event.number.0, &turn);
+        }
+        Ok(result)
     }
 
-    /// After the call was run: waits for what may have printed, and keeps it.
-    pub(super) fn print(&mut self, printer: Printer, call: &mut Call) {
-        match printer {
-            Printer::None => {}
-            Printer::Kernel(number, turn) => self.collect(number, &turn),
-            Printer::Unblock(turn) => {
-                for number in std::mem::take(&mut self.printing.blocked) {
-                    self.collect(number, &turn);
-                }
+    /// Runs what may unblock kernels that may print: alone on the board, too.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub(super) fn unblocking<R>(
+        &mut self,
+        call: &mut Call,
+        run: impl FnOnce(&mut Self, &mut Call) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let turn = match self.printing.blocked.is_empty() {
+            true => None,
+            false => printed::turn(),
+        };
+        let result = run(self, call)?;
+        if let Some(turn) = turn {
+            for number in std::mem::take(&mut self.printing.blocked) {
+                self.collect(number, &turn);
             }
         }
-        for ended in call.ended_mut() {
-            self.printed_by(ended);
-        }
+        Ok(result)
     }
 
     fn collect(&mut self, number: u64, turn: &Turn) {

@@ -7,17 +7,17 @@
 //! only the session sees.
 
 use super::absolute::original;
+use super::build::allowed;
 use super::call::Call;
 use super::driver::{Driver, fetch, fetch_handle, fetch_text};
+use super::generated::dispatch::run;
 use super::generated::types::*;
 use super::printing::mentions;
 use super::refusal::Refusal;
 use super::session::Session;
-use super::support::decode;
 use crate::region::{Budget, Counted};
 use crate::table::Pointer;
 use gil_kernel_signatures::{Program, Signatures, Target, spirv};
-use gil_wire::Op;
 use gil_wire::call::{Handle, InData, unpack};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::VecDeque;
@@ -208,47 +208,72 @@ impl Session {
         }
     }
 
-    /// Before a call is run: what it makes programs of.
+    /// `clBuildProgram`, around the driver's.
     ///
     /// # Errors
-    /// [`Refusal`] if the request is none.
-    pub(super) fn program_inputs(
+    /// [`Refusal`].
+    pub(super) fn build_program(
         &mut self,
-        call: &Call,
-        op: Op,
-        args: &[u8],
-    ) -> Result<ProgramInputs, Refusal> {
-        Ok(match op {
-            wire::CL_COMPILE_PROGRAM => {
-                let args: wire::ClCompileProgramArgs<'_> = decode(args)?;
-                self.table.get(args.program, Kind::Program)?;
-                let mut headers = self.headers(call, &args)?;
-                headers.extend(self.included(call, args.program, &args.options)?);
-                ProgramInputs::Compile(args.program, headers)
-            }
-            wire::CL_BUILD_PROGRAM => {
-                let args: wire::ClBuildProgramArgs<'_> = decode(args)?;
-                self.table.get(args.program, Kind::Program)?;
-                let files = self.included(call, args.program, &args.options)?;
-                match files.is_empty() {
-                    true => ProgramInputs::None,
-                    false => ProgramInputs::Compile(args.program, files),
-                }
-            }
-            wire::CL_LINK_PROGRAM => {
-                let args: wire::ClLinkProgramArgs<'_> = decode(args)?;
-                let inputs = args.input_programs.unwrap_or_default();
-                let mut texts = Vec::new();
-                let mut hidden = true;
-                for input in inputs {
-                    let object = self.table.get(input, Kind::Program)?;
-                    hidden &= self.program(input).is_some_and(|of| of.hides_arg_info);
-                    texts.extend(self.texts(object));
-                }
-                ProgramInputs::Link(args.new, texts, hidden)
-            }
-            _ => ProgramInputs::None,
-        })
+        call: &mut Call,
+        args: &wire::ClBuildProgramArgs<'_>,
+    ) -> Result<cl_int, Refusal> {
+        let files = self.included(call, args.program, &args.options)?;
+        let target = (args.program, &args.options);
+        let run = |session: &mut Self, call: &mut Call| {
+            Ok(run::cl_build_program(session, call, args)?.result)
+        };
+        let result = self.building(call, target, run)?;
+        if !files.is_empty() {
+            self.compiled(args.program, files);
+        }
+        Ok(result)
+    }
+
+    /// `clCompileProgram`, around the driver's.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub(super) fn compile_program(
+        &mut self,
+        call: &mut Call,
+        args: &wire::ClCompileProgramArgs<'_>,
+    ) -> Result<cl_int, Refusal> {
+        let mut headers = self.headers(call, args)?;
+        headers.extend(self.included(call, args.program, &args.options)?);
+        let target = (args.program, &args.options);
+        let run = |session: &mut Self, call: &mut Call| {
+            Ok(run::cl_compile_program(session, call, args)?.result)
+        };
+        let result = self.building(call, target, run)?;
+        self.compiled(args.program, headers);
+        Ok(result)
+    }
+
+    /// `clLinkProgram`, around the driver's.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub(super) fn link_program(
+        &mut self,
+        call: &mut Call,
+        args: &wire::ClLinkProgramArgs<'_>,
+    ) -> Result<cl_int, Refusal> {
+        let mut texts = Vec::new();
+        let mut hides = true;
+        for input in args.input_programs.iter().flatten() {
+            let object = self.table.get(*input, Kind::Program)?;
+            hides &= self.program(*input).is_some_and(|of| of.hides_arg_info);
+            texts.extend(self.texts(object));
+        }
+        allowed(call, &args.options)?;
+        let result = run::cl_link_program(self, call, args)?.result;
+        let made_of = self.programs.linked(texts);
+        // A program that could not be linked has no number.
+        if let Some(program) = self.program_mut(args.new) {
+            program.made_of = made_of;
+            program.hides_arg_info = hides;
+        }
+        Ok(result)
     }
 
     fn headers(
@@ -279,34 +304,21 @@ impl Session {
         program: Handle,
         options: &InData<'_>,
     ) -> Result<Headers, Refusal> {
+        self.table.get(program, Kind::Program)?;
         let options = String::from_utf8_lossy(call.bytes(options)?.unwrap_or_default());
         let program = self.program(program);
         Ok(program.map_or_else(Vec::new, |program| program.files.headers(&options)))
     }
 
-    /// After the call was run.
-    pub(super) fn program_made(&mut self, inputs: ProgramInputs) {
-        let (program, made_of, hides) = match inputs {
-            ProgramInputs::None => return,
-            ProgramInputs::Compile(program, headers) => {
-                self.forget_made_of(program);
-                (program, self.programs.compiled(headers), None)
-            }
-            // A program that could not be linked has no number.
-            ProgramInputs::Link(program, texts, hides) => {
-                (program, self.programs.linked(texts), Some(hides))
-            }
-        };
-        if let Some(program) = self.program_mut(program) {
-            program.made_of = made_of;
-            program.hides_arg_info = hides.unwrap_or(program.hides_arg_info);
-        }
-    }
-
-    /// What a program was made of before counts no more.
-    fn forget_made_of(&mut self, program: Handle) {
+    /// The program was compiled with these headers.
+    fn compiled(&mut self, program: Handle, headers: Headers) {
+        // What it was made of before counts no more.
         if let Some(program) = self.program_mut(program) {
             program.made_of = MadeOf::Own;
+        }
+        let made_of = self.programs.compiled(headers);
+        if let Some(program) = self.program_mut(program) {
+            program.made_of = made_of;
         }
     }
 
@@ -318,16 +330,4 @@ impl Session {
             .map(|text| self.programs.signatures(text))
             .collect()
     }
-}
-
-/// What a call makes a program of.
-#[derive(Debug)]
-pub enum ProgramInputs {
-    /// It makes none, or one that the driver itself tells about.
-    None,
-    /// The program is compiled with these headers.
-    Compile(Handle, Headers),
-    /// A new program is linked of these; whether none of them was to keep
-    /// argument information.
-    Link(Handle, Vec<Rc<Text>>, bool),
 }

@@ -7,14 +7,12 @@ use super::generated;
 use super::generated::dispatch::failed;
 use super::generated::functions::Functions;
 use super::generated::types::*;
-use super::migrate;
 use super::notices::Notices;
 use super::objects::Data;
 use super::operations::{Device, Finished, Operation, Operations, Order, QueueRef};
 use super::printing::Printing;
 use super::programs::Programs;
 use super::refusal::Refusal;
-use super::shield;
 use super::staging;
 use super::svm::Svm;
 use super::waits::StandIn;
@@ -64,6 +62,8 @@ pub struct Enqueued<'a> {
     pub result: cl_int,
     /// On which queue.
     pub queue: Handle,
+    /// How it is ordered there.
+    pub order: Order,
     /// Its wait list.
     pub waits: &'a [Handle],
     /// The guest's number for its event.
@@ -261,20 +261,6 @@ impl Session {
     /// # Errors
     /// [`Refusal`].
     pub fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
-        let order = order_of(call.op());
-        self.enqueued_as(call, op, order)
-    }
-
-    /// As [`enqueued`](Self::enqueued), in a given order.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    pub(super) fn enqueued_as(
-        &mut self,
-        call: &mut Call,
-        op: Enqueued<'_>,
-        order: Order,
-    ) -> Result<(), Refusal> {
         call.set_enqueued();
         self.fail_stand_ins();
         let result = self.result_of(call, &op);
@@ -292,7 +278,7 @@ impl Session {
         if op.signals.kept {
             self.driver.retain(Kind::Event, event);
         }
-        let operation = self.operation(call, &op, order, event)?;
+        let operation = self.operation(call, &op, event)?;
         let mut finisher = Finisher(self.driver);
         let finish = call.finishes();
         let ended = self.operations.enqueued(operation, finish, &mut finisher);
@@ -320,7 +306,6 @@ impl Session {
         &self,
         call: &mut Call,
         op: &Enqueued<'_>,
-        order: Order,
         event: Pointer,
     ) -> Result<Operation, Refusal> {
         let queue = self.table.get(op.queue, Kind::CommandQueue)?;
@@ -337,7 +322,7 @@ impl Session {
                 queue,
                 in_order: self.queue(op.queue).is_none_or(|made| made.in_order),
             },
-            order,
+            order: op.order,
             waits,
             memory: call.take_memory(),
         })
@@ -370,32 +355,13 @@ impl Session {
     }
 
     fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let dispatch = generated::dispatch::dispatch(call.op());
-        if let Some(refused) = shield::refused(call.op(), args)? {
-            call.set_enqueued();
-            self.refused(call, refused.queue, refused.error);
-            return Ok(refused.reply);
+        let function = generated::dispatch::dispatch(call.op());
+        let function = function.ok_or(Refusal::UnknownOp(call.op()))?;
+        let result = function(self, call, args);
+        let result = result.or_else(|refusal| not_asked(call, refusal))?;
+        for ended in call.ended_mut() {
+            self.printed_by(ended);
         }
-        let changed = migrate::on_the_device(&self.operations, call.op(), args)?;
-        let args = changed.as_deref().unwrap_or(args);
-        let inputs = self.program_inputs(call, call.op(), args)?;
-        let launched = self.launched(call.op(), args)?;
-        let kernel = launched.and_then(|(kernel, _)| self.kernel(kernel));
-        if let Some(args) = kernel.and_then(|kernel| kernel.args.as_ref()) {
-            args.hold_shared(call);
-        }
-        let printer = self.printer(call.op(), launched);
-        let function = dispatch.ok_or(Refusal::UnknownOp(call.op()))?;
-        let allowed = super::build::allowed(call, args);
-        let mut result = allowed
-            .and_then(|()| function(self, call, args))
-            .or_else(|refusal| not_asked(call, refusal))?;
-        if self.builds_again(call.op(), args, &result) {
-            call.restart_time();
-            result = function(self, call, args)?;
-        }
-        self.program_made(inputs);
-        self.print(printer, call);
         if is_enqueue(call.op()) && !call.was_enqueued() {
             // The driver lacks the function: nothing will come of this either.
             call.reject(CL_INVALID_OPERATION);
@@ -529,16 +495,6 @@ fn report(operation: Operation, finished: Finished) -> Ended {
             Ending::Done => memory.outputs(),
             Ending::Failed(_) => memory.no_outputs(),
         },
-    }
-}
-
-fn order_of(op: Op) -> Order {
-    match op {
-        wire::CL_ENQUEUE_MARKER | wire::CL_ENQUEUE_MARKER_WITH_WAIT_LIST => Order::Marker,
-        wire::CL_ENQUEUE_BARRIER
-        | wire::CL_ENQUEUE_BARRIER_WITH_WAIT_LIST
-        | wire::CL_ENQUEUE_WAIT_FOR_EVENTS => Order::Barrier,
-        _ => Order::Command,
     }
 }
 

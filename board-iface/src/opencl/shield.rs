@@ -4,41 +4,8 @@
 
 use super::generated::types::*;
 use super::refusal::Refusal;
-use super::support::{decode, encode};
-use gil_wire::Op;
-use gil_wire::call::{Handle, InData};
+use gil_wire::call::InData;
 use gil_wire::generated::opencl as wire;
-
-/// A call that no driver is asked.
-#[derive(Debug)]
-pub struct Refused {
-    /// Its queue.
-    pub queue: Handle,
-    /// Its error.
-    pub error: cl_int,
-    /// What the guest gets.
-    pub reply: Vec<u8>,
-}
-
-/// Looks at an enqueue; `None`: the driver is asked.
-///
-/// # Errors
-/// [`Refusal`] if the request is none.
-pub fn refused(op: Op, args: &[u8]) -> Result<Option<Refused>, Refusal> {
-    match op {
-        wire::CL_ENQUEUE_ND_RANGE_KERNEL => launch(decode(args)?),
-        wire::CL_ENQUEUE_FILL_BUFFER => fill(decode(args)?),
-        wire::CL_CREATE_BUFFER => {
-            let args: wire::ClCreateBufferArgs<'_> = decode(args)?;
-            check_memory(args.flags).map(|()| None)
-        }
-        wire::CL_CREATE_BUFFER_WITH_PROPERTIES => {
-            let args: wire::ClCreateBufferWithPropertiesArgs<'_> = decode(args)?;
-            check_memory(args.flags).map(|()| None)
-        }
-        _ => Ok(None),
-    }
-}
 
 /// No memory object uses a call's memory, which goes when the call ends. Flags
 /// that contradict each other are the driver's to refuse.
@@ -54,56 +21,37 @@ pub fn check_memory(flags: cl_mem_flags) -> Result<(), Refusal> {
     }
 }
 
-/// NVIDIA's driver looks at the sizes of any number of dimensions first.
-fn launch(args: wire::ClEnqueueNDRangeKernelArgs) -> Result<Option<Refused>, Refusal> {
-    if (1..=3).contains(&args.work_dim) {
-        return Ok(None);
-    }
-    let result = CL_INVALID_WORK_DIMENSION;
-    Ok(Some(Refused {
-        queue: args.command_queue,
-        error: result,
-        reply: encode(&wire::ClEnqueueNDRangeKernelReply { result })?,
-    }))
+/// The error of a launch that no driver is asked about: NVIDIA's looks at the
+/// sizes of any number of dimensions first.
+pub fn launch(args: &wire::ClEnqueueNDRangeKernelArgs) -> Option<cl_int> {
+    let is_one = (1..=3).contains(&args.work_dim);
+    (!is_one).then_some(CL_INVALID_WORK_DIMENSION)
 }
 
-/// NVIDIA's driver copies the pattern before it looks at anything.
-fn fill(args: wire::ClEnqueueFillBufferArgs<'_>) -> Result<Option<Refused>, Refusal> {
-    if !matches!(args.pattern, InData::Null) {
-        return Ok(None);
-    }
-    let result = CL_INVALID_VALUE;
-    Ok(Some(Refused {
-        queue: args.command_queue,
-        error: result,
-        reply: encode(&wire::ClEnqueueFillBufferReply { result })?,
-    }))
+/// The same of a fill: NVIDIA's driver copies the pattern before it looks at
+/// anything.
+pub fn fill(args: &wire::ClEnqueueFillBufferArgs<'_>) -> Option<cl_int> {
+    matches!(args.pattern, InData::Null).then_some(CL_INVALID_VALUE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gil_wire::call::NewEvent;
-
-    fn launch(work_dim: u32) -> Vec<u8> {
-        encode(&wire::ClEnqueueNDRangeKernelArgs {
-            command_queue: Handle(1),
-            kernel: Handle(2),
-            work_dim,
-            global_work_offset: None,
-            global_work_size: Some(vec![4; 3]),
-            local_work_size: None,
-            event_wait_list: Vec::new(),
-            event: NewEvent::default(),
-        })
-        .unwrap()
-    }
+    use gil_wire::call::{Handle, NewEvent};
 
     #[test]
     fn one_to_three_dimensions_reach_the_driver() {
         let result = |work_dim| {
-            let refused = refused(wire::CL_ENQUEUE_ND_RANGE_KERNEL, &launch(work_dim));
-            refused.unwrap().map(|refused| refused.error)
+            launch(&wire::ClEnqueueNDRangeKernelArgs {
+                command_queue: Handle(1),
+                kernel: Handle(2),
+                work_dim,
+                global_work_offset: None,
+                global_work_size: Some(vec![4; 3]),
+                local_work_size: None,
+                event_wait_list: Vec::new(),
+                event: NewEvent::default(),
+            })
         };
         for work_dim in 1..=3 {
             assert_eq!(result(work_dim), None);
@@ -116,7 +64,7 @@ mod tests {
     #[test]
     fn fills_have_a_pattern() {
         let result = |pattern| {
-            let args = encode(&wire::ClEnqueueFillBufferArgs {
+            fill(&wire::ClEnqueueFillBufferArgs {
                 command_queue: Handle(1),
                 buffer: Handle(2),
                 pattern,
@@ -125,9 +73,7 @@ mod tests {
                 size: 16,
                 event_wait_list: Vec::new(),
                 event: NewEvent::default(),
-            });
-            let refused = refused(wire::CL_ENQUEUE_FILL_BUFFER, &args.unwrap());
-            refused.unwrap().map(|refused| refused.error)
+            })
         };
         assert_eq!(result(InData::Null), Some(CL_INVALID_VALUE));
         assert_eq!(result(InData::Inline(&[1, 2, 3, 4])), None);

@@ -2,6 +2,7 @@
 
 pub use super::call::{Call, Output};
 pub use super::info::{InfoReply, info};
+pub use super::operations::Order;
 pub use super::refusal::Refusal;
 pub use super::session::{Enqueued, Session};
 

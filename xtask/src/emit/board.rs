@@ -81,10 +81,10 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
             out,
             "/// `{}`{}.\n///\n/// # Errors\n/// [`Refusal`] if it was not run.\nfn {}(session: &mut Session, call: &mut Call, args: wire::{args}) -> Result<{reply}, Refusal>;\n",
             call.name,
-            if reply.starts_with("Vec") {
-                "; gives the encoded reply"
-            } else {
-                ""
+            match reply.as_str() {
+                _ if call.around => ", around what is generated for it (`dispatch::run`)",
+                "Vec<u8>" => "; gives the encoded reply",
+                _ => "",
             },
             snake(&call.name)
         );
@@ -94,7 +94,8 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
 }
 
 fn is_manual(call: &Call) -> bool {
-    matches!(call.mode, Mode::Manual { board: true, .. }) && call.is_forwarded()
+    let by_hand = matches!(call.mode, Mode::Manual { board: true, .. });
+    (by_hand || call.around) && call.is_forwarded()
 }
 
 /// Replies that borrow are encoded by hand.
@@ -113,7 +114,7 @@ pub fn dispatch(api: &Api, paths: &Paths) -> String {
     );
     let _ = writeln!(
         out,
-        "use {0}::manual::Manual;\nuse {0}::types::*;\nuse {1}::{{self, Board, Call, DispatchFn, Enqueued, Refusal, Session}};",
+        "use {0}::manual::Manual;\nuse {0}::types::*;\nuse {1}::{{self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session}};",
         paths.board, paths.board_support
     );
     let kind = kind_import(api);
@@ -126,18 +127,43 @@ pub fn dispatch(api: &Api, paths: &Paths) -> String {
     table(api, &mut out);
     for call in api.calls.iter().filter(|call| call.is_forwarded()) {
         let name = snake(&call.name);
-        let body = Body { api, call, paths }.text();
-        let underscore = |word: &str| if body.contains(word) { "" } else { "_" };
-        let (session, call_) = (underscore("session"), underscore("call"));
+        let body = Body { api, call, paths };
         let _ = writeln!(
             out,
-            "\nfn {name}({session}session: &mut Session, {call_}call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {{\n{body}}}"
+            "\nfn {name}({}, args: &[u8]) -> Result<Vec<u8>, Refusal> {{\n{1}}}",
+            body.parameters(&body.text()),
+            body.text()
         );
     }
+    around(api, paths, &mut out);
     if api.errors.is_some() {
         failed(api, &mut out);
     }
     out
+}
+
+/// What is generated for calls that have something by hand around it.
+fn around(api: &Api, paths: &Paths, out: &mut String) {
+    let calls = api.calls.iter().filter(|call| call.around);
+    let mut calls = calls.filter(|call| call.is_forwarded()).peekable();
+    if calls.peek().is_none() {
+        return;
+    }
+    out.push_str("\n/// Calls that have something by hand around them: what is generated for each.\npub mod run {\nuse super::*;\n");
+    for call in calls {
+        let body = Body { api, call, paths };
+        let text = body.run();
+        let _ = writeln!(
+            out,
+            "\n/// Calls `{}`.\n///\n/// # Errors\n/// [`Refusal`] if it was not run.\npub fn {}({}, args: &wire::{}) -> Result<wire::{}Reply, Refusal> {{\n{text}}}",
+            call.name,
+            snake(&call.name),
+            body.parameters(&text),
+            wire::type_name(call, "Args"),
+            camel(&call.name),
+        );
+    }
+    out.push_str("}\n");
 }
 
 /// The answers of calls that the driver is not asked about.
@@ -201,6 +227,21 @@ impl Body<'_> {
         }
     }
 
+    /// The session and the call, marked where the text does not use them.
+    fn parameters(&self, text: &str) -> String {
+        let underscore = |word: &str| if text.contains(word) { "" } else { "_" };
+        let (session, call) = (underscore("session"), underscore("call"));
+        format!("{session}session: &mut Session, {call}call: &mut Call")
+    }
+
+    /// The answer, as the function that it ends gives it.
+    fn answer(&self, reply: &str) -> String {
+        match self.call.around {
+            true => format!("Ok({reply})"),
+            false => format!("support::encode(&{reply})"),
+        }
+    }
+
     fn decode(&self) -> String {
         let args = if wire::args(self.call).is_empty() {
             "_"
@@ -216,9 +257,9 @@ impl Body<'_> {
     fn text(&self) -> String {
         match &self.call.mode {
             Mode::Release => self.release(),
-            Mode::Manual { board: true, .. } => self.by_hand(),
+            _ if is_manual(self.call) => self.by_hand(),
             _ if self.info().is_some() => self.query(),
-            _ => self.run(),
+            _ => self.decode() + &self.run(),
         }
     }
 
@@ -262,10 +303,10 @@ impl Body<'_> {
                 } else {
                     ""
                 };
-                format!("support::encode(&{reply} {{ result: {code} as i32{rest} }})")
+                self.answer(&format!("{reply} {{ result: {code} as i32{rest} }}"))
             }
-            _ if fields.is_empty() => format!("support::encode(&{reply})"),
-            _ => format!("support::encode(&{reply}::default())"),
+            _ if fields.is_empty() => self.answer(&reply),
+            _ => self.answer(&format!("{reply}::default()")),
         };
         format!("let Some(function) = session.functions().{name} else {{ return {answer}; }};\n")
     }
@@ -314,9 +355,9 @@ impl Body<'_> {
         out
     }
 
+    /// What calls the function, once the arguments are decoded.
     fn run(&self) -> String {
-        let mut out = self.decode();
-        out.push_str(&self.function());
+        let mut out = self.function();
         if self.call.current {
             out.push_str("session.make_current(args.current)?;\n");
         }

@@ -461,6 +461,8 @@ pub struct Call {
     pub is_local: bool,
     /// Whether it works on the thread's current object.
     pub current: bool,
+    /// Whether the board has something by hand around what is generated.
+    pub around: bool,
     /// The queue it works on.
     pub queue: Option<String>,
     /// The engine of its operation, and how that is ordered with others.

@@ -71,6 +71,8 @@ pub struct RawCall {
     pub internal: bool,
     #[serde(default)]
     pub current: bool,
+    #[serde(default)]
+    pub around: bool,
     pub queue: Option<String>,
     pub engine: Option<String>,
     pub blocking: Option<String>,

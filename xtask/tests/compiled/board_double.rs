@@ -15,9 +15,16 @@ pub struct Refusal;
 pub struct Board;
 pub struct Output;
 
+pub enum Order {
+    Command,
+    Marker,
+    Barrier,
+}
+
 pub struct Enqueued<'a, T> {
     pub result: i32,
     pub queue: Handle,
+    pub order: Order,
     pub waits: &'a [Handle],
     pub signals: NewEvent,
     pub event: *mut T,

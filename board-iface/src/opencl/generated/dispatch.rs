@@ -11,7 +11,7 @@
 
 use crate::opencl::generated::manual::Manual;
 use crate::opencl::generated::types::*;
-use crate::opencl::support::{self, Board, Call, DispatchFn, Enqueued, Refusal, Session};
+use crate::opencl::support::{self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -400,39 +400,7 @@ fn cl_create_buffer(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCreateBufferArgs = support::decode(args)?;
-    let Some(function) = session.functions().clCreateBuffer else {
-        return support::encode(&wire::ClCreateBufferReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let context: cl_context = session.get(Kind::Context, args.context)?;
-    let size = support::size(args.size, "size")?;
-    let host_ptr = call.input(
-        &args.host_ptr,
-        support::bytes(
-            (Length::of(args.size)
-                * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
-                    .test(Length::of(0u64), u64::ne)),
-            "host_ptr",
-        )?,
-    )?;
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            context,
-            args.flags,
-            size,
-            host_ptr.cast_mut().cast(),
-            &mut result,
-        )
-    });
-    if result == CL_SUCCESS {
-        session.bind(Kind::Mem, args.new, object, args.context)?;
-    }
-    support::encode(&wire::ClCreateBufferReply { result })
+    support::encode(&Board::cl_create_buffer(session, call, args)?)
 }
 
 fn cl_create_image2d(
@@ -741,41 +709,7 @@ fn cl_build_program(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClBuildProgramArgs = support::decode(args)?;
-    let Some(function) = session.functions().clBuildProgram else {
-        return support::encode(&wire::ClBuildProgramReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let program: cl_program = session.get(Kind::Program, args.program)?;
-    let device_list: Option<Vec<cl_device_id>> = args
-        .device_list
-        .as_ref()
-        .map(|list| session.list(Kind::Device, list))
-        .transpose()?;
-    if !length::covers(&device_list, Length::of(args.num_devices)) {
-        return Err(Refusal::missing_size("device_list"));
-    }
-    let options = session.build_options(call, args.program, &args.options)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            program,
-            args.num_devices,
-            length::pointer(&device_list).cast(),
-            options
-                .as_ref()
-                .map_or(ptr::null(), |text| text.as_ptr())
-                .cast(),
-            None,
-            if args.user_data {
-                ptr::dangling_mut()
-            } else {
-                ptr::null_mut()
-            },
-        )
-    });
-    support::encode(&wire::ClBuildProgramReply { result })
+    support::encode(&Board::cl_build_program(session, call, args)?)
 }
 
 fn cl_unload_compiler(
@@ -1054,6 +988,7 @@ fn cl_enqueue_read_buffer(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1101,6 +1036,7 @@ fn cl_enqueue_write_buffer(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1149,6 +1085,7 @@ fn cl_enqueue_copy_buffer(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1227,6 +1164,7 @@ fn cl_enqueue_copy_image(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1283,6 +1221,7 @@ fn cl_enqueue_copy_image_to_buffer(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1339,6 +1278,7 @@ fn cl_enqueue_copy_buffer_to_image(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1380,66 +1320,7 @@ fn cl_enqueue_nd_range_kernel(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueNDRangeKernelArgs = support::decode(args)?;
-    let Some(function) = session.functions().clEnqueueNDRangeKernel else {
-        return support::encode(&wire::ClEnqueueNDRangeKernelReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
-    let global_work_offset: Option<Vec<usize>> =
-        length::convert(&args.global_work_offset).ok_or(Refusal::wide("global_work_offset"))?;
-    if !length::covers(
-        &global_work_offset,
-        (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
-    ) {
-        return Err(Refusal::missing_size("global_work_offset"));
-    }
-    let global_work_size: Option<Vec<usize>> =
-        length::convert(&args.global_work_size).ok_or(Refusal::wide("global_work_size"))?;
-    if !length::covers(
-        &global_work_size,
-        (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
-    ) {
-        return Err(Refusal::missing_size("global_work_size"));
-    }
-    let local_work_size: Option<Vec<usize>> =
-        length::convert(&args.local_work_size).ok_or(Refusal::wide("local_work_size"))?;
-    if !length::covers(
-        &local_work_size,
-        (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
-    ) {
-        return Err(Refusal::missing_size("local_work_size"));
-    }
-    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            command_queue,
-            kernel,
-            args.work_dim,
-            length::pointer(&global_work_offset).cast(),
-            length::pointer(&global_work_size).cast(),
-            length::pointer(&local_work_size).cast(),
-            event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
-            &mut event,
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.command_queue,
-            waits: &args.event_wait_list,
-            signals: args.event,
-            event,
-        },
-    )?;
-    support::encode(&wire::ClEnqueueNDRangeKernelReply { result })
+    support::encode(&Board::cl_enqueue_nd_range_kernel(session, call, args)?)
 }
 
 fn cl_enqueue_task(
@@ -1448,38 +1329,7 @@ fn cl_enqueue_task(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueTaskArgs = support::decode(args)?;
-    let Some(function) = session.functions().clEnqueueTask else {
-        return support::encode(&wire::ClEnqueueTaskReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
-    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            command_queue,
-            kernel,
-            event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
-            &mut event,
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.command_queue,
-            waits: &args.event_wait_list,
-            signals: args.event,
-            event,
-        },
-    )?;
-    support::encode(&wire::ClEnqueueTaskReply { result })
+    support::encode(&Board::cl_enqueue_task(session, call, args)?)
 }
 
 fn cl_enqueue_marker(
@@ -1644,6 +1494,7 @@ fn cl_enqueue_copy_buffer_rect(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -1778,60 +1629,7 @@ fn cl_compile_program(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCompileProgramArgs = support::decode(args)?;
-    let Some(function) = session.functions().clCompileProgram else {
-        return support::encode(&wire::ClCompileProgramReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let program: cl_program = session.get(Kind::Program, args.program)?;
-    let device_list: Option<Vec<cl_device_id>> = args
-        .device_list
-        .as_ref()
-        .map(|list| session.list(Kind::Device, list))
-        .transpose()?;
-    if !length::covers(&device_list, Length::of(args.num_devices)) {
-        return Err(Refusal::missing_size("device_list"));
-    }
-    let options = session.build_options(call, args.program, &args.options)?;
-    let input_headers: Option<Vec<cl_program>> = args
-        .input_headers
-        .as_ref()
-        .map(|list| session.list(Kind::Program, list))
-        .transpose()?;
-    if !length::covers(&input_headers, Length::of(args.num_input_headers)) {
-        return Err(Refusal::missing_size("input_headers"));
-    }
-    let header_include_names = Pieces::new(
-        args.header_include_names.count,
-        call.bytes(&args.header_include_names.data)?,
-    )
-    .map_err(|_| Refusal::missing_size("header_include_names"))?;
-    if !header_include_names.covers(Length::of(args.num_input_headers)) {
-        return Err(Refusal::missing_size("header_include_names"));
-    }
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            program,
-            args.num_devices,
-            length::pointer(&device_list).cast(),
-            options
-                .as_ref()
-                .map_or(ptr::null(), |text| text.as_ptr())
-                .cast(),
-            args.num_input_headers,
-            length::pointer(&input_headers).cast(),
-            header_include_names.pointers().cast_mut().cast(),
-            None,
-            if args.user_data {
-                ptr::dangling_mut()
-            } else {
-                ptr::null_mut()
-            },
-        )
-    });
-    support::encode(&wire::ClCompileProgramReply { result })
+    support::encode(&Board::cl_compile_program(session, call, args)?)
 }
 
 fn cl_link_program(
@@ -1840,60 +1638,7 @@ fn cl_link_program(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClLinkProgramArgs = support::decode(args)?;
-    let Some(function) = session.functions().clLinkProgram else {
-        return support::encode(&wire::ClLinkProgramReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let context: cl_context = session.get(Kind::Context, args.context)?;
-    let device_list: Option<Vec<cl_device_id>> = args
-        .device_list
-        .as_ref()
-        .map(|list| session.list(Kind::Device, list))
-        .transpose()?;
-    if !length::covers(&device_list, Length::of(args.num_devices)) {
-        return Err(Refusal::missing_size("device_list"));
-    }
-    let options = call.string(&args.options)?;
-    let input_programs: Option<Vec<cl_program>> = args
-        .input_programs
-        .as_ref()
-        .map(|list| session.list(Kind::Program, list))
-        .transpose()?;
-    if !length::covers(&input_programs, Length::of(args.num_input_programs)) {
-        return Err(Refusal::missing_size("input_programs"));
-    }
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            context,
-            args.num_devices,
-            length::pointer(&device_list).cast(),
-            options
-                .as_ref()
-                .map_or(ptr::null(), |text| text.as_ptr())
-                .cast(),
-            args.num_input_programs,
-            length::pointer(&input_programs).cast(),
-            None,
-            if args.user_data {
-                ptr::dangling_mut()
-            } else {
-                ptr::null_mut()
-            },
-            &mut result,
-        )
-    });
-    if !object.is_null() {
-        session.bind(Kind::Program, args.new, object, args.context)?;
-        if result != CL_SUCCESS {
-            session.release(Kind::Program, args.new)?;
-        }
-    }
-    support::encode(&wire::ClLinkProgramReply { result })
+    support::encode(&Board::cl_link_program(session, call, args)?)
 }
 
 fn cl_unload_platform_compiler(
@@ -1929,49 +1674,7 @@ fn cl_enqueue_fill_buffer(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueFillBufferArgs = support::decode(args)?;
-    let Some(function) = session.functions().clEnqueueFillBuffer else {
-        return support::encode(&wire::ClEnqueueFillBufferReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
-    let pattern = call.keep_input(
-        &args.pattern,
-        support::size(args.pattern_size, "pattern_size")?,
-    )?;
-    let pattern_size = support::size(args.pattern_size, "pattern_size")?;
-    let offset = support::size(args.offset, "offset")?;
-    let size = support::size(args.size, "size")?;
-    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            command_queue,
-            buffer,
-            pattern.cast(),
-            pattern_size,
-            offset,
-            size,
-            event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
-            &mut event,
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.command_queue,
-            waits: &args.event_wait_list,
-            signals: args.event,
-            event,
-        },
-    )?;
-    support::encode(&wire::ClEnqueueFillBufferReply { result })
+    support::encode(&Board::cl_enqueue_fill_buffer(session, call, args)?)
 }
 
 fn cl_enqueue_fill_image(
@@ -1989,47 +1692,7 @@ fn cl_enqueue_migrate_mem_objects(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClEnqueueMigrateMemObjectsArgs = support::decode(args)?;
-    let Some(function) = session.functions().clEnqueueMigrateMemObjects else {
-        return support::encode(&wire::ClEnqueueMigrateMemObjectsReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
-    let mem_objects: Option<Vec<cl_mem>> = args
-        .mem_objects
-        .as_ref()
-        .map(|list| session.list(Kind::Mem, list))
-        .transpose()?;
-    if !length::covers(&mem_objects, Length::of(args.num_mem_objects)) {
-        return Err(Refusal::missing_size("mem_objects"));
-    }
-    let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
-    let mut event: cl_event = ptr::null_mut();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            command_queue,
-            args.num_mem_objects,
-            length::pointer(&mem_objects).cast(),
-            args.flags,
-            event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
-            &mut event,
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.command_queue,
-            waits: &args.event_wait_list,
-            signals: args.event,
-            event,
-        },
-    )?;
-    support::encode(&wire::ClEnqueueMigrateMemObjectsReply { result })
+    support::encode(&Board::cl_enqueue_migrate_mem_objects(session, call, args)?)
 }
 
 fn cl_enqueue_marker_with_wait_list(
@@ -2062,6 +1725,7 @@ fn cl_enqueue_marker_with_wait_list(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Marker,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -2100,6 +1764,7 @@ fn cl_enqueue_barrier_with_wait_list(
         Enqueued {
             result,
             queue: args.command_queue,
+            order: Order::Barrier,
             waits: &args.event_wait_list,
             signals: args.event,
             event,
@@ -2415,43 +2080,9 @@ fn cl_create_buffer_with_properties(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::ClCreateBufferWithPropertiesArgs = support::decode(args)?;
-    let Some(function) = session.functions().clCreateBufferWithProperties else {
-        return support::encode(&wire::ClCreateBufferWithPropertiesReply {
-            result: CL_INVALID_OPERATION as i32,
-        });
-    };
-    let context: cl_context = session.get(Kind::Context, args.context)?;
-    let properties: Option<Vec<u64>> = session
-        .properties(&args.properties, &[])?
-        .map(|list| list.iter().map(|word| *word as u64).collect());
-    let size = support::size(args.size, "size")?;
-    let host_ptr = call.input(
-        &args.host_ptr,
-        support::bytes(
-            (Length::of(args.size)
-                * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
-                    .test(Length::of(0u64), u64::ne)),
-            "host_ptr",
-        )?,
-    )?;
-    session.can_bind(args.new)?;
-    let mut result: cl_int = CL_SUCCESS;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            context,
-            length::pointer(&properties).cast(),
-            args.flags,
-            size,
-            host_ptr.cast_mut().cast(),
-            &mut result,
-        )
-    });
-    if result == CL_SUCCESS {
-        session.bind(Kind::Mem, args.new, object, args.context)?;
-    }
-    support::encode(&wire::ClCreateBufferWithPropertiesReply { result })
+    support::encode(&Board::cl_create_buffer_with_properties(
+        session, call, args,
+    )?)
 }
 
 fn cl_create_image_with_properties(
@@ -2504,6 +2135,507 @@ fn gil_take_notice(
 fn gil_give_files(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilGiveFilesArgs = support::decode(args)?;
     support::encode(&Board::gil_give_files(session, call, args)?)
+}
+
+/// Calls that have something by hand around them: what is generated for each.
+pub mod run {
+    use super::*;
+
+    /// Calls `clCreateBuffer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_create_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClCreateBufferArgs<'_>,
+    ) -> Result<wire::ClCreateBufferReply, Refusal> {
+        let Some(function) = session.functions().clCreateBuffer else {
+            return Ok(wire::ClCreateBufferReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let context: cl_context = session.get(Kind::Context, args.context)?;
+        let size = support::size(args.size, "size")?;
+        let host_ptr = call.input(
+            &args.host_ptr,
+            support::bytes(
+                (Length::of(args.size)
+                    * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
+                        .test(Length::of(0u64), u64::ne)),
+                "host_ptr",
+            )?,
+        )?;
+        session.can_bind(args.new)?;
+        let mut result: cl_int = CL_SUCCESS;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let object = call.timed(|| unsafe {
+            function(
+                context,
+                args.flags,
+                size,
+                host_ptr.cast_mut().cast(),
+                &mut result,
+            )
+        });
+        if result == CL_SUCCESS {
+            session.bind(Kind::Mem, args.new, object, args.context)?;
+        }
+        Ok(wire::ClCreateBufferReply { result })
+    }
+
+    /// Calls `clBuildProgram`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_build_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClBuildProgramArgs<'_>,
+    ) -> Result<wire::ClBuildProgramReply, Refusal> {
+        let Some(function) = session.functions().clBuildProgram else {
+            return Ok(wire::ClBuildProgramReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let program: cl_program = session.get(Kind::Program, args.program)?;
+        let device_list: Option<Vec<cl_device_id>> = args
+            .device_list
+            .as_ref()
+            .map(|list| session.list(Kind::Device, list))
+            .transpose()?;
+        if !length::covers(&device_list, Length::of(args.num_devices)) {
+            return Err(Refusal::missing_size("device_list"));
+        }
+        let options = session.build_options(call, args.program, &args.options)?;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                program,
+                args.num_devices,
+                length::pointer(&device_list).cast(),
+                options
+                    .as_ref()
+                    .map_or(ptr::null(), |text| text.as_ptr())
+                    .cast(),
+                None,
+                if args.user_data {
+                    ptr::dangling_mut()
+                } else {
+                    ptr::null_mut()
+                },
+            )
+        });
+        Ok(wire::ClBuildProgramReply { result })
+    }
+
+    /// Calls `clEnqueueNDRangeKernel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_enqueue_nd_range_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClEnqueueNDRangeKernelArgs,
+    ) -> Result<wire::ClEnqueueNDRangeKernelReply, Refusal> {
+        let Some(function) = session.functions().clEnqueueNDRangeKernel else {
+            return Ok(wire::ClEnqueueNDRangeKernelReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let command_queue: cl_command_queue =
+            session.get(Kind::CommandQueue, args.command_queue)?;
+        let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
+        let global_work_offset: Option<Vec<usize>> =
+            length::convert(&args.global_work_offset).ok_or(Refusal::wide("global_work_offset"))?;
+        if !length::covers(
+            &global_work_offset,
+            (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
+        ) {
+            return Err(Refusal::missing_size("global_work_offset"));
+        }
+        let global_work_size: Option<Vec<usize>> =
+            length::convert(&args.global_work_size).ok_or(Refusal::wide("global_work_size"))?;
+        if !length::covers(
+            &global_work_size,
+            (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
+        ) {
+            return Err(Refusal::missing_size("global_work_size"));
+        }
+        let local_work_size: Option<Vec<usize>> =
+            length::convert(&args.local_work_size).ok_or(Refusal::wide("local_work_size"))?;
+        if !length::covers(
+            &local_work_size,
+            (Length::of(args.work_dim) * Length::of(args.work_dim).test(Length::of(3u64), u64::le)),
+        ) {
+            return Err(Refusal::missing_size("local_work_size"));
+        }
+        let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
+        session.can_bind(args.event.number)?;
+        let mut event: cl_event = ptr::null_mut();
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                command_queue,
+                kernel,
+                args.work_dim,
+                length::pointer(&global_work_offset).cast(),
+                length::pointer(&global_work_size).cast(),
+                length::pointer(&local_work_size).cast(),
+                event_wait_list.len() as cl_uint,
+                support::list_ptr(&event_wait_list),
+                &mut event,
+            )
+        });
+        session.enqueued(
+            call,
+            Enqueued {
+                result,
+                queue: args.command_queue,
+                order: Order::Command,
+                waits: &args.event_wait_list,
+                signals: args.event,
+                event,
+            },
+        )?;
+        Ok(wire::ClEnqueueNDRangeKernelReply { result })
+    }
+
+    /// Calls `clEnqueueTask`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_enqueue_task(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClEnqueueTaskArgs,
+    ) -> Result<wire::ClEnqueueTaskReply, Refusal> {
+        let Some(function) = session.functions().clEnqueueTask else {
+            return Ok(wire::ClEnqueueTaskReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let command_queue: cl_command_queue =
+            session.get(Kind::CommandQueue, args.command_queue)?;
+        let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
+        let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
+        session.can_bind(args.event.number)?;
+        let mut event: cl_event = ptr::null_mut();
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                command_queue,
+                kernel,
+                event_wait_list.len() as cl_uint,
+                support::list_ptr(&event_wait_list),
+                &mut event,
+            )
+        });
+        session.enqueued(
+            call,
+            Enqueued {
+                result,
+                queue: args.command_queue,
+                order: Order::Command,
+                waits: &args.event_wait_list,
+                signals: args.event,
+                event,
+            },
+        )?;
+        Ok(wire::ClEnqueueTaskReply { result })
+    }
+
+    /// Calls `clCompileProgram`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_compile_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClCompileProgramArgs<'_>,
+    ) -> Result<wire::ClCompileProgramReply, Refusal> {
+        let Some(function) = session.functions().clCompileProgram else {
+            return Ok(wire::ClCompileProgramReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let program: cl_program = session.get(Kind::Program, args.program)?;
+        let device_list: Option<Vec<cl_device_id>> = args
+            .device_list
+            .as_ref()
+            .map(|list| session.list(Kind::Device, list))
+            .transpose()?;
+        if !length::covers(&device_list, Length::of(args.num_devices)) {
+            return Err(Refusal::missing_size("device_list"));
+        }
+        let options = session.build_options(call, args.program, &args.options)?;
+        let input_headers: Option<Vec<cl_program>> = args
+            .input_headers
+            .as_ref()
+            .map(|list| session.list(Kind::Program, list))
+            .transpose()?;
+        if !length::covers(&input_headers, Length::of(args.num_input_headers)) {
+            return Err(Refusal::missing_size("input_headers"));
+        }
+        let header_include_names = Pieces::new(
+            args.header_include_names.count,
+            call.bytes(&args.header_include_names.data)?,
+        )
+        .map_err(|_| Refusal::missing_size("header_include_names"))?;
+        if !header_include_names.covers(Length::of(args.num_input_headers)) {
+            return Err(Refusal::missing_size("header_include_names"));
+        }
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                program,
+                args.num_devices,
+                length::pointer(&device_list).cast(),
+                options
+                    .as_ref()
+                    .map_or(ptr::null(), |text| text.as_ptr())
+                    .cast(),
+                args.num_input_headers,
+                length::pointer(&input_headers).cast(),
+                header_include_names.pointers().cast_mut().cast(),
+                None,
+                if args.user_data {
+                    ptr::dangling_mut()
+                } else {
+                    ptr::null_mut()
+                },
+            )
+        });
+        Ok(wire::ClCompileProgramReply { result })
+    }
+
+    /// Calls `clLinkProgram`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_link_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClLinkProgramArgs<'_>,
+    ) -> Result<wire::ClLinkProgramReply, Refusal> {
+        let Some(function) = session.functions().clLinkProgram else {
+            return Ok(wire::ClLinkProgramReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let context: cl_context = session.get(Kind::Context, args.context)?;
+        let device_list: Option<Vec<cl_device_id>> = args
+            .device_list
+            .as_ref()
+            .map(|list| session.list(Kind::Device, list))
+            .transpose()?;
+        if !length::covers(&device_list, Length::of(args.num_devices)) {
+            return Err(Refusal::missing_size("device_list"));
+        }
+        let options = call.string(&args.options)?;
+        let input_programs: Option<Vec<cl_program>> = args
+            .input_programs
+            .as_ref()
+            .map(|list| session.list(Kind::Program, list))
+            .transpose()?;
+        if !length::covers(&input_programs, Length::of(args.num_input_programs)) {
+            return Err(Refusal::missing_size("input_programs"));
+        }
+        session.can_bind(args.new)?;
+        let mut result: cl_int = CL_SUCCESS;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let object = call.timed(|| unsafe {
+            function(
+                context,
+                args.num_devices,
+                length::pointer(&device_list).cast(),
+                options
+                    .as_ref()
+                    .map_or(ptr::null(), |text| text.as_ptr())
+                    .cast(),
+                args.num_input_programs,
+                length::pointer(&input_programs).cast(),
+                None,
+                if args.user_data {
+                    ptr::dangling_mut()
+                } else {
+                    ptr::null_mut()
+                },
+                &mut result,
+            )
+        });
+        if !object.is_null() {
+            session.bind(Kind::Program, args.new, object, args.context)?;
+            if result != CL_SUCCESS {
+                session.release(Kind::Program, args.new)?;
+            }
+        }
+        Ok(wire::ClLinkProgramReply { result })
+    }
+
+    /// Calls `clEnqueueFillBuffer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_enqueue_fill_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClEnqueueFillBufferArgs<'_>,
+    ) -> Result<wire::ClEnqueueFillBufferReply, Refusal> {
+        let Some(function) = session.functions().clEnqueueFillBuffer else {
+            return Ok(wire::ClEnqueueFillBufferReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let command_queue: cl_command_queue =
+            session.get(Kind::CommandQueue, args.command_queue)?;
+        let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
+        let pattern = call.keep_input(
+            &args.pattern,
+            support::size(args.pattern_size, "pattern_size")?,
+        )?;
+        let pattern_size = support::size(args.pattern_size, "pattern_size")?;
+        let offset = support::size(args.offset, "offset")?;
+        let size = support::size(args.size, "size")?;
+        let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
+        session.can_bind(args.event.number)?;
+        let mut event: cl_event = ptr::null_mut();
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                command_queue,
+                buffer,
+                pattern.cast(),
+                pattern_size,
+                offset,
+                size,
+                event_wait_list.len() as cl_uint,
+                support::list_ptr(&event_wait_list),
+                &mut event,
+            )
+        });
+        session.enqueued(
+            call,
+            Enqueued {
+                result,
+                queue: args.command_queue,
+                order: Order::Command,
+                waits: &args.event_wait_list,
+                signals: args.event,
+                event,
+            },
+        )?;
+        Ok(wire::ClEnqueueFillBufferReply { result })
+    }
+
+    /// Calls `clEnqueueMigrateMemObjects`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_enqueue_migrate_mem_objects(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClEnqueueMigrateMemObjectsArgs,
+    ) -> Result<wire::ClEnqueueMigrateMemObjectsReply, Refusal> {
+        let Some(function) = session.functions().clEnqueueMigrateMemObjects else {
+            return Ok(wire::ClEnqueueMigrateMemObjectsReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let command_queue: cl_command_queue =
+            session.get(Kind::CommandQueue, args.command_queue)?;
+        let mem_objects: Option<Vec<cl_mem>> = args
+            .mem_objects
+            .as_ref()
+            .map(|list| session.list(Kind::Mem, list))
+            .transpose()?;
+        if !length::covers(&mem_objects, Length::of(args.num_mem_objects)) {
+            return Err(Refusal::missing_size("mem_objects"));
+        }
+        let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
+        session.can_bind(args.event.number)?;
+        let mut event: cl_event = ptr::null_mut();
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                command_queue,
+                args.num_mem_objects,
+                length::pointer(&mem_objects).cast(),
+                args.flags,
+                event_wait_list.len() as cl_uint,
+                support::list_ptr(&event_wait_list),
+                &mut event,
+            )
+        });
+        session.enqueued(
+            call,
+            Enqueued {
+                result,
+                queue: args.command_queue,
+                order: Order::Command,
+                waits: &args.event_wait_list,
+                signals: args.event,
+                event,
+            },
+        )?;
+        Ok(wire::ClEnqueueMigrateMemObjectsReply { result })
+    }
+
+    /// Calls `clCreateBufferWithProperties`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cl_create_buffer_with_properties(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::ClCreateBufferWithPropertiesArgs<'_>,
+    ) -> Result<wire::ClCreateBufferWithPropertiesReply, Refusal> {
+        let Some(function) = session.functions().clCreateBufferWithProperties else {
+            return Ok(wire::ClCreateBufferWithPropertiesReply {
+                result: CL_INVALID_OPERATION as i32,
+            });
+        };
+        let context: cl_context = session.get(Kind::Context, args.context)?;
+        let properties: Option<Vec<u64>> = session
+            .properties(&args.properties, &[])?
+            .map(|list| list.iter().map(|word| *word as u64).collect());
+        let size = support::size(args.size, "size")?;
+        let host_ptr = call.input(
+            &args.host_ptr,
+            support::bytes(
+                (Length::of(args.size)
+                    * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
+                        .test(Length::of(0u64), u64::ne)),
+                "host_ptr",
+            )?,
+        )?;
+        session.can_bind(args.new)?;
+        let mut result: cl_int = CL_SUCCESS;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let object = call.timed(|| unsafe {
+            function(
+                context,
+                length::pointer(&properties).cast(),
+                args.flags,
+                size,
+                host_ptr.cast_mut().cast(),
+                &mut result,
+            )
+        });
+        if result == CL_SUCCESS {
+            session.bind(Kind::Mem, args.new, object, args.context)?;
+        }
+        Ok(wire::ClCreateBufferWithPropertiesReply { result })
+    }
 }
 
 /// The answer of a call that failed with an error of the API, before the driver was

@@ -49,6 +49,16 @@ pub trait Manual {
         args: wire::ClCreateCommandQueueArgs,
     ) -> Result<wire::ClCreateCommandQueueReply, Refusal>;
 
+    /// `clCreateBuffer`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateBufferArgs<'_>,
+    ) -> Result<wire::ClCreateBufferReply, Refusal>;
+
     /// `clCreateImage2D`.
     ///
     /// # Errors
@@ -78,6 +88,16 @@ pub trait Manual {
         call: &mut Call,
         args: wire::ClCreateProgramWithSourceArgs<'_>,
     ) -> Result<wire::ClCreateProgramWithSourceReply, Refusal>;
+
+    /// `clBuildProgram`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_build_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClBuildProgramArgs<'_>,
+    ) -> Result<wire::ClBuildProgramReply, Refusal>;
 
     /// `clGetProgramInfo`; gives the encoded reply.
     ///
@@ -169,6 +189,26 @@ pub trait Manual {
         args: wire::ClEnqueueUnmapMemObjectArgs<'_>,
     ) -> Result<wire::ClEnqueueUnmapMemObjectReply, Refusal>;
 
+    /// `clEnqueueNDRangeKernel`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_nd_range_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueNDRangeKernelArgs,
+    ) -> Result<wire::ClEnqueueNDRangeKernelReply, Refusal>;
+
+    /// `clEnqueueTask`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_task(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueTaskArgs,
+    ) -> Result<wire::ClEnqueueTaskReply, Refusal>;
+
     /// `clEnqueueMarker`.
     ///
     /// # Errors
@@ -249,6 +289,26 @@ pub trait Manual {
         args: wire::ClCreateImageArgs<'_>,
     ) -> Result<wire::ClCreateImageReply, Refusal>;
 
+    /// `clCompileProgram`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_compile_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCompileProgramArgs<'_>,
+    ) -> Result<wire::ClCompileProgramReply, Refusal>;
+
+    /// `clLinkProgram`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_link_program(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClLinkProgramArgs<'_>,
+    ) -> Result<wire::ClLinkProgramReply, Refusal>;
+
     /// `clGetKernelArgInfo`; gives the encoded reply.
     ///
     /// # Errors
@@ -259,6 +319,16 @@ pub trait Manual {
         args: wire::ClGetKernelArgInfoArgs,
     ) -> Result<Vec<u8>, Refusal>;
 
+    /// `clEnqueueFillBuffer`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_fill_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueFillBufferArgs<'_>,
+    ) -> Result<wire::ClEnqueueFillBufferReply, Refusal>;
+
     /// `clEnqueueFillImage`.
     ///
     /// # Errors
@@ -268,6 +338,16 @@ pub trait Manual {
         call: &mut Call,
         args: wire::ClEnqueueFillImageArgs<'_>,
     ) -> Result<wire::ClEnqueueFillImageReply, Refusal>;
+
+    /// `clEnqueueMigrateMemObjects`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_enqueue_migrate_mem_objects(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClEnqueueMigrateMemObjectsArgs,
+    ) -> Result<wire::ClEnqueueMigrateMemObjectsReply, Refusal>;
 
     /// `clCreateCommandQueueWithProperties`.
     ///
@@ -398,6 +478,16 @@ pub trait Manual {
         call: &mut Call,
         args: wire::ClSetProgramReleaseCallbackArgs,
     ) -> Result<wire::ClSetProgramReleaseCallbackReply, Refusal>;
+
+    /// `clCreateBufferWithProperties`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cl_create_buffer_with_properties(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::ClCreateBufferWithPropertiesArgs<'_>,
+    ) -> Result<wire::ClCreateBufferWithPropertiesReply, Refusal>;
 
     /// `clCreateImageWithProperties`.
     ///

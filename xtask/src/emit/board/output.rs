@@ -17,14 +17,11 @@ impl Body<'_> {
         }
         let fields = self.fields();
         let name = camel(&self.call.name);
-        let _ = match fields.is_empty() {
-            true => writeln!(out, "support::encode(&wire::{name}Reply)"),
-            false => writeln!(
-                out,
-                "support::encode(&wire::{name}Reply {{ {} }})",
-                fields.join(", ")
-            ),
+        let reply = match fields.is_empty() {
+            true => format!("wire::{name}Reply"),
+            false => format!("wire::{name}Reply {{ {} }}", fields.join(", ")),
         };
+        let _ = writeln!(out, "{}", self.answer(&reply));
     }
 
     fn success(&self) -> &str {
@@ -93,9 +90,10 @@ impl Body<'_> {
             ),
             None => ("args.event".into(), "event: ptr::null_mut()".into()),
         };
+        let (_, order) = self.call.engine.unwrap_or(("NONE", "Command"));
         let _ = writeln!(
             out,
-            "session.enqueued(call, Enqueued {{ result, queue: args.{}, waits: {waits}, signals: {number}, {event} }})?;",
+            "session.enqueued(call, Enqueued {{ result, queue: args.{}, order: Order::{order}, waits: {waits}, signals: {number}, {event} }})?;",
             ident(queue)
         );
     }

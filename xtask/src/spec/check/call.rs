@@ -2,6 +2,7 @@
 
 use super::param;
 use super::scalar;
+use crate::spec::annotation::Direction;
 use crate::spec::error::{Place, Problem, SpecError};
 use crate::spec::expr::Expr;
 use crate::spec::model::*;
@@ -33,6 +34,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         way: Way::None,
         is_local: false,
         current: raw.current,
+        around: raw.around,
         queue: raw.queue.clone(),
         engine: raw
             .engine
@@ -378,6 +380,11 @@ fn consistent(api: &Api, call: &Call, place: &Place) -> Result<(), SpecError> {
     if call.current && api.current.is_none() {
         return contradiction("the API has no current object: add current = \"type\" at the top");
     }
+    if call.around && !may_have_around(call) {
+        return contradiction(
+            "around needs a call that the board's generated code runs, with an answer that borrows no bytes",
+        );
+    }
     if matches!(
         call.mode,
         Mode::Manual {
@@ -391,4 +398,22 @@ fn consistent(api: &Api, call: &Call, place: &Place) -> Result<(), SpecError> {
         );
     }
     Ok(())
+}
+
+/// Whether the board has generated code for a call, with an answer that can be
+/// handed on.
+fn may_have_around(call: &Call) -> bool {
+    let runs = matches!(
+        call.mode,
+        Mode::Auto | Mode::Stub | Mode::Manual { board: false, .. }
+    );
+    let is_post = call.class == Some(Class::Post) && call.otherwise.is_none();
+    let borrows = |param: &Param| match &param.role {
+        Role::Info { .. } => true,
+        Role::Bytes { direction, .. } => {
+            *direction != Direction::In && call.class != Some(Class::Enqueue)
+        }
+        _ => false,
+    };
+    runs && !is_post && !call.params.iter().any(borrows)
 }

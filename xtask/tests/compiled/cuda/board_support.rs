@@ -5,6 +5,16 @@ pub use crate::board_double::*;
 pub type Session = crate::board_double::Session<super::functions::Functions>;
 pub type DispatchFn = fn(&mut Session, &mut Call, &[u8]) -> Result<Vec<u8>, Refusal>;
 
+impl super::board_manual::Manual for Board {
+    fn cu_launch_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: super::wire::CuLaunchKernelArgs<'_>,
+    ) -> Result<super::wire::CuLaunchKernelReply, Refusal> {
+        super::dispatch::run::cu_launch_kernel(session, call, &args)
+    }
+}
+
 /// What the module's metadata says.
 pub mod helpers {
     use super::super::wire::ModuleImage;

@@ -8,4 +8,14 @@ use crate::cuda::board::support::{Call, Refusal, Session};
 use crate::cuda::wire;
 
 /// Calls whose bodies are written by hand.
-pub trait Manual {}
+pub trait Manual {
+    /// `cuLaunchKernel`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn cu_launch_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::CuLaunchKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelReply, Refusal>;
+}

@@ -10,7 +10,9 @@
 )]
 
 use crate::cuda::board::manual::Manual;
-use crate::cuda::board::support::{self, Board, Call, DispatchFn, Enqueued, Refusal, Session};
+use crate::cuda::board::support::{
+    self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session,
+};
 use crate::cuda::board::types::*;
 use crate::cuda::wire::{self as wire, Kind};
 use gil_wire::Op;
@@ -102,47 +104,7 @@ fn cu_launch_kernel(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::CuLaunchKernelArgs = support::decode(args)?;
-    let Some(function) = session.functions().cuLaunchKernel else {
-        return support::encode(&wire::CuLaunchKernelReply {
-            result: CUDA_ERROR_NOT_SUPPORTED as i32,
-        });
-    };
-    let f: CUfunction = session.get(Kind::Function, args.f)?;
-    let hStream: CUstream = session.get_optional(Kind::Stream, args.hStream)?;
-    let kernelParams = Pieces::new(
-        args.kernelParams.count,
-        call.bytes(&args.kernelParams.data)?,
-    )
-    .map_err(|_| Refusal::missing_size("kernelParams"))?;
-    support::helpers::kernel_params(session, args.f)?.check(&kernelParams)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            f,
-            args.gridDimX,
-            args.gridDimY,
-            args.gridDimZ,
-            args.blockDimX,
-            args.blockDimY,
-            args.blockDimZ,
-            args.sharedMemBytes,
-            hStream,
-            kernelParams.pointers().cast_mut().cast(),
-            ptr::null_mut(),
-        )
-    });
-    session.enqueued(
-        call,
-        Enqueued {
-            result,
-            queue: args.hStream,
-            waits: &[],
-            signals: args.event,
-            event: ptr::null_mut(),
-        },
-    )?;
-    support::encode(&wire::CuLaunchKernelReply { result })
+    support::encode(&Board::cu_launch_kernel(session, call, args)?)
 }
 
 fn cu_memcpy_hto_d_v2(
@@ -194,6 +156,7 @@ fn cu_memcpy_dto_h_async_v2(
         Enqueued {
             result,
             queue: args.hStream,
+            order: Order::Command,
             waits: &[],
             signals: args.event,
             event: ptr::null_mut(),
@@ -233,12 +196,71 @@ fn cu_stream_add_callback(
         Enqueued {
             result,
             queue: args.hStream,
+            order: Order::Command,
             waits: &[],
             signals: args.event,
             event: ptr::null_mut(),
         },
     )?;
     support::encode(&wire::CuStreamAddCallbackReply { result })
+}
+
+/// Calls that have something by hand around them: what is generated for each.
+pub mod run {
+    use super::*;
+
+    /// Calls `cuLaunchKernel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn cu_launch_kernel(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::CuLaunchKernelArgs<'_>,
+    ) -> Result<wire::CuLaunchKernelReply, Refusal> {
+        let Some(function) = session.functions().cuLaunchKernel else {
+            return Ok(wire::CuLaunchKernelReply {
+                result: CUDA_ERROR_NOT_SUPPORTED as i32,
+            });
+        };
+        let f: CUfunction = session.get(Kind::Function, args.f)?;
+        let hStream: CUstream = session.get_optional(Kind::Stream, args.hStream)?;
+        let kernelParams = Pieces::new(
+            args.kernelParams.count,
+            call.bytes(&args.kernelParams.data)?,
+        )
+        .map_err(|_| Refusal::missing_size("kernelParams"))?;
+        support::helpers::kernel_params(session, args.f)?.check(&kernelParams)?;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                f,
+                args.gridDimX,
+                args.gridDimY,
+                args.gridDimZ,
+                args.blockDimX,
+                args.blockDimY,
+                args.blockDimZ,
+                args.sharedMemBytes,
+                hStream,
+                kernelParams.pointers().cast_mut().cast(),
+                ptr::null_mut(),
+            )
+        });
+        session.enqueued(
+            call,
+            Enqueued {
+                result,
+                queue: args.hStream,
+                order: Order::Command,
+                waits: &[],
+                signals: args.event,
+                event: ptr::null_mut(),
+            },
+        )?;
+        Ok(wire::CuLaunchKernelReply { result })
+    }
 }
 
 /// The answer of a call that failed with an error of the API, before the driver was

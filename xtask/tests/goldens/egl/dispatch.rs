@@ -10,7 +10,9 @@
 )]
 
 use crate::egl::board::manual::Manual;
-use crate::egl::board::support::{self, Board, Call, DispatchFn, Enqueued, Refusal, Session};
+use crate::egl::board::support::{
+    self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session,
+};
 use crate::egl::board::types::*;
 use crate::egl::wire::{self as wire, Kind};
 use gil_wire::Op;

@@ -10,7 +10,9 @@
 )]
 
 use crate::gles::board::manual::Manual;
-use crate::gles::board::support::{self, Board, Call, DispatchFn, Enqueued, Refusal, Session};
+use crate::gles::board::support::{
+    self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session,
+};
 use crate::gles::board::types::*;
 use crate::gles::wire::{self as wire};
 use gil_wire::Op;
