@@ -5,13 +5,13 @@ mod simulator;
 
 use crate::agent::{self, Board};
 use crate::bench::BenchArgs;
-use crate::copied::Copied;
-use crate::full_system::Start;
-use crate::guest::Wanted;
-use crate::module::Detect;
-use crate::platforms::Platforms;
 use clap::{Args, Parser, Subcommand};
 use gil_detect::watch::Spec;
+use gil_guest_image::copied::Copied;
+use gil_guest_image::full_system::Start;
+use gil_guest_image::guest::Wanted;
+use gil_guest_image::module::Detect;
+use gil_guest_image::platforms::Platforms;
 use gil_host::config::WATCH_LIMIT;
 use gil_wire::address::Address;
 use std::path::PathBuf;

@@ -1,13 +1,13 @@
 //! `gil doctor`: what a run needs, whether it is here, and what mends it.
 
 use crate::agent::{self, Board};
-use crate::apt;
-use crate::arch::Arch;
-use crate::assets::{self, HostPart};
-use crate::disk_image;
-use crate::memory;
 use crate::simulator::qemu;
 use gil_board::cli::Confining;
+use gil_guest_image::apt;
+use gil_guest_image::arch::Arch;
+use gil_guest_image::assets::{self, HostPart};
+use gil_guest_image::disk_image;
+use gil_guest_image::memory;
 use gil_run_support::cache::Cache;
 use gil_run_support::progress::Progress;
 use gil_wire::address::Address;

@@ -1,10 +1,10 @@
 //! `gil kernel`: what the guest's kernel is, its functions, and an ELF file of
 //! it for gem5.
 
-use crate::apt::AptError;
 use crate::args::KernelArgs;
-use crate::kernel;
 use gil_detect::kernel_image::{ImageError, KernelImage};
+use gil_guest_image::apt::AptError;
+use gil_guest_image::kernel;
 use gil_run_support::cache::{At, Cache, CacheError};
 use gil_run_support::progress::Progress;
 use std::fs;

@@ -2,37 +2,16 @@
 //! the loop.
 
 mod agent;
-mod alternatives;
-mod apt;
-mod arch;
-mod archive;
 mod args;
-mod assets;
 mod bench;
-mod checksum;
-mod copied;
-mod disk_image;
 mod doctor;
-mod full_system;
-mod guest;
-mod guest_files;
-mod image;
-mod kernel;
 mod kernel_command;
 mod key;
 mod launch;
-mod libraries;
 mod machine;
-mod memory;
-mod module;
 mod monitor;
 mod output;
-mod packages;
 mod ping;
-mod placed;
-mod platforms;
-mod program;
-mod python;
 mod relay;
 mod report;
 mod run;
@@ -42,8 +21,6 @@ mod status;
 mod stdin;
 mod supervise;
 mod sysroot;
-mod tree;
-mod unpacked;
 mod watch;
 
 use args::{Cli, Command, KeyCommand};

@@ -2,18 +2,18 @@
 
 use crate::agent::{self, AgentError, Board};
 use crate::args::RunArgs;
-use crate::guest::{self, GuestError};
 use crate::launch::{self, LaunchError};
-use crate::memory::{self, MemoryError};
 use crate::output::{Made, Output, OutputError};
-use crate::placed::{self, PlaceError};
-use crate::program::{self, ProgramError};
 use crate::report;
 use crate::signals::Signalled;
 use crate::simulator::{self, Simulator, SimulatorError};
 use crate::stdin::{self, StdinError};
 use crate::supervise::Ended;
 use gil_board::confine::Support;
+use gil_guest_image::guest::{self, GuestError};
+use gil_guest_image::memory::{self, MemoryError};
+use gil_guest_image::placed::{self, PlaceError};
+use gil_guest_image::program::{self, ProgramError};
 use gil_report::{Exit, Origin};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{self, file};

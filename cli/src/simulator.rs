@@ -6,9 +6,9 @@ pub mod gem5;
 pub mod qemu;
 
 use crate::args::{RunArgs, Sim};
-use crate::assets::HostPart;
-use crate::guest::Guest;
 use gem5::Gem5;
+use gil_guest_image::assets::HostPart;
+use gil_guest_image::guest::Guest;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use nix::sys::signal::Signal;

@@ -2,8 +2,8 @@
 //! pipe is read to its end, as long as the run may take.
 
 use crate::args::RunArgs;
-use crate::copied::FILE_MAX;
-use crate::memory::{self, MemoryError};
+use gil_guest_image::copied::FILE_MAX;
+use gil_guest_image::memory::{self, MemoryError};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
 use nix::errno::Errno;

@@ -1,11 +1,11 @@
 //! `gil run --watch`: which file of the guest a watched function is in, before
 //! the guest boots.
 
-use crate::apt::AptError;
-use crate::guest_files::GuestFiles;
-use crate::packages::PackageSet;
 use gil_detect::symbol::SymbolError;
 use gil_detect::watch::{Spec, WatchError, Watches};
+use gil_guest_image::apt::AptError;
+use gil_guest_image::guest_files::GuestFiles;
+use gil_guest_image::packages::PackageSet;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::file;
 use std::fs;

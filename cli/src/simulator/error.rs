@@ -2,11 +2,11 @@
 
 use super::gem5::Gem5Error;
 use super::qemu::QemuError;
-use crate::apt::AptError;
 use crate::kernel_command::KernelError;
-use crate::memory::MemoryError;
-use crate::sysroot::SysrootError;
 use crate::watch;
+use gil_guest_image::apt::AptError;
+use gil_guest_image::memory::MemoryError;
+use gil_guest_image::sysroot::SysrootError;
 use gil_run_support::cache::CacheError;
 
 /// Why it cannot.

@@ -1,7 +1,7 @@
 //! Whether a gem5 will do, before anything else is done.
 
 use super::Gem5Error;
-use crate::assets;
+use gil_guest_image::assets;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
