@@ -3,9 +3,9 @@
 mod gem5;
 mod simulator;
 
-use crate::agent::{self, Board};
 use crate::bench::BenchArgs;
 use clap::{Args, Parser, Subcommand};
+use gil_board_client::agent::{self, Board};
 use gil_detect::watch::Spec;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::Start;

@@ -1,8 +1,8 @@
 //! `gil doctor`: what a run needs, whether it is here, and what mends it.
 
-use crate::agent::{self, Board};
 use crate::simulator::qemu;
 use gil_board::cli::Confining;
+use gil_board_client::agent::{self, Board};
 use gil_guest_image::apt;
 use gil_guest_image::arch::Arch;
 use gil_guest_image::assets::{self, HostPart};

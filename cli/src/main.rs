@@ -1,12 +1,10 @@
 //! gil, the command: run programs in a simulated ARM system with a real GPU in
 //! the loop.
 
-mod agent;
 mod args;
 mod bench;
 mod doctor;
 mod kernel_command;
-mod key;
 mod launch;
 mod machine;
 mod monitor;
@@ -38,7 +36,7 @@ fn main() -> ExitCode {
         Command::Run(args) => ExitCode::from(run::run(&args).code),
         Command::Board(args) => board(&args),
         Command::Ping(args) => exit_with(ping::run(&args)),
-        Command::Key(KeyCommand::New { file }) => exit_with(key::make(&file)),
+        Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
         Command::Bench(args) => exit_with(bench::run(&args)),

@@ -1,8 +1,8 @@
 //! `gil ping`: what a board has, and how far away it is.
 
-use crate::agent::{AgentError, Connection};
 use crate::args::PingArgs;
 use gil_board::replay::API as REPLAY;
+use gil_board_client::agent::{AgentError, Connection};
 use gil_wire::generated::opencl::{CL_GET_PLATFORM_IDS, ClGetPlatformIDsArgs};
 use gil_wire::message::{CallStatus, Reply, Request};
 use std::fmt::Write as _;

@@ -1,6 +1,5 @@
 //! `gil run`: from a program's name to its exit code.
 
-use crate::agent::{self, AgentError, Board};
 use crate::args::RunArgs;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
@@ -10,6 +9,7 @@ use crate::simulator::{self, Simulator, SimulatorError};
 use crate::stdin::{self, StdinError};
 use crate::supervise::Ended;
 use gil_board::confine::Support;
+use gil_board_client::agent::{self, AgentError, Board};
 use gil_guest_image::guest::{self, GuestError};
 use gil_guest_image::memory::{self, MemoryError};
 use gil_guest_image::placed::{self, PlaceError};

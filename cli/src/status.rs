@@ -1,8 +1,8 @@
 //! `gil status`: what a running agent does.
 
-use crate::agent::{AgentError, Connection};
 use crate::args::StatusArgs;
 use comfy_table::{CellAlignment, Table, presets};
+use gil_board_client::agent::{AgentError, Connection};
 use gil_wire::status::{Counts, Status};
 use std::fmt::Write as _;
 use std::io::Write as _;

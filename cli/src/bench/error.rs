@@ -1,8 +1,8 @@
 //! What cannot be measured.
 
-use crate::agent::AgentError;
-use crate::key::MakeError;
 use gil_address_tables::ThreadPoolBuildError;
+use gil_board_client::agent::AgentError;
+use gil_board_client::key::MakeError;
 use gil_host::host::HostError;
 use gil_host::memory::MemoryError;
 use gil_run_support::cache::CacheError;

@@ -5,7 +5,7 @@
 use super::error::BenchError;
 use super::line::{Measured, Must};
 use super::{Bench, Effort};
-use crate::agent::Connection;
+use gil_board_client::agent::Connection;
 use gil_report::Report;
 use gil_run_support::cache::Cache;
 use std::io::{BufRead, BufReader};

@@ -17,11 +17,11 @@ mod sampling;
 mod socket;
 mod table;
 
-use crate::agent::{self, Agent};
-use crate::key;
 use clap::{Args, ValueEnum};
 use error::BenchError;
 use gil_board::cli::Confining;
+use gil_board_client::agent::{self, Agent};
+use gil_board_client::key;
 use gil_run_support::folder;
 use gil_wire::address::Address;
 use line::{Line, Measured};

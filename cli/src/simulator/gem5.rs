@@ -3,10 +3,10 @@
 mod check;
 
 use super::{Ending, Pipe, Simulator, SimulatorError};
-use crate::agent;
 use crate::args::{Gem5Options, Mode, RunArgs, Sim};
 use crate::kernel_command;
 use crate::watch;
+use gil_board_client::agent;
 use gil_detect::watch::Spec;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::full_system::{FullSystem, Place};

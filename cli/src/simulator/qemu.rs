@@ -1,9 +1,9 @@
 //! QEMU: whether it will do, and how it is called.
 
 use super::{Ending, Simulator, SimulatorError};
-use crate::agent;
 use crate::args::{RunArgs, Time};
 use crate::watch;
+use gil_board_client::agent;
 use gil_detect::watch::Spec;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::full_system::{self, FullSystem, Place};

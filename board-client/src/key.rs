@@ -1,4 +1,4 @@
-//! `gil key`: making a key that a board and its users share.
+//! Making a key that a board and its users share.
 
 use gil_wire::secure::{KEY_LEN, Key, Zeroizing};
 use std::fs::{File, OpenOptions};
