@@ -3,8 +3,8 @@
 mod gem5;
 mod simulator;
 
-use crate::bench::BenchArgs;
 use clap::{Args, Parser, Subcommand};
+use gil_benchmarks::BenchArgs;
 use gil_board_client::agent::{self, Board};
 use gil_detect::watch::Spec;
 use gil_guest_image::copied::Copied;

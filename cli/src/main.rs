@@ -2,7 +2,6 @@
 //! the loop.
 
 mod args;
-mod bench;
 mod doctor;
 mod kernel_command;
 mod launch;
@@ -39,7 +38,7 @@ fn main() -> ExitCode {
         Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
-        Command::Bench(args) => exit_with(bench::run(&args)),
+        Command::Bench(args) => exit_with(gil_benchmarks::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),

@@ -1,9 +1,9 @@
 //! `gil ping`: what a board has, and how far away it is.
 
 use crate::args::PingArgs;
+use gil_benchmarks::NullCall;
 use gil_board::replay::API as REPLAY;
 use gil_board_client::agent::{AgentError, Connection};
-use gil_wire::generated::opencl::{CL_GET_PLATFORM_IDS, ClGetPlatformIDsArgs};
 use gil_wire::message::{CallStatus, Reply, Request};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -39,10 +39,10 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// A session in which the cheapest call of all is made: how many platforms.
+/// A session in which the cheapest call of all is made.
 struct NullCalls {
     connection: Connection,
-    args: Vec<u8>,
+    call: NullCall,
     seq: u64,
 }
 
@@ -56,15 +56,9 @@ impl NullCalls {
             Reply::Opened { .. } => Ok(()),
             _ => Err(AgentError::Confused),
         })?;
-        let args = ClGetPlatformIDsArgs {
-            num_entries: 0,
-            platforms: false,
-            num_platforms: true,
-        };
-        let args = postcard::to_stdvec(&args).map_err(|_| AgentError::Confused)?;
         Ok(Self {
             connection,
-            args,
+            call: gil_benchmarks::null_call(),
             seq: 0,
         })
     }
@@ -74,12 +68,12 @@ impl NullCalls {
         let seq = self.seq;
         let request = Request::Call {
             seq,
-            op: CL_GET_PLATFORM_IDS,
+            op: self.call.op,
             thread: 1,
             answer: true,
             finish: true,
             event: None,
-            args: &self.args,
+            args: &self.call.args,
             regions: Vec::new(),
         };
         let start = Instant::now();

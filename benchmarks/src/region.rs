@@ -2,13 +2,15 @@
 //! buffer, wall time less the board's own busy time. The least that a call
 //! takes, with a region of 64 bytes, is not the bytes': it is taken off.
 
-use super::cipher::Cipher;
-use super::error::BenchError;
-use super::line::{Measured, Must};
-use super::program::Program;
-use super::sampling::{Times, gb_per_s, in_turn, us};
-use super::socket::{Bare, Kind};
-use super::{Bench, Way};
+use crate::bench::{Bench, Effort};
+use crate::board::Way;
+use crate::cipher::Cipher;
+use crate::error::BenchError;
+use crate::line::{Measured, Must};
+use crate::program::Program;
+use crate::sampling::{Times, gb_per_s, in_turn, us};
+use crate::socket::{Bare, Kind};
+use crate::table;
 use gil_host::stand_in::DATA;
 use gil_wire::call::Handle;
 use gil_wire::message::Direction;
@@ -34,23 +36,23 @@ const SCATTERED_MOST: u64 = 64 << 20;
 /// Both ways, all sizes.
 pub fn measure(bench: &Bench<'_>, way: Way) -> Result<Vec<Measured>, BenchError> {
     let most = match bench.effort {
-        super::Effort::Quick => 1 << 20,
+        Effort::Quick => 1 << 20,
         _ => 256 << 20,
     };
     let board = bench.board(way)?;
-    let mut program = Program::with_queue(&board, most)?;
+    let mut program = bench.api.program_with_queue(&board, most)?;
     let buffer = program.buffer(most)?;
     let mut baseline = Baseline::new(way, most as usize)?;
     let mut lines = Vec::new();
     for dir in [Direction::In, Direction::Out] {
         let small = &[(DATA, 64)][..];
         let count = bench.effort.times(500);
-        let least = times(&mut program, buffer, dir, small, count)?.median();
+        let least = times(&mut *program, buffer, dir, small, count)?.median();
         for size in SIZES.into_iter().filter(|&size| size <= most) {
             for extents in layouts(size) {
                 let count = bench.effort.times(rounds(size));
                 let (bridge, walls, bare) =
-                    pairs(&mut program, buffer, dir, &extents, &mut baseline, count)?;
+                    pairs(&mut *program, buffer, dir, &extents, &mut baseline, count)?;
                 let name = name(dir, size, extents.len());
                 let line = baseline.line(name, size, bridge.median(), least, bare.median());
                 lines.push(line.bytes(size).detail("call_us", us(walls.median())));
@@ -75,7 +77,7 @@ fn name(dir: Direction, size: u64, extents: usize) -> String {
         Direction::In => "to the board",
         _ => "from the board",
     };
-    let size = super::table::size(size);
+    let size = table::size(size);
     match extents {
         1 => format!("{size} {way}"),
         _ => format!("{size} {way}, scattered pages"),
@@ -102,7 +104,7 @@ fn layouts(size: u64) -> Vec<Vec<(u64, u64)>> {
 }
 
 fn times(
-    program: &mut Program,
+    program: &mut dyn Program,
     buffer: Handle,
     dir: Direction,
     extents: &[(u64, u64)],
@@ -115,7 +117,7 @@ fn times(
 
 /// Time less the board's, whole wall time, and the baseline's.
 fn pairs(
-    program: &mut Program,
+    program: &mut dyn Program,
     buffer: Handle,
     dir: Direction,
     extents: &[(u64, u64)],

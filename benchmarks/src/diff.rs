@@ -1,11 +1,12 @@
 //! Looking for what changed in shared memory, against `memcmp` of equal memory
 //! and `memcpy` of the changes on as many threads.
 
-use super::error::BenchError;
-use super::line::{Measured, Must};
-use super::machine::cores;
-use super::sampling::{Times, gb_per_s, in_turn};
-use super::{Effort, table};
+use crate::bench::Effort;
+use crate::error::BenchError;
+use crate::line::{Measured, Must};
+use crate::machine::cores;
+use crate::sampling::{Times, gb_per_s, in_turn};
+use crate::table;
 use gil_address_tables::{Differ, LINE};
 use rayon::prelude::*;
 use std::hint::black_box;

@@ -1,8 +1,8 @@
 //! Plots of what was measured, as SVG.
 
-use super::error::BenchError;
-use super::line::Line;
-use super::table;
+use crate::error::BenchError;
+use crate::line::Line;
+use crate::table;
 use plotters::prelude::*;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -249,8 +249,8 @@ impl Plot<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::Measured;
     use super::*;
+    use crate::line::Measured;
 
     #[test]
     fn axes_are_readable() {

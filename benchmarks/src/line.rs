@@ -1,6 +1,6 @@
 //! What a benchmark says: one line, as JSON or in a table.
 
-use super::machine::Machine;
+use crate::machine::Machine;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,10 +1,10 @@
 //! The section of a Markdown page that benchmarks write; what stands around it
 //! is its author's.
 
-use super::error::BenchError;
-use super::line::Line;
-use super::plot::Drawn;
-use super::table;
+use crate::error::BenchError;
+use crate::line::Line;
+use crate::plot::Drawn;
+use crate::table;
 use std::fs;
 use std::path::Path;
 
@@ -88,8 +88,8 @@ fn section(lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::Measured;
     use super::*;
+    use crate::line::Measured;
 
     #[test]
     fn plots_are_found_from_the_page() {

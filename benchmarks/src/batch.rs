@@ -3,11 +3,11 @@
 //! their number. The rest is the wait for the answer to the last of them, when
 //! the board's driver has taken all.
 
-use super::Bench;
-use super::error::BenchError;
-use super::line::{Measured, Must};
-use super::program::{Program, Took};
-use super::sampling::{Times, us};
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::line::{Measured, Must};
+use crate::program::Took;
+use crate::sampling::{Times, us};
 use std::time::Duration;
 
 /// Launches in one submission; the guest's library sends 64 at the latest.
@@ -20,7 +20,7 @@ const MUST: Must = Must::AtMost(2.0);
 /// All sizes.
 pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
     let board = bench.board(bench.way())?;
-    let mut program = Program::with_queue(&board, 4096)?;
+    let mut program = bench.api.program_with_queue(&board, 4096)?;
     let kernel = program.kernel()?;
     let mut lines = Vec::new();
     for batch in BATCHES {

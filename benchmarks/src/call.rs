@@ -2,12 +2,11 @@
 //! interface's border: from the doorbell to the answer in the mailbox, above
 //! what 64 bytes take there and back through a socket of the same kind.
 
-use super::Bench;
-use super::error::BenchError;
-use super::line::{Measured, Must};
-use super::program::Program;
-use super::sampling::{in_turn, us};
-use super::socket::Echo;
+use crate::bench::Bench;
+use crate::error::BenchError;
+use crate::line::{Measured, Must};
+use crate::sampling::{in_turn, us};
+use crate::socket::Echo;
 
 /// Round trips of each.
 const TIMES: usize = 5000;
@@ -21,7 +20,7 @@ pub fn measure(bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
     let mut lines = Vec::new();
     for kind in bench.kinds() {
         let board = bench.board(bench.way_by(kind))?;
-        let mut program = Program::new(&board, 4096)?;
+        let mut program = bench.api.program(&board, 4096)?;
         let mut echo = Echo::start(kind)?;
         let call = || program.null_call().map(|took| took.wall);
         let (calls, trips) = in_turn(bench.effort.times(TIMES), call, || {

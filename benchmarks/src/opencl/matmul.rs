@@ -2,10 +2,11 @@
 //! device, in the guest with the same device as the board, and in the guest
 //! with the GPU stack emulated there, which is PoCL in the guest.
 
-use super::error::BenchError;
-use super::line::{Measured, Must};
-use super::{Bench, Effort};
+use crate::bench::{Bench, Effort};
+use crate::error::BenchError;
+use crate::line::{Measured, Must};
 use gil_board_client::agent::Connection;
+use gil_guest_names::{Loader, OPENCL};
 use gil_report::Report;
 use gil_run_support::cache::Cache;
 use std::io::{BufRead, BufReader};
@@ -26,21 +27,28 @@ const CERTAIN: Duration = Duration::from_millis(500);
 /// With this one as the board's device, the same stack runs on the same kind of
 /// device everywhere, once emulated.
 const POCL_PLATFORM: &str = "Portable Computing Language";
-/// The loader: without it gil's own library is the guest's `libOpenCL.so.1`.
-const LOADER: [&str; 2] = ["--pkg", "ocl-icd-libopencl1"];
-/// What the emulated stack needs in the guest besides: the package, and to be
-/// the only driver that the loader sees.
-const POCL: [&str; 9] = [
-    "--pkg",
-    "pocl-opencl-icd",
-    "--package-platforms",
-    "--env",
-    "OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd",
-    "--env",
-    "POCL_CACHE_DIR=/tmp/pocl",
-    "--memory",
-    "4G",
-];
+/// The loader: without it gil's own library is the guest's.
+const LOADER: Loader = OPENCL.loader.expect("a loader");
+/// A package with the emulated stack.
+pub const EMULATED_STACK: &str = "pocl-opencl-icd";
+
+/// What the emulated stack needs in the guest besides the loader: its package,
+/// and to be the only driver that the loader sees.
+fn emulated_stack() -> Vec<String> {
+    let vendors = format!("OCL_ICD_VENDORS=/{}/pocl.icd", LOADER.vendors);
+    let options = [
+        "--pkg",
+        EMULATED_STACK,
+        "--package-platforms",
+        "--env",
+        &vendors,
+        "--env",
+        "POCL_CACHE_DIR=/tmp/pocl",
+        "--memory",
+        "4G",
+    ];
+    options.map(str::to_owned).into()
+}
 
 /// Whether this is gil's repository.
 pub fn is_here() -> bool {
@@ -104,9 +112,10 @@ pub fn measure_emulated(bench: &Bench<'_>, size: u32) -> Result<Vec<Measured>, B
     let natively = each_natively(&native, size, many)?;
     let file = format!("{}:/matmul", guest.display());
     let json = bench.folder.join("report.json");
-    let inside = |more: &[&str], count| -> Result<Each, BenchError> {
+    let inside = |more: &[String], count| -> Result<Each, BenchError> {
         let mut command = in_guest(&json)?;
-        command.args(["--file", &file]).args(LOADER).args(more);
+        command.args(["--file", &file, "--pkg", LOADER.package]);
+        command.args(more);
         command.args(["--", "sh"]);
         each(
             &mut script(command, Path::new("/matmul"), size, count),
@@ -115,7 +124,7 @@ pub fn measure_emulated(bench: &Bench<'_>, size: u32) -> Result<Vec<Measured>, B
     };
     let bridged = inside(&[], many)?;
     uses_board(&json, true)?;
-    let emulated = inside(&POCL, few)?;
+    let emulated = inside(&emulated_stack(), few)?;
     uses_board(&json, false)?;
     let is_processor = first_platform(bench)?.as_deref() == Some(POCL_PLATFORM);
     let line = |case: &str, time: fn(&Each) -> Duration| {

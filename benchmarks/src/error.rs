@@ -35,9 +35,14 @@ pub enum BenchError {
     /// An address that an agent printed and that does not read.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// The board has no OpenCL device.
-    #[error("the board has no OpenCL device: install one, such as Debian's pocl-opencl-icd")]
-    NoDevice,
+    /// The board has no device of an API.
+    #[error("the board has no {api} device: install one, such as Debian's {package}")]
+    NoDevice {
+        /// Its name for people.
+        api: &'static str,
+        /// A package that has one.
+        package: &'static str,
+    },
     /// A call did not do.
     #[error("{op} was answered with {what}{warnings}")]
     Call {
@@ -71,7 +76,7 @@ pub enum BenchError {
         /// What of it.
         what: String,
     },
-    /// The guest's program used another OpenCL than the one to be measured.
+    /// The guest's program used another GPU stack than the one to be measured.
     #[error(
         "the program made {calls} calls to the board: the guest's packages have changed, \
          so tell gil's developers"

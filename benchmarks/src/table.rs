@@ -1,6 +1,6 @@
 //! Figures for people.
 
-use super::line::{Judged, Line, Must};
+use crate::line::{Judged, Line, Must};
 use comfy_table::{CellAlignment, Table, presets};
 
 const HEAD: [&str; 7] = [
@@ -106,8 +106,8 @@ pub fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::Measured;
     use super::*;
+    use crate::line::Measured;
 
     #[test]
     fn rows_say_what_is_held() {

@@ -1,0 +1,23 @@
+//! A board to measure with.
+
+use gil_board_client::agent::Agent;
+use std::path::PathBuf;
+
+/// How a board is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// On this machine, with memory in common.
+    Local,
+    /// By TCP.
+    Tcp,
+    /// By TCP, encrypted.
+    Encrypted,
+}
+
+/// A board that answers.
+pub struct Board {
+    /// Where.
+    pub agent: Agent,
+    /// The key that it wants.
+    pub key: Option<PathBuf>,
+}

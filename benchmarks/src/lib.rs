@@ -1,0 +1,161 @@
+//! What the bridge costs, each figure beside a baseline that is measured in turn
+//! with it on the same machine. Read ratios, not times.
+//!
+//! Programs that make the calls are an API's, in a module of its own; the rest
+//! knows no API.
+
+mod args;
+mod batch;
+mod bench;
+mod board;
+mod call;
+mod cipher;
+mod diff;
+mod error;
+mod line;
+mod machine;
+mod opencl;
+mod page;
+mod plot;
+mod program;
+mod region;
+mod sampling;
+mod socket;
+mod table;
+
+use bench::{Api, Bench};
+use board::Way;
+use clap::ValueEnum;
+use gil_run_support::folder;
+use line::{Line, Measured};
+use machine::Machine;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+pub use args::{BenchArgs, Name};
+pub use error::BenchError;
+pub use program::NullCall;
+
+/// The API whose programs are measured.
+const API: &dyn Api = &opencl::OpenCl;
+
+/// The cheapest call that goes to a board.
+pub fn null_call() -> NullCall {
+    API.null_call()
+}
+
+/// Measures, and tells the figures.
+///
+/// # Errors
+/// [`BenchError`] says what cannot be measured here.
+pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
+    let lines = match &args.from {
+        Some(file) => page::read_lines(file)?,
+        None => measure(args)?,
+    };
+    let plots = match &args.plot {
+        Some(folder) => plot::draw(folder, &lines)?,
+        None => Vec::new(),
+    };
+    if let Some(page) = &args.page {
+        page::write(page, &lines, &plots)?;
+    }
+    Ok(())
+}
+
+fn measure(args: &BenchArgs) -> Result<Vec<Line>, BenchError> {
+    let folder = folder::create()?;
+    let bench = Bench::new(args, API, folder.path());
+    let (machine, date) = (Machine::this(), machine::today());
+    let mut output = Output::new(args)?;
+    let mut lines = Vec::new();
+    for name in names(&bench, &args.names) {
+        output.begin(name);
+        for measured in measure_one(&bench, name)? {
+            let line = measured.at(&machine, &date);
+            output.line(&line)?;
+            lines.push(line);
+        }
+    }
+    output.end(&lines)?;
+    Ok(lines)
+}
+
+/// What is to be measured, in order.
+fn names(bench: &Bench<'_>, asked: &[Name]) -> Vec<Name> {
+    let mut names = Vec::new();
+    for &name in asked {
+        match name {
+            Name::All => names.extend(Name::EACH.into_iter().filter(|&name| bench.can(name))),
+            one => names.push(one),
+        }
+    }
+    names
+}
+
+/// One benchmark, not `all`.
+fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchError> {
+    match name {
+        Name::All => Ok(Vec::new()),
+        Name::Call => call::measure(bench),
+        Name::Batch => batch::measure(bench),
+        Name::Region => region::measure(bench, Way::Local),
+        Name::RegionTcp => region::measure(bench, Way::Tcp),
+        Name::RegionEncrypted => region::measure(bench, Way::Encrypted),
+        Name::Diff => diff::measure(bench.effort),
+        Name::Matmul => bench.api.products(bench),
+        Name::Emulated => bench.api.emulated_products(bench),
+    }
+}
+
+/// Where lines go.
+struct Output {
+    json: Option<Box<dyn Write>>,
+    has_table: bool,
+    has_progress: bool,
+}
+
+impl Output {
+    fn new(args: &BenchArgs) -> io::Result<Self> {
+        let is_terminal = io::stdout().is_terminal();
+        let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+        let json: Option<Box<dyn Write>> = match &args.json {
+            Some(path) if !to_stdout => Some(Box::new(File::create(path)?)),
+            None if is_terminal => None,
+            _ => Some(Box::new(io::stdout())),
+        };
+        let has_table = is_terminal && !to_stdout;
+        let has_progress = io::stderr().is_terminal() || args.page.is_some();
+        Ok(Self {
+            json,
+            has_table,
+            has_progress,
+        })
+    }
+
+    /// Says on a terminal, or where a page is written, what is measured now.
+    fn begin(&self, name: Name) {
+        if let Some(value) = name.to_possible_value().filter(|_| self.has_progress) {
+            eprintln!("gil bench: {} …", value.get_name());
+        }
+    }
+
+    /// As soon as it is there: a benchmark takes its time.
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        match &mut self.json {
+            Some(json) => {
+                writeln!(json, "{}", serde_json::to_string(line)?)?;
+                json.flush()
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end(&self, lines: &[Line]) -> io::Result<()> {
+        match self.has_table {
+            true => writeln!(io::stdout(), "{}", table::plain(lines)),
+            false => Ok(()),
+        }
+    }
+}

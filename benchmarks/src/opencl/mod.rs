@@ -1,0 +1,39 @@
+//! OpenCL's programs.
+
+mod matmul;
+mod program;
+
+use crate::bench::{Api, Bench};
+use crate::board::Board;
+use crate::error::BenchError;
+use crate::line::Measured;
+use crate::program::{NullCall, Program};
+
+/// The API.
+pub struct OpenCl;
+
+impl Api for OpenCl {
+    fn null_call(&self) -> NullCall {
+        program::null_call()
+    }
+
+    fn program(&self, board: &Board, data: u64) -> Result<Box<dyn Program>, BenchError> {
+        Ok(Box::new(program::Program::new(board, data)?))
+    }
+
+    fn program_with_queue(&self, board: &Board, data: u64) -> Result<Box<dyn Program>, BenchError> {
+        Ok(Box::new(program::Program::with_queue(board, data)?))
+    }
+
+    fn has_examples(&self) -> bool {
+        matmul::is_here()
+    }
+
+    fn products(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
+        matmul::measure(bench, bench.args.products, bench.args.size)
+    }
+
+    fn emulated_products(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
+        matmul::measure_emulated(bench, bench.args.size)
+    }
+}
