@@ -68,9 +68,8 @@ pub struct RunArgs {
     /// NAME:armhf for a 32-bit one.
     #[arg(long = "pkg", value_name = "PACKAGE", value_parser = package)]
     pub packages: Vec<String>,
-    /// Show programs the OpenCL platforms of Debian packages too, such as PoCL,
-    /// which compute in the simulated guest; usually there are the board's only.
-    #[arg(long)]
+    /// Whether programs see platforms of Debian packages too.
+    #[arg(long, help = Platforms::option_help())]
     pub package_platforms: bool,
     /// Copy a file or folder into the guest.
     #[arg(long = "file", value_name = "SRC:DST")]
@@ -208,9 +207,8 @@ pub struct SysrootArgs {
     /// 32-bit one.
     #[arg(long = "pkg", value_name = "PACKAGE", value_parser = package)]
     pub packages: Vec<String>,
-    /// Show programs the OpenCL platforms of Debian packages too, such as PoCL,
-    /// which compute in the simulated guest; usually there are the board's only.
-    #[arg(long)]
+    /// Whether programs see platforms of Debian packages too.
+    #[arg(long, help = Platforms::option_help())]
     pub package_platforms: bool,
     /// Show no progress.
     #[arg(long, short)]

@@ -1,6 +1,7 @@
 //! `gil doctor`: what a run needs, whether it is here, and what mends it.
 
 use crate::simulator::qemu;
+use gil_board::BACK_ENDS;
 use gil_board::cli::Confining;
 use gil_board_client::agent::{self, Board};
 use gil_guest_image::apt;
@@ -11,6 +12,7 @@ use gil_guest_image::memory;
 use gil_run_support::cache::Cache;
 use gil_run_support::progress::Progress;
 use gil_wire::address::Address;
+use gil_wire::api::api;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -18,7 +20,7 @@ use std::process::{Command, Stdio};
 
 /// One requirement, looked at.
 struct Finding {
-    name: &'static str,
+    name: String,
     /// What is there, or what is wrong.
     state: Result<String, String>,
     /// The command that mends it.
@@ -48,14 +50,14 @@ pub fn run() -> bool {
 }
 
 fn look() -> Vec<Finding> {
-    let tool = |name, program, args: &[&str]| Finding {
-        name,
+    let tool = |name: &str, program, args: &[&str]| Finding {
+        name: name.into(),
         state: version(program, args),
         mend: SETUP,
     };
     let mut findings = vec![
         Finding {
-            name: "QEMU",
+            name: "QEMU".into(),
             state: qemu::check()
                 .map(|v| format!("{v}, with plugins"))
                 .map_err(one_line),
@@ -96,7 +98,7 @@ fn version(program: &str, args: &[&str]) -> Result<String, String> {
 /// Whether the usual guest fits.
 fn guest_memory() -> Finding {
     Finding {
-        name: "memory",
+        name: "memory".into(),
         state: memory::of_this_machine().map_err(one_line),
         mend: "give guests less with --memory",
     }
@@ -110,7 +112,7 @@ fn cache() -> Finding {
         Ok(format!("{}{filled}", cache.root().display()))
     });
     Finding {
-        name: "cache",
+        name: "cache".into(),
         state,
         mend: "set GIL_CACHE to a folder that you may write to",
     }
@@ -126,7 +128,7 @@ fn archive() -> Finding {
         ))
     });
     Finding {
-        name: "Debian archive",
+        name: "Debian archive".into(),
         state,
         mend: "add Debian's archive to this machine's apt sources",
     }
@@ -136,7 +138,7 @@ fn archive() -> Finding {
 fn own_files() -> Vec<Finding> {
     let Some(assets) = assets::expected(HostPart::QemuPlugin) else {
         return vec![Finding {
-            name: "gil's files",
+            name: "gil's files".into(),
             state: Err("neither installed nor in a checkout".into()),
             mend: "set GIL_HOME to the folder that has libgil_qemu.so",
         }];
@@ -144,14 +146,14 @@ fn own_files() -> Vec<Finding> {
     let mut findings = vec![file("QEMU plugin", &assets.host_part, BUILD)];
     if assets::checkout().is_some() {
         findings.push(Finding {
-            name: "cargo",
+            name: "cargo".into(),
             state: version("cargo", &["--version"]),
             mend: "install Rust with rustup",
         });
         findings.push(guest_target("Rust for the guest", Arch::Arm64));
         findings.push(guest_target("Rust for its 32-bit programs", Arch::Armhf));
         findings.push(Finding {
-            name: "linker for them",
+            name: "linker for them".into(),
             state: version(Arch::Armhf.compiler(), &["--version"]),
             mend: SETUP,
         });
@@ -169,16 +171,20 @@ fn own_files() -> Vec<Finding> {
     findings
 }
 
-fn file(name: &'static str, path: &Path, mend: &'static str) -> Finding {
+fn file(name: &str, path: &Path, mend: &'static str) -> Finding {
     let state = match path.exists() {
         true => Ok(path.display().to_string()),
         false => Err(format!("{} is not there", path.display())),
     };
-    Finding { name, state, mend }
+    Finding {
+        name: name.into(),
+        state,
+        mend,
+    }
 }
 
 /// rustc knows where a target's libraries are, whoever installed them.
-fn guest_target(name: &'static str, arch: Arch) -> Finding {
+fn guest_target(name: &str, arch: Arch) -> Finding {
     let target = arch.target();
     let args = ["--print", "target-libdir", "--target", target];
     let state = version("rustc", &args).and_then(|folder| match Path::new(&folder).is_dir() {
@@ -189,13 +195,25 @@ fn guest_target(name: &'static str, arch: Arch) -> Finding {
         Arch::Arm64 => "rustup target add aarch64-unknown-linux-gnu",
         Arch::Armhf => "rustup target add armv7-unknown-linux-gnueabihf",
     };
-    Finding { name, state, mend }
+    Finding {
+        name: name.into(),
+        state,
+        mend,
+    }
+}
+
+/// The APIs that an agent of this machine may serve.
+fn apis() -> String {
+    let numbers = BACK_ENDS.iter().flat_map(|back_end| back_end.apis());
+    let apis = numbers.filter_map(|&number| api(number));
+    let titles: Vec<_> = apis.map(|api| api.title).collect();
+    titles.join(" or ")
 }
 
 /// Starts an agent and asks it.
 fn devices() -> Finding {
     Finding {
-        name: "OpenCL devices",
+        name: format!("{} devices", apis()),
         state: ask_devices(),
         mend: SETUP,
     }
@@ -211,7 +229,10 @@ fn ask_devices() -> Result<String, String> {
     let devices = connection.devices().map_err(one_line)?;
     let names: Vec<_> = devices.into_iter().map(|device| device.name).collect();
     match names.is_empty() {
-        true => Err("no OpenCL device on this machine (only --board ADDR can be used)".into()),
+        true => Err(format!(
+            "no {} device on this machine (only --board ADDR can be used)",
+            apis()
+        )),
         false => Ok(names.join(", ")),
     }
 }

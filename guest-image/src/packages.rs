@@ -82,7 +82,7 @@ pub struct Packages<'a> {
 
 impl<'a> Packages<'a> {
     /// What every guest has; packages that are added may show their own
-    /// OpenCL platforms, or not.
+    /// platforms, or not.
     ///
     /// # Errors
     /// [`AptError`] if it is not in the cache and cannot be had.

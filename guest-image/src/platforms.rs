@@ -1,8 +1,7 @@
-//! Which platforms a guest's loaders find, such as OpenCL's: the board's, and
-//! those of its packages only where that was asked for. They would compute in the
+//! Which platforms a guest's loaders find: the board's, and those of its packages only where that was asked for. They would compute in the
 //! simulated guest, under the same names as the board's.
 
-use gil_guest_names::loaders;
+use gil_guest_names::{LIBRARIES, loaders};
 use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::io;
@@ -28,7 +27,17 @@ Description: gil's guest libraries
 ";
 
 impl Platforms {
-    /// As an option that adds those of packages has it.
+    /// What the option does that adds those of packages.
+    pub fn option_help() -> String {
+        let with_loaders = LIBRARIES.iter().filter(|library| library.loader.is_some());
+        let titles: Vec<_> = with_loaders.map(|library| library.title).collect();
+        format!(
+            "Show programs the {} platforms of Debian packages too, such as PoCL, which compute in the simulated guest; usually there are the board's only",
+            titles.join(" and ")
+        )
+    }
+
+    /// As that option has it.
     pub fn with_packages(asked: bool) -> Self {
         if asked { Self::Packages } else { Self::Board }
     }

@@ -19,6 +19,8 @@ pub struct Library {
     /// The API whose entry points it exports, all of them: the name of its
     /// description in `api/`.
     pub api: &'static str,
+    /// The API's name for people.
+    pub title: &'static str,
     /// Its file, and its soname.
     pub file: &'static str,
     /// The version of its symbols, where programs are linked against one.
@@ -55,6 +57,7 @@ impl Loader {
 /// OpenCL's, an ICD vendor library.
 pub const OPENCL: Library = Library {
     api: "opencl",
+    title: "OpenCL",
     file: "libgil_opencl.so",
     // Programs get the versions of the ICD loader, which asks for none.
     version: None,
