@@ -1,8 +1,8 @@
 //! The one host interface of this QEMU, and the callbacks that reach it.
 
 use crate::counter::Counter;
+use crate::refuse;
 use crate::registers::Registers;
-use crate::{refuse, translate};
 use gil_detect::module_code::{ModuleCode, ModuleError};
 use gil_detect::watch::{Point, Spec, WatchError, Watches, When};
 use gil_host::config::Detect;
@@ -13,7 +13,6 @@ use gil_host::{Config, Host};
 use nix::sys::signal::Signal;
 use qemu_plugin::{
     PluginId, VCPUIndex, qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
-    qemu_plugin_register_vcpu_tb_trans_cb,
 };
 use std::sync::OnceLock;
 
@@ -123,7 +122,6 @@ impl Bridge {
     /// What the crate says; in this version, none.
     pub fn register(&'static self, id: PluginId) -> qemu_plugin::Result<()> {
         qemu_plugin_register_vcpu_init_cb(id, Some(vcpu_init))?;
-        qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translate::translated))?;
         qemu_plugin_register_atexit_cb(id, |_| {
             let watches = self.watches.iter().flat_map(Watches::summary);
             watches.for_each(|text| self.host.watched(text));

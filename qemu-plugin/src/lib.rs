@@ -36,7 +36,10 @@ impl Register for Gil {
     /// of them, and a doorbell can last.
     fn register_default(&mut self, id: PluginId, args: &Args, info: &Info) -> Result<()> {
         match set_up(args, info) {
-            Ok(bridge) => bridge.register(id),
+            Ok(bridge) => {
+                bridge.register(id)?;
+                translate::register(id)
+            }
             Err(reason) => refuse(&reason),
         }
     }

@@ -6,13 +6,23 @@ use gil_detect::marker;
 use gil_detect::module_code::ModuleCode;
 use gil_detect::watch::{Point, Watches};
 use qemu_plugin::sys::qemu_plugin_tb;
-use qemu_plugin::{CallbackFlags, Instruction, PluginId, TranslationBlock};
+use qemu_plugin::{
+    CallbackFlags, Instruction, PluginId, TranslationBlock, qemu_plugin_register_vcpu_tb_trans_cb,
+};
 
 /// `wfi`: the CPU idles until an interrupt.
 const WFI: [u8; 4] = 0xd503_207f_u32.to_le_bytes();
 
+/// Asks QEMU to be called for each block of code that it translates.
+///
+/// # Errors
+/// What the crate says; in this version, none.
+pub fn register(id: PluginId) -> qemu_plugin::Result<()> {
+    qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translated))
+}
+
 /// QEMU translated a block of guest code.
-pub extern "C" fn translated(_: PluginId, block: *mut qemu_plugin_tb) {
+extern "C" fn translated(_: PluginId, block: *mut qemu_plugin_tb) {
     if let Some(bridge) = bridge::get() {
         if let Some(counter) = &bridge.counter {
             counter.count(TranslationBlock::from(block));
