@@ -162,8 +162,6 @@ fn what_moves_calls_names_no_api() {
 /// yet to be mended.
 const USE_EACH_OTHER: &[&str] = &[
     "board-iface: process, server",
-    "synthetic-lib/opencl: generated, support",
-    "synthetic-lib/runtime: later, process",
     "wire-protocol: api, generated",
     "wire-protocol: message, status",
 ];

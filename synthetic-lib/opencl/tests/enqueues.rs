@@ -5,9 +5,9 @@ mod common;
 use common::*;
 use gil_guest::double::Played;
 use gil_guest::uapi;
+use gil_opencl::generated::manual::Object;
 use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
-use gil_opencl::support::find;
 use gil_wire::call::OutRoom;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Engine, State};
@@ -16,7 +16,7 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 fn number<T>(kind: Kind, object: *mut T) -> u64 {
-    find(kind, object).unwrap().number().0
+    Object::find(kind, object).unwrap().number().0
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn an_argument_that_was_accepted_once_is_posted() {
         let args: wire::ClSetKernelArgArgs<'_> = postcard::from_bytes(bytes).unwrap();
         args.arg_value
     };
-    let other = find(Kind::Mem, other).unwrap().number();
+    let other = Object::find(Kind::Mem, other).unwrap().number();
     assert_eq!(args(3), wire::KernelArgument::Handle(other));
     assert_eq!(args(2), wire::KernelArgument::Local);
 }

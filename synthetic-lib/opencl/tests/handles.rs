@@ -4,9 +4,10 @@
 mod common;
 
 use common::*;
+use gil_opencl::generated::manual::Object;
 use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
-use gil_opencl::support::{Details, create, find, new_number};
+use gil_opencl::support::Details;
 use gil_wire::call::Handle;
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -76,7 +77,7 @@ fn references(buffer: cl_mem) -> u32 {
 fn references_are_counted_in_the_guest_and_the_last_is_told() {
     let board = agreeing();
     let w = world(0);
-    let number = find(Kind::Mem, w.buffer).unwrap().number();
+    let number = Object::find(Kind::Mem, w.buffer).unwrap().number();
     // SAFETY: handles are checked.
     unsafe {
         assert_eq!(clRetainMemObject(w.buffer), CL_SUCCESS);
@@ -122,9 +123,9 @@ fn a_context_outlives_what_was_made_from_it() {
 fn an_event_that_dies_is_retired() {
     let board = agreeing();
     let w = world(0);
-    let queue = find(Kind::CommandQueue, w.queue).unwrap();
-    let number = new_number();
-    let event: cl_event = create(Kind::Event, number, &[&queue], Details::default());
+    let queue = Object::find(Kind::CommandQueue, w.queue).unwrap();
+    let number = gil_guest::new_number();
+    let event: cl_event = Object::create(Kind::Event, number, &[&queue], Details::default());
     // SAFETY: handles are checked.
     assert_eq!(unsafe { clReleaseEvent(event) }, CL_SUCCESS);
     assert_eq!(board.all()[0].envelopes()[0].retires, Some(number.0));
@@ -134,8 +135,13 @@ fn an_event_that_dies_is_retired() {
 fn events_of_two_contexts_are_not_waited_for_together() {
     let board = agreeing();
     let event = |w: World| -> cl_event {
-        let queue = find(Kind::CommandQueue, w.queue).unwrap();
-        create(Kind::Event, new_number(), &[&queue], Details::default())
+        let queue = Object::find(Kind::CommandQueue, w.queue).unwrap();
+        Object::create(
+            Kind::Event,
+            gil_guest::new_number(),
+            &[&queue],
+            Details::default(),
+        )
     };
     let events = [event(world(0)), event(world(0))];
     // SAFETY: two events.

@@ -5,9 +5,9 @@ mod common;
 
 use common::*;
 use gil_guest::double::Played;
+use gil_opencl::generated::manual::{Guest, Kept, Object};
 use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
-use gil_opencl::support::{create, details, find, new_number};
 use gil_wire::envelope::{Class, Engine, Order};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ptr::{null, null_mut};
@@ -104,9 +104,9 @@ fn enqueues_in_doubt_are_the_boards_to_judge() {
 }
 
 fn create_event(context: cl_context) -> cl_event {
-    let context = find(Kind::Context, context).unwrap();
-    let details = details::user_event();
-    create(Kind::Event, new_number(), &[&context], details)
+    let context = Object::find(Kind::Context, context).unwrap();
+    let details = Guest::user_event();
+    Object::create(Kind::Event, gil_guest::new_number(), &[&context], details)
 }
 
 #[test]

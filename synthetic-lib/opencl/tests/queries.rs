@@ -4,9 +4,10 @@ mod common;
 
 use common::*;
 use gil_guest::double::Played;
+use gil_opencl::generated::manual::Object;
 use gil_opencl::generated::stubs::*;
 use gil_opencl::generated::types::*;
-use gil_opencl::support::{Details, create, find, found, new_number};
+use gil_opencl::support::Details;
 use gil_wire::call::{Handle, InfoValue, OutData, OutRoom};
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, State};
@@ -30,7 +31,7 @@ fn value(bytes: &[u8], room: OutRoom) -> Played {
 }
 
 fn device() -> cl_device_id {
-    found(Kind::Device, Handle(Handle::BOARD | 2))
+    Object::found(Kind::Device, Handle(Handle::BOARD | 2))
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn size_and_data_of_the_boards_values() {
 }
 
 fn platform_string(name: cl_platform_info) -> String {
-    let platform: cl_platform_id = found(Kind::Platform, Handle(Handle::BOARD | 1));
+    let platform: cl_platform_id = Object::found(Kind::Platform, Handle(Handle::BOARD | 1));
     let mut text = [0u8; 256];
     // SAFETY: room for 256 bytes.
     unsafe {
@@ -122,8 +123,13 @@ fn a_platform_keeps_its_handle() {
 }
 
 fn event_on(properties: cl_command_queue_properties) -> cl_event {
-    let queue = find(Kind::CommandQueue, world(properties).queue).unwrap();
-    create(Kind::Event, new_number(), &[&queue], Details::default())
+    let queue = Object::find(Kind::CommandQueue, world(properties).queue).unwrap();
+    Object::create(
+        Kind::Event,
+        gil_guest::new_number(),
+        &[&queue],
+        Details::default(),
+    )
 }
 
 fn status(event: cl_event) -> cl_int {
@@ -173,8 +179,13 @@ fn how_far_an_event_is_is_polled_until_it_ended() {
 #[test]
 fn a_user_event_is_submitted_until_it_is_set() {
     let _board = board(|call| observed(call, State::Queued, Ending::Done));
-    let context = find(Kind::Context, world(0).context).unwrap();
-    let event: cl_event = create(Kind::Event, new_number(), &[&context], Details::default());
+    let context = Object::find(Kind::Context, world(0).context).unwrap();
+    let event: cl_event = Object::create(
+        Kind::Event,
+        gil_guest::new_number(),
+        &[&context],
+        Details::default(),
+    );
     assert_eq!(status(event), CL_SUBMITTED);
     let name = CL_PROFILING_COMMAND_END;
     assert_eq!(profile(event, name), Err(CL_PROFILING_INFO_NOT_AVAILABLE));
@@ -232,5 +243,10 @@ fn a_queue_answers_for_its_properties() {
         CL_INVALID_COMMAND_QUEUE
     );
     assert_eq!(board.seen().len(), 0);
-    assert!(!find(Kind::CommandQueue, queue).unwrap().queue().in_order);
+    assert!(
+        !Object::find(Kind::CommandQueue, queue)
+            .unwrap()
+            .queue()
+            .in_order
+    );
 }

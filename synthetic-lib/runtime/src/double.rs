@@ -1,11 +1,16 @@
 //! A device that plays the driver, the host and the board in tests. It checks
 //! what it is given as the driver and the host would, and keeps all of it.
 
+use crate::Error;
+use crate::api::{Api, CallResult, Described, Kept};
 use crate::device::{Device, Outcome};
+use crate::registry::{Registry, Tag};
 use crate::uapi::{self, Region};
+use gil_wire::Op;
 use gil_wire::envelope::{self, Answer, Class, Envelope, Observation};
 use nix::errno::Errno;
 use std::collections::VecDeque;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -185,5 +190,65 @@ impl Device for Double {
 
     fn forked(&self) {
         self.0.forked.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The plainest API there is, for tests of what every API shares.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+/// Its objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainKind {
+    /// The board's own.
+    Device,
+    /// Made by programs.
+    Buffer,
+}
+
+impl Described for Plain {
+    const NUMBER: u16 = 99;
+    type Kind = PlainKind;
+    type Status = i32;
+    const SUCCESS: i32 = 0;
+    const BOUNDS: i32 = 1;
+    const VALUE: i32 = 2;
+
+    fn tag(kind: PlainKind) -> Tag {
+        kind as Tag
+    }
+
+    fn invalid(kind: PlainKind) -> i32 {
+        10 + kind as i32
+    }
+
+    fn release(kind: PlainKind) -> Option<Op> {
+        (kind == PlainKind::Buffer).then_some(Op::new(Self::NUMBER, 1))
+    }
+
+    fn dispatch() -> *const c_void {
+        std::ptr::null()
+    }
+}
+
+impl Api for Plain {
+    type Details = ();
+    const GARBLED: i32 = 3;
+
+    fn registry() -> &'static Registry<Kept<Self>> {
+        static REGISTRY: Registry<Kept<Plain>> = Registry::new();
+        &REGISTRY
+    }
+
+    fn code(_: Op, _: &Error) -> i32 {
+        4
+    }
+
+    fn status(ended: CallResult<()>) -> i32 {
+        ended.err().unwrap_or(Self::SUCCESS)
+    }
+
+    fn is_found(kind: PlainKind) -> bool {
+        kind == PlainKind::Device
     }
 }

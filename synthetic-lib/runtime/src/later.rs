@@ -6,14 +6,13 @@
 //! first job; it takes no signals of the program's, and sleeps without slack.
 
 use crate::client::Client;
-use crate::{Error, counter, process};
+use crate::{Error, counter, late, process};
 use gil_wire::Op;
 use gil_wire::control::LATE_NS;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,15 +38,6 @@ pub type EventJob = Box<dyn FnOnce(Option<Ending>) + Send>;
 #[derive(Debug, thiserror::Error)]
 #[error("no thread for callbacks ({0}): allow the process more threads")]
 pub struct NoThread(#[from] io::Error);
-
-/// Jobs that were done late.
-static LATE: AtomicU64 = AtomicU64::new(0);
-
-/// How many jobs were done more than [`LATE_NS`] after their time, although the
-/// thread did nothing else.
-pub fn late() -> u64 {
-    LATE.load(Ordering::Relaxed)
-}
 
 /// A job that waits for its time.
 struct Timed {
@@ -309,7 +299,7 @@ fn perform(due: Vec<Timed>, mut free_ns: u64) -> u64 {
     }
     for timed in due {
         let late_ns = now_ns().saturating_sub(timed.due_ns.max(free_ns));
-        LATE.fetch_add(u64::from(late_ns > LATE_NS), Ordering::Relaxed);
+        late::count(late_ns > LATE_NS);
         (timed.job)();
         free_ns = now_ns();
     }
@@ -441,7 +431,7 @@ mod tests {
     #[test]
     fn only_what_could_have_been_done_in_time_is_late() {
         let late_of = |due_ns, free_ns| {
-            let before = late();
+            let before = late::counted();
             let (job, fetches): (Job, _) = (Box::new(|| {}), None);
             let timed = Timed {
                 job,
@@ -449,7 +439,7 @@ mod tests {
                 fetches,
             };
             perform(vec![timed], free_ns);
-            late() - before
+            late::counted() - before
         };
         let now = now_ns();
         assert_eq!(late_of(now - 2 * LATE_NS, 0), 1);

@@ -1,5 +1,5 @@
-//! What gil's guest libraries share: the device, submissions, waits, handles,
-//! fork.
+//! What gil's guest libraries share: the device, submissions, waits, fork, and
+//! what every API's calls need.
 //!
 //! | module | what |
 //! |---|---|
@@ -12,6 +12,13 @@
 //! | [`later`] | what is done later, on a thread of the library's own |
 //! | [`notices`] | what the board says of its own accord |
 //! | [`registry`] | live objects by address: validity, type, references |
+//! | [`api`] | what an API's library says of itself; what generated code calls |
+//! | [`api::objects`] | an API's handles: what the program holds, what the board gave |
+//! | [`api::request`] | one call being built: memory, events, queue |
+//! | [`api::data`] | arrays, lists and strings in; values out |
+//! | [`api::info`] | size-and-data queries |
+//! | [`api::callbacks`] | functions of the program's that are called later |
+//! | [`pages`] | the guest's memory at addresses that the board gave |
 //! | [`error`] | what can go wrong between a library and the board |
 //!
 //! A library notes [`entry`] first, then hands a [`Call`] and its encoded
@@ -27,6 +34,7 @@
 //! # Ok::<(), gil_guest::Error>(())
 //! ```
 
+pub mod api;
 mod batch;
 mod call;
 mod called;
@@ -37,14 +45,19 @@ pub mod device;
 pub mod double;
 mod encode;
 pub mod error;
+mod late;
 pub mod later;
 pub mod notices;
+pub mod pages;
 pub mod process;
 pub mod registry;
 mod scratch;
 mod stdout;
 pub mod uapi;
+mod width;
 
+pub use api::{Api, CallResult, Hold, Object, Reply, Request, Room};
+pub use api::{callbacks, data, info, new_event, new_number};
 pub use call::Call;
 pub use called::note;
 pub use client::{Answered, Client};

@@ -2,7 +2,7 @@
 //! flushed at exit.
 
 use crate::device::{Device, DeviceFile};
-use crate::{Call, Client, Error, called, later};
+use crate::{Call, Client, Error, called, late};
 use gil_wire::control::{self, Called, Late};
 use gil_wire::envelope::Class;
 use std::sync::OnceLock;
@@ -85,7 +85,7 @@ extern "C" fn at_exit() {
 
 /// Says how many callbacks came late, if any did.
 fn tell_late(client: &Client) {
-    let callbacks = later::late();
+    let callbacks = late::counted();
     if callbacks == 0 || is_forked() {
         return;
     }

@@ -1,7 +1,10 @@
 //! The guest's stubs: what a program calls.
 
 mod args;
+mod manual;
 mod output;
+
+pub use manual::manual;
 
 use super::expr::{self, Scope};
 use super::*;
@@ -27,28 +30,30 @@ impl Scope for GuestScope<'_> {
     fn helper(&self, name: &str) -> (String, Option<String>) {
         match self.api.helpers[name] {
             HelperSide::Shared => (format!("{}::helpers::{name}", self.paths.gil_wire), None),
-            HelperSide::State => (
-                format!("helpers::{name}"),
-                self.current.then(|| "&current".into()),
-            ),
-            HelperSide::Guest | HelperSide::Board => (format!("helpers::{name}"), None),
+            HelperSide::State => (helper_path(name), self.current.then(|| "&current".into())),
+            HelperSide::Guest | HelperSide::Board => (helper_path(name), None),
         }
     }
+}
+
+/// The library's own function for a helper.
+fn helper_path(name: &str) -> String {
+    format!("<Guest as Helpers>::{name}")
 }
 
 /// `stubs.rs`.
 pub fn stubs(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: the exported functions.", api.title), api);
-    out.push_str("#![allow(non_snake_case, unused_imports, unused_parens, clippy::too_many_arguments, clippy::unnecessary_cast)]\n\n");
+    out.push_str("#![allow(non_snake_case, unused_imports, unused_parens, clippy::too_many_arguments, clippy::unit_arg, clippy::unnecessary_cast)]\n\n");
     let _ = writeln!(
         out,
-        "use {}::manual::{{Local, Manual}};\nuse {}::types::*;",
-        paths.guest, paths.guest
+        "use {0}::manual::{{Guest, Helpers, Kept, Local, Manual, Object, Request}};\nuse {0}::types::*;",
+        paths.guest
     );
     let _ = writeln!(
         out,
-        "use {}::{{self, Details, Guest, Request, Room, details, helpers}};",
-        paths.guest_support
+        "use {0}::api::{{Api, Current, DefaultQueue, Deferred, Described, Events, Noted}};\nuse {0}::{{Room, callbacks, data, info}};",
+        paths.runtime
     );
     let _ = writeln!(
         out,
@@ -136,7 +141,7 @@ fn unsupported(call: &Call) -> String {
     let written = call.params.iter().find(|param| param.role == Role::Error);
     match (&call.fails, written) {
         (Some(code), Some(place)) => format!(
-            "// SAFETY: the caller's.\nunsafe {{ support::written({}, || Err({code})) }}\n",
+            "// SAFETY: the caller's.\nunsafe {{ Guest::written({}, || Err({code})) }}\n",
             place.name
         ),
         (Some(code), None) => format!("{code}\n"),
@@ -158,7 +163,7 @@ fn reference(api: &Api, call: &Call, what: &str, entry: &str) -> String {
     let param = &call.params[0];
     let kind = kind_of(api, param);
     format!(
-        "support::returned(|| support::{what}(Kind::{kind}, {}{entry}))\n",
+        "Guest::returned(|| Object::{what}(Kind::{kind}, {}{entry}))\n",
         ident(&param.name)
     )
 }
@@ -196,7 +201,7 @@ impl Stub<'_> {
             Way::Written => {
                 let place = self.call.params.iter().find(|p| p.role == Role::Error);
                 let place = place.map_or("ptr::null_mut()", |p| p.name.as_str());
-                format!("{safety}unsafe {{ support::written({place}, || {{ {inner} }}) }}\n")
+                format!("{safety}unsafe {{ Guest::written({place}, || {{ {inner} }}) }}\n")
             }
             way => {
                 let wrapper = match (way, &self.call.returns) {
@@ -206,8 +211,8 @@ impl Stub<'_> {
                     _ => "nothing",
                 };
                 match self.is_unsafe() {
-                    true => format!("support::{wrapper}(|| {{ {safety} unsafe {{ {inner} }} }})\n"),
-                    false => format!("support::{wrapper}(|| {{ {inner} }})\n"),
+                    true => format!("Guest::{wrapper}(|| {{ {safety} unsafe {{ {inner} }} }})\n"),
+                    false => format!("Guest::{wrapper}(|| {{ {inner} }})\n"),
                 }
             }
         }
@@ -222,17 +227,23 @@ impl Stub<'_> {
             | Role::Blocking
             | Role::UserData
             | Role::Unused => true,
-            Role::Callback { once, .. } => once.as_ref().is_none_or(Vec::is_empty),
+            Role::Callback { once, .. } => once.is_none(),
             _ => false,
         };
-        !self.call.params.iter().all(safe)
+        let call = self.call;
+        let helpers = [&call.check, &call.instead, &call.posts_if, &call.details];
+        !call.params.iter().all(safe)
+            || helpers
+                .into_iter()
+                .flatten()
+                .any(|helper| manual::is_unsafe(call, helper))
     }
 
     fn inner(&self) -> String {
         let mut out = String::new();
         self.notified(&mut out);
         if self.call.current {
-            out.push_str("let current = support::current()?;\n");
+            out.push_str("let current = Guest::current()?;\n");
         }
         for param in &self.call.params {
             self.convert(param, &mut out);
@@ -241,8 +252,8 @@ impl Stub<'_> {
             let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
             let _ = writeln!(
                 out,
-                "if let Some(done) = helpers::{}(entry, {}) {{ return done; }}",
-                helper.name,
+                "if let Some(done) = {}(entry, {}) {{ return done; }}",
+                helper_path(&helper.name),
                 args.join(", ")
             );
         }
@@ -254,7 +265,8 @@ impl Stub<'_> {
         }
         if let Some(check) = &self.call.check {
             let args: Vec<_> = check.args.iter().map(|arg| self.helper_arg(arg)).collect();
-            let _ = writeln!(out, "helpers::{}({})?;", check.name, args.join(", "));
+            let path = helper_path(&check.name);
+            let _ = writeln!(out, "{path}({})?;", args.join(", "));
         }
         self.request(&mut out);
         if matches!(self.call.class, Some(Class::Wait | Class::Poll)) {
@@ -262,7 +274,7 @@ impl Stub<'_> {
             return out;
         }
         if matches!(self.call.returns, Returns::New(..)) {
-            out.push_str("let new = support::new_number();\n");
+            let _ = writeln!(out, "let new = {}::new_number();", self.paths.runtime);
         }
         self.args(&mut out);
         self.submit(&mut out);
@@ -303,13 +315,14 @@ impl Stub<'_> {
         }
         let value = self.api.errors.as_ref().map_or("0", |e| e.value.as_str());
         let answer = format!(
-            "let bytes = Guest::{}(entry, {objects}{name})?;\nsupport::answer(&room, &bytes)",
+            "let bytes = Guest::{}(entry, {objects}{name})?;\n",
             self.call.name
         );
+        let told = "info::answer::<Guest>(&room, &bytes)";
         if self.call.is_local {
             let _ = writeln!(
                 out,
-                "wire::{}({name}).ok_or({value})?;\n{answer}",
+                "wire::{}({name}).ok_or({value})?;\n{answer}{told}",
                 snake(&self.call.name)
             );
             return;
@@ -322,8 +335,7 @@ impl Stub<'_> {
         if table.values().any(|kind| *kind == InfoKind::Local) {
             let _ = writeln!(
                 out,
-                "if kind == InfoType::Local {{ {answer_return} }}",
-                answer_return = answer.replace("\nsupport", "\nreturn support") + ";"
+                "if kind == InfoType::Local {{ {answer}return {told}; }}"
             );
         }
     }
@@ -380,7 +392,7 @@ impl Stub<'_> {
                 Some(Role::Handle { optional: true, .. })
             );
             let queue = match optional {
-                true => format!("support::queue_or_default(&{})?", ident(queue)),
+                true => format!("Guest::queue_or_default(&{})?", ident(queue)),
                 false => format!("{}.queue()", ident(queue)),
             };
             let _ = writeln!(out, "request.queue({queue}, Engine::{engine});");
@@ -399,10 +411,11 @@ impl Stub<'_> {
         }
         if enqueue {
             let event = self.call.params.iter().find(|p| p.role == Role::Signals);
-            let event = event.map_or("ptr::null_mut()".into(), |p| ident(&p.name));
+            let event = event.map_or("ptr::null_mut::<c_void>()".into(), |p| ident(&p.name));
+            let runtime = &self.paths.runtime;
             let _ = writeln!(
                 out,
-                "let signal = support::new_event({event});\nrequest.signals(signal.number, signal.kept);"
+                "let signal = {runtime}::new_event({event});\nrequest.signals(signal.number, signal.kept);"
             );
         }
     }
@@ -442,93 +455,8 @@ impl Stub<'_> {
             .api
             .errors
             .as_ref()
-            .map_or("support::BOUNDS", |e| e.bounds.as_str());
+            .map_or("Guest::BOUNDS", |e| e.bounds.as_str());
         let length = expr::length(self.api, self.call, len, &self.scope());
         format!("{length}.get().ok_or({bounds})?")
-    }
-}
-
-/// `manual.rs`: what the guest's support code must have.
-pub fn manual(api: &Api, paths: &Paths) -> String {
-    let mut out = header(&format!("{}: what is written by hand.", api.title), api);
-    out.push_str("#![allow(non_snake_case, unused_imports, clippy::too_many_arguments)]\n\n");
-    let _ = writeln!(
-        out,
-        "use {}::types::*;\nuse {}::{{CallResult, Object, Room}};\nuse std::ffi::{{c_char, c_int, c_uint, c_void}};\n",
-        paths.guest, paths.guest_support
-    );
-    out.push_str("/// Entry points whose bodies are written by hand.\npub trait Manual {\n");
-    for call in &api.calls {
-        if matches!(call.mode, Mode::Stub | Mode::Manual { guest: true, .. }) && call.is_exported()
-        {
-            let _ = writeln!(
-                out,
-                "/// `{0}`.\n///\n/// # Safety\n/// As {1} says of the caller.\nunsafe fn {0}(entry: u64, {2}){3};\n",
-                call.name,
-                api.title,
-                rust_params(call),
-                arrow(&call.ret)
-            );
-        }
-        manual_queries(api, call, &mut out);
-    }
-    out.push_str("}\n\n/// Queries that the guest answers from what it knows, in its own layout.\npub trait Local {\n");
-    for call in &api.calls {
-        local_query(api, call, &mut out);
-    }
-    out.push_str("}\n");
-    out
-}
-
-fn table_of<'a>(
-    api: &'a Api,
-    call: &'a Call,
-) -> Option<(&'a str, &'a std::collections::BTreeMap<String, InfoKind>)> {
-    call.params.iter().find_map(|param| match &param.role {
-        Role::Info { name, table, .. } => Some((name.as_str(), &api.queries[table])),
-        _ => None,
-    })
-}
-
-fn query_params(call: &Call, name: &str) -> String {
-    let mut out = String::new();
-    for param in call.params.iter().take_while(|p| p.name != name) {
-        let ty = match &param.role {
-            Role::Handle { optional: true, .. } => "Option<&Object>".into(),
-            Role::Handle { .. } => "&Object".into(),
-            _ => rust_type(&param.ctype),
-        };
-        let _ = write!(out, "{}: {ty}, ", ident(&param.name));
-    }
-    out
-}
-
-fn manual_queries(api: &Api, call: &Call, out: &mut String) {
-    let Some((name, table)) = table_of(api, call) else {
-        return;
-    };
-    for (constant, _) in table.iter().filter(|(_, kind)| **kind == InfoKind::Manual) {
-        let _ = writeln!(
-            out,
-            "/// `{0}` for `{constant}`.\n///\n/// # Errors\n/// The API's code.\n///\n/// # Safety\n/// As {1} says of the caller.\nunsafe fn {0}_{constant}(entry: u64, {2}room: &Room) -> CallResult<()>;\n",
-            call.name,
-            api.title,
-            query_params(call, name)
-        );
-    }
-}
-
-fn local_query(api: &Api, call: &Call, out: &mut String) {
-    let Some((name, table)) = table_of(api, call) else {
-        return;
-    };
-    if table.values().any(|kind| *kind == InfoKind::Local) {
-        let _ = writeln!(
-            out,
-            "/// `{}` for the names that are local.\n///\n/// # Errors\n/// The API's code.\nfn {}(entry: u64, {}{name}: u32) -> CallResult<Vec<u8>>;\n",
-            call.name,
-            call.name,
-            query_params(call, name)
-        );
     }
 }

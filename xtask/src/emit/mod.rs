@@ -24,10 +24,8 @@ pub struct Paths {
     pub gil_wire: String,
     /// The wire crate as the generated wire types see it.
     pub own_wire: String,
-    /// Where `entry()` is.
+    /// What guest libraries share.
     pub runtime: String,
-    /// The guest's hand-written support code.
-    pub guest_support: String,
     /// The guest's generated code.
     pub guest: String,
     /// The board's hand-written support code.
@@ -44,7 +42,6 @@ impl Paths {
             gil_wire: "gil_wire".into(),
             own_wire: "crate".into(),
             runtime: "gil_guest".into(),
-            guest_support: "crate::support".into(),
             guest: "crate::generated".into(),
             board_support: format!("crate::{}::support", api.name),
             board: format!("crate::{}::generated", api.name),

@@ -8,10 +8,6 @@ mod egl;
 mod gles;
 mod guest_double;
 
-mod double {
-    pub(crate) use crate::guest_double as guest;
-}
-
 use gil_wire::Op;
 use gil_wire::call::{Handle, InData};
 

@@ -7,12 +7,14 @@
     unused_imports,
     unused_parens,
     clippy::too_many_arguments,
+    clippy::unit_arg,
     clippy::unnecessary_cast
 )]
 
-use crate::generated::manual::{Local, Manual};
+use crate::generated::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
 use crate::generated::types::*;
-use crate::support::{self, Details, Guest, Request, Room, details, helpers};
+use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
+use gil_guest::{Room, callbacks, data, info};
 use gil_wire::call::{InData, InfoType, Packed};
 #[allow(unused_imports)]
 use gil_wire::envelope::{Class, Engine, Order};
@@ -33,7 +35,7 @@ pub unsafe extern "C" fn clGetPlatformIDs(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 1));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let request = Request::new(wire::CL_GET_PLATFORM_IDS, Class::Query, entry);
@@ -43,16 +45,16 @@ pub unsafe extern "C" fn clGetPlatformIDs(
                 num_platforms: !num_platforms.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetPlatformIDsReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write_handles(
+                let reply: wire::ClGetPlatformIDsReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Object::write_all(
                     Kind::Platform,
                     platforms,
                     num_entries as usize,
                     &reply.platforms,
                     None,
                 );
-                support::write(num_platforms, reply.num_platforms);
+                data::write(num_platforms, reply.num_platforms);
                 Ok(())
             })
         }
@@ -73,10 +75,10 @@ pub unsafe extern "C" fn clGetPlatformInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 2));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let platform = support::find(Kind::Platform, platform)?;
+            let platform = Object::find(Kind::Platform, platform)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -85,7 +87,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
             let kind = wire::cl_get_platform_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetPlatformInfo(entry, &platform, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_PLATFORM_INFO, Class::Query, entry);
             let args = wire::ClGetPlatformInfoArgs {
@@ -94,9 +96,9 @@ pub unsafe extern "C" fn clGetPlatformInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetPlatformInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetPlatformInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -116,10 +118,10 @@ pub unsafe extern "C" fn clGetDeviceIDs(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 3));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let platform = support::find(Kind::Platform, platform)?;
+            let platform = Object::find(Kind::Platform, platform)?;
             let request = Request::new(wire::CL_GET_DEVICE_IDS, Class::Query, entry);
             let args = wire::ClGetDeviceIDsArgs {
                 platform: platform.number(),
@@ -129,16 +131,16 @@ pub unsafe extern "C" fn clGetDeviceIDs(
                 num_devices: !num_devices.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetDeviceIDsReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write_handles(
+                let reply: wire::ClGetDeviceIDsReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Object::write_all(
                     Kind::Device,
                     devices,
                     num_entries as usize,
                     &reply.devices,
                     None,
                 );
-                support::write(num_devices, reply.num_devices);
+                data::write(num_devices, reply.num_devices);
                 Ok(())
             })
         }
@@ -159,10 +161,10 @@ pub unsafe extern "C" fn clGetDeviceInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 4));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let device = support::find(Kind::Device, device)?;
+            let device = Object::find(Kind::Device, device)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -171,7 +173,7 @@ pub unsafe extern "C" fn clGetDeviceInfo(
             let kind = wire::cl_get_device_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetDeviceInfo(entry, &device, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_DEVICE_INFO, Class::Query, entry);
             let args = wire::ClGetDeviceInfoArgs {
@@ -180,9 +182,9 @@ pub unsafe extern "C" fn clGetDeviceInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetDeviceInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetDeviceInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -205,15 +207,15 @@ pub unsafe extern "C" fn clCreateContext(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let properties_in = support::properties(
+        Guest::written(errcode_ret, || {
+            let properties_in = data::properties::<Guest, _>(
                 properties,
                 &[(CL_CONTEXT_PLATFORM as u64, Kind::Platform)],
                 &[],
             )?;
-            let devices_in = support::find_list(Kind::Device, num_devices, devices)?;
+            let devices_in = Object::list(Kind::Device, num_devices, devices)?;
             let request = Request::new(wire::CL_CREATE_CONTEXT, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateContextArgs {
                 properties: properties_in,
                 num_devices,
@@ -222,13 +224,13 @@ pub unsafe extern "C" fn clCreateContext(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateContextReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateContextReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Context,
                     new,
                     &[],
-                    details::context(properties, pfn_notify, user_data),
+                    <Guest as Kept>::context(properties, pfn_notify, user_data),
                 ))
             })
         })
@@ -251,14 +253,14 @@ pub unsafe extern "C" fn clCreateContextFromType(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let properties_in = support::properties(
+        Guest::written(errcode_ret, || {
+            let properties_in = data::properties::<Guest, _>(
                 properties,
                 &[(CL_CONTEXT_PLATFORM as u64, Kind::Platform)],
                 &[],
             )?;
             let request = Request::new(wire::CL_CREATE_CONTEXT_FROM_TYPE, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateContextFromTypeArgs {
                 properties: properties_in,
                 device_type,
@@ -266,13 +268,13 @@ pub unsafe extern "C" fn clCreateContextFromType(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateContextFromTypeReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateContextFromTypeReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Context,
                     new,
                     &[],
-                    details::context(properties, pfn_notify, user_data),
+                    <Guest as Kept>::context(properties, pfn_notify, user_data),
                 ))
             })
         })
@@ -286,7 +288,7 @@ pub unsafe extern "C" fn clCreateContextFromType(
 #[unsafe(export_name = "gil_clRetainContext")]
 pub unsafe extern "C" fn clRetainContext(context: cl_context) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 7));
-    support::returned(|| support::retain(Kind::Context, context))
+    Guest::returned(|| Object::retain(Kind::Context, context))
 }
 
 /// `clReleaseContext`.
@@ -297,7 +299,7 @@ pub unsafe extern "C" fn clRetainContext(context: cl_context) -> cl_int {
 pub unsafe extern "C" fn clReleaseContext(context: cl_context) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 8));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Context, context, entry))
+    Guest::returned(|| Object::release(Kind::Context, context, entry))
 }
 
 /// `clGetContextInfo`.
@@ -314,10 +316,10 @@ pub unsafe extern "C" fn clGetContextInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 9));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let context = support::find(Kind::Context, context)?;
+            let context = Object::find(Kind::Context, context)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -326,7 +328,7 @@ pub unsafe extern "C" fn clGetContextInfo(
             let kind = wire::cl_get_context_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetContextInfo(entry, &context, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_CONTEXT_INFO, Class::Query, entry);
             let args = wire::ClGetContextInfoArgs {
@@ -335,9 +337,9 @@ pub unsafe extern "C" fn clGetContextInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetContextInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetContextInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -358,11 +360,11 @@ pub unsafe extern "C" fn clCreateCommandQueue(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let device = support::find(Kind::Device, device)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let device = Object::find(Kind::Device, device)?;
             let request = Request::new(wire::CL_CREATE_COMMAND_QUEUE, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateCommandQueueArgs {
                 context: context.number(),
                 device: device.number(),
@@ -370,13 +372,13 @@ pub unsafe extern "C" fn clCreateCommandQueue(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateCommandQueueReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateCommandQueueReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::CommandQueue,
                     new,
                     &[&context],
-                    details::queue(&device, properties),
+                    <Guest as Kept>::queue(&device, properties),
                 ))
             })
         })
@@ -390,7 +392,7 @@ pub unsafe extern "C" fn clCreateCommandQueue(
 #[unsafe(export_name = "gil_clRetainCommandQueue")]
 pub unsafe extern "C" fn clRetainCommandQueue(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 11));
-    support::returned(|| support::retain(Kind::CommandQueue, command_queue))
+    Guest::returned(|| Object::retain(Kind::CommandQueue, command_queue))
 }
 
 /// `clReleaseCommandQueue`.
@@ -401,7 +403,7 @@ pub unsafe extern "C" fn clRetainCommandQueue(command_queue: cl_command_queue) -
 pub unsafe extern "C" fn clReleaseCommandQueue(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 12));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::CommandQueue, command_queue, entry))
+    Guest::returned(|| Object::release(Kind::CommandQueue, command_queue, entry))
 }
 
 /// `clGetCommandQueueInfo`.
@@ -418,10 +420,10 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 13));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -430,7 +432,7 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
             let kind = wire::cl_get_command_queue_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetCommandQueueInfo(entry, &command_queue, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_COMMAND_QUEUE_INFO, Class::Query, entry);
             let args = wire::ClGetCommandQueueInfoArgs {
@@ -439,9 +441,9 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetCommandQueueInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetCommandQueueInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -482,33 +484,35 @@ pub unsafe extern "C" fn clCreateBuffer(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
             let host_ptr_len = (Length::of(size)
                 * (Length::of(flags) & (Length::of(8u64) | Length::of(32u64)))
                     .test(Length::of(0u64), u64::ne))
             .get()
             .ok_or(CL_OUT_OF_HOST_MEMORY)?;
-            if let Some(done) = helpers::svm_buffer(entry, &context, flags, size, host_ptr) {
+            if let Some(done) =
+                <Guest as Helpers>::svm_buffer(entry, &context, flags, size, host_ptr)
+            {
                 return done;
             }
             let mut request = Request::new(wire::CL_CREATE_BUFFER, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateBufferArgs {
                 context: context.number(),
-                flags: helpers::device_flags(flags),
+                flags: <Guest as Helpers>::device_flags(flags),
                 size: size as u64,
                 host_ptr: request.input(host_ptr.cast(), host_ptr_len),
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateBufferReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateBufferReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Mem,
                     new,
                     &[&context],
-                    details::buffer(flags, size, host_ptr),
+                    <Guest as Kept>::buffer(flags, size, host_ptr),
                 ))
             })
         })
@@ -592,7 +596,7 @@ pub unsafe extern "C" fn clCreateImage3D(
 #[unsafe(export_name = "gil_clRetainMemObject")]
 pub unsafe extern "C" fn clRetainMemObject(memobj: cl_mem) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 18));
-    support::returned(|| support::retain(Kind::Mem, memobj))
+    Guest::returned(|| Object::retain(Kind::Mem, memobj))
 }
 
 /// `clReleaseMemObject`.
@@ -603,7 +607,7 @@ pub unsafe extern "C" fn clRetainMemObject(memobj: cl_mem) -> cl_int {
 pub unsafe extern "C" fn clReleaseMemObject(memobj: cl_mem) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 19));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Mem, memobj, entry))
+    Guest::returned(|| Object::release(Kind::Mem, memobj, entry))
 }
 
 /// `clGetSupportedImageFormats`.
@@ -621,10 +625,10 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 20));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let context = support::find(Kind::Context, context)?;
+            let context = Object::find(Kind::Context, context)?;
             let request = Request::new(wire::CL_GET_SUPPORTED_IMAGE_FORMATS, Class::Query, entry);
             let args = wire::ClGetSupportedImageFormatsArgs {
                 context: context.number(),
@@ -635,8 +639,8 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
                 num_image_formats: !num_image_formats.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetSupportedImageFormatsReply = support::decode(reply)?;
-                support::check(reply.result)?;
+                let reply: wire::ClGetSupportedImageFormatsReply = reply.decode()?;
+                Guest::check(reply.result)?;
                 if !image_formats.is_null() {
                     for (n, value) in reply
                         .image_formats
@@ -649,7 +653,7 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
                             .write(cl_image_format::from_wire(value).ok_or(CL_OUT_OF_HOST_MEMORY)?);
                     }
                 }
-                support::write(num_image_formats, reply.num_image_formats);
+                data::write(num_image_formats, reply.num_image_formats);
                 Ok(())
             })
         }
@@ -670,10 +674,10 @@ pub unsafe extern "C" fn clGetMemObjectInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 21));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let memobj = support::find(Kind::Mem, memobj)?;
+            let memobj = Object::find(Kind::Mem, memobj)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -682,7 +686,7 @@ pub unsafe extern "C" fn clGetMemObjectInfo(
             let kind = wire::cl_get_mem_object_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetMemObjectInfo(entry, &memobj, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_MEM_OBJECT_INFO, Class::Query, entry);
             let args = wire::ClGetMemObjectInfoArgs {
@@ -691,9 +695,9 @@ pub unsafe extern "C" fn clGetMemObjectInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetMemObjectInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetMemObjectInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -713,10 +717,10 @@ pub unsafe extern "C" fn clGetImageInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 22));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let image = support::find(Kind::Mem, image)?;
+            let image = Object::find(Kind::Mem, image)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -730,9 +734,9 @@ pub unsafe extern "C" fn clGetImageInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetImageInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetImageInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -754,10 +758,10 @@ pub unsafe extern "C" fn clCreateSampler(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
             let request = Request::new(wire::CL_CREATE_SAMPLER, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateSamplerArgs {
                 context: context.number(),
                 normalized_coords,
@@ -766,13 +770,13 @@ pub unsafe extern "C" fn clCreateSampler(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateSamplerReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateSamplerReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Sampler,
                     new,
                     &[&context],
-                    Details::default(),
+                    Default::default(),
                 ))
             })
         })
@@ -786,7 +790,7 @@ pub unsafe extern "C" fn clCreateSampler(
 #[unsafe(export_name = "gil_clRetainSampler")]
 pub unsafe extern "C" fn clRetainSampler(sampler: cl_sampler) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 24));
-    support::returned(|| support::retain(Kind::Sampler, sampler))
+    Guest::returned(|| Object::retain(Kind::Sampler, sampler))
 }
 
 /// `clReleaseSampler`.
@@ -797,7 +801,7 @@ pub unsafe extern "C" fn clRetainSampler(sampler: cl_sampler) -> cl_int {
 pub unsafe extern "C" fn clReleaseSampler(sampler: cl_sampler) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 25));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Sampler, sampler, entry))
+    Guest::returned(|| Object::release(Kind::Sampler, sampler, entry))
 }
 
 /// `clGetSamplerInfo`.
@@ -814,10 +818,10 @@ pub unsafe extern "C" fn clGetSamplerInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 26));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let sampler = support::find(Kind::Sampler, sampler)?;
+            let sampler = Object::find(Kind::Sampler, sampler)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -826,7 +830,7 @@ pub unsafe extern "C" fn clGetSamplerInfo(
             let kind = wire::cl_get_sampler_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetSamplerInfo(entry, &sampler, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_SAMPLER_INFO, Class::Query, entry);
             let args = wire::ClGetSamplerInfoArgs {
@@ -835,9 +839,9 @@ pub unsafe extern "C" fn clGetSamplerInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetSamplerInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetSamplerInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -859,11 +863,11 @@ pub unsafe extern "C" fn clCreateProgramWithSource(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let strings_in = support::pack_strings(count as u32, strings.cast(), lengths)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let strings_in = data::pack_strings::<Guest, _>(count as u32, strings.cast(), lengths)?;
             let mut request = Request::new(wire::CL_CREATE_PROGRAM_WITH_SOURCE, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateProgramWithSourceArgs {
                 context: context.number(),
                 count,
@@ -877,13 +881,13 @@ pub unsafe extern "C" fn clCreateProgramWithSource(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateProgramWithSourceReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateProgramWithSourceReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Program,
                     new,
                     &[&context],
-                    details::source(count, strings, lengths),
+                    <Guest as Kept>::source(count, strings, lengths),
                 ))
             })
         })
@@ -908,12 +912,13 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
-            let binaries_in = support::pack_blobs(num_devices as u32, binaries.cast(), lengths)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let device_list_in = Object::list(Kind::Device, num_devices, device_list)?;
+            let binaries_in =
+                data::pack_blobs::<Guest>(num_devices as u32, binaries.cast(), lengths)?;
             let mut request = Request::new(wire::CL_CREATE_PROGRAM_WITH_BINARY, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateProgramWithBinaryArgs {
                 context: context.number(),
                 num_devices,
@@ -929,8 +934,8 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateProgramWithBinaryReply = support::decode(reply)?;
-                support::check(reply.result)?;
+                let reply: wire::ClCreateProgramWithBinaryReply = reply.decode()?;
+                Guest::check(reply.result)?;
                 if !binary_status.is_null() {
                     for (n, value) in reply
                         .binary_status
@@ -941,11 +946,11 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
                         binary_status.add(n).write(*value as i32);
                     }
                 }
-                Ok(support::create(
+                Ok(Object::create(
                     Kind::Program,
                     new,
                     &[&context],
-                    Details::default(),
+                    Default::default(),
                 ))
             })
         })
@@ -959,7 +964,7 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
 #[unsafe(export_name = "gil_clRetainProgram")]
 pub unsafe extern "C" fn clRetainProgram(program: cl_program) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 29));
-    support::returned(|| support::retain(Kind::Program, program))
+    Guest::returned(|| Object::retain(Kind::Program, program))
 }
 
 /// `clReleaseProgram`.
@@ -970,7 +975,7 @@ pub unsafe extern "C" fn clRetainProgram(program: cl_program) -> cl_int {
 pub unsafe extern "C" fn clReleaseProgram(program: cl_program) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 30));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Program, program, entry))
+    Guest::returned(|| Object::release(Kind::Program, program, entry))
 }
 
 /// `clBuildProgram`.
@@ -988,13 +993,13 @@ pub unsafe extern "C" fn clBuildProgram(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 31));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let program_given = program;
-            let program = support::find(Kind::Program, program)?;
-            let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
-            helpers::build_options(entry, &program, options)?;
+            let program = Object::find(Kind::Program, program)?;
+            let device_list_in = Object::list(Kind::Device, num_devices, device_list)?;
+            <Guest as Helpers>::build_options(entry, &program, options)?;
             let mut request = Request::new(wire::CL_BUILD_PROGRAM, Class::Sync, entry);
             let args = wire::ClBuildProgramArgs {
                 program: program.number(),
@@ -1004,13 +1009,13 @@ pub unsafe extern "C" fn clBuildProgram(
                 user_data: pfn_notify.is_none() && !user_data.is_null(),
             };
             let ended = request.forward(&args, |reply| {
-                let reply: wire::ClBuildProgramReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClBuildProgramReply = reply.decode()?;
+                Guest::check(reply.result)
             });
             if let Some(notify) = pfn_notify
                 && matches!(ended, Ok(_) | Err(CL_BUILD_PROGRAM_FAILURE))
             {
-                support::notify(move || notify(program_given, user_data));
+                callbacks::notify(move || notify(program_given, user_data));
             }
             ended
         }
@@ -1025,12 +1030,12 @@ pub unsafe extern "C" fn clBuildProgram(
 pub unsafe extern "C" fn clUnloadCompiler() -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 32));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         let request = Request::new(wire::CL_UNLOAD_COMPILER, Class::Sync, entry);
         let args = wire::ClUnloadCompilerArgs;
         request.forward(&args, |reply| {
-            let reply: wire::ClUnloadCompilerReply = support::decode(reply)?;
-            support::check(reply.result)
+            let reply: wire::ClUnloadCompilerReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     })
 }
@@ -1049,10 +1054,10 @@ pub unsafe extern "C" fn clGetProgramInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 33));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let program = support::find(Kind::Program, program)?;
+            let program = Object::find(Kind::Program, program)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -1064,7 +1069,7 @@ pub unsafe extern "C" fn clGetProgramInfo(
             let kind = wire::cl_get_program_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetProgramInfo(entry, &program, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_PROGRAM_INFO, Class::Query, entry);
             let args = wire::ClGetProgramInfoArgs {
@@ -1073,9 +1078,9 @@ pub unsafe extern "C" fn clGetProgramInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetProgramInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetProgramInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -1096,11 +1101,11 @@ pub unsafe extern "C" fn clGetProgramBuildInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 34));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let program = support::find(Kind::Program, program)?;
-            let device = support::find(Kind::Device, device)?;
+            let program = Object::find(Kind::Program, program)?;
+            let device = Object::find(Kind::Device, device)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -1115,9 +1120,9 @@ pub unsafe extern "C" fn clGetProgramBuildInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetProgramBuildInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetProgramBuildInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -1137,23 +1142,23 @@ pub unsafe extern "C" fn clCreateKernel(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let program = support::find(Kind::Program, program)?;
+        Guest::written(errcode_ret, || {
+            let program = Object::find(Kind::Program, program)?;
             let mut request = Request::new(wire::CL_CREATE_KERNEL, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateKernelArgs {
                 program: program.number(),
                 kernel_name: request.string(kernel_name.cast()),
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateKernelReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateKernelReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Kernel,
                     new,
                     &[&program],
-                    details::kernel(),
+                    <Guest as Kept>::kernel(),
                 ))
             })
         })
@@ -1173,10 +1178,10 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 36));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let program = support::find(Kind::Program, program)?;
+            let program = Object::find(Kind::Program, program)?;
             let request = Request::new(wire::CL_CREATE_KERNELS_IN_PROGRAM, Class::Sync, entry);
             let args = wire::ClCreateKernelsInProgramArgs {
                 program: program.number(),
@@ -1185,16 +1190,16 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
                 num_kernels_ret: !num_kernels_ret.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateKernelsInProgramReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write_handles(
+                let reply: wire::ClCreateKernelsInProgramReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Object::write_all(
                     Kind::Kernel,
                     kernels,
                     num_kernels as usize,
                     &reply.kernels,
                     Some(&[&program]),
                 );
-                support::write(num_kernels_ret, reply.num_kernels_ret);
+                data::write(num_kernels_ret, reply.num_kernels_ret);
                 Ok(())
             })
         }
@@ -1208,7 +1213,7 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
 #[unsafe(export_name = "gil_clRetainKernel")]
 pub unsafe extern "C" fn clRetainKernel(kernel: cl_kernel) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 37));
-    support::returned(|| support::retain(Kind::Kernel, kernel))
+    Guest::returned(|| Object::retain(Kind::Kernel, kernel))
 }
 
 /// `clReleaseKernel`.
@@ -1219,7 +1224,7 @@ pub unsafe extern "C" fn clRetainKernel(kernel: cl_kernel) -> cl_int {
 pub unsafe extern "C" fn clReleaseKernel(kernel: cl_kernel) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 38));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Kernel, kernel, entry))
+    Guest::returned(|| Object::release(Kind::Kernel, kernel, entry))
 }
 
 /// `clSetKernelArg`.
@@ -1253,10 +1258,10 @@ pub unsafe extern "C" fn clGetKernelInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 40));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let kernel = support::find(Kind::Kernel, kernel)?;
+            let kernel = Object::find(Kind::Kernel, kernel)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -1265,7 +1270,7 @@ pub unsafe extern "C" fn clGetKernelInfo(
             let kind = wire::cl_get_kernel_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetKernelInfo(entry, &kernel, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_KERNEL_INFO, Class::Query, entry);
             let args = wire::ClGetKernelInfoArgs {
@@ -1274,9 +1279,9 @@ pub unsafe extern "C" fn clGetKernelInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetKernelInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetKernelInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -1297,11 +1302,11 @@ pub unsafe extern "C" fn clGetKernelWorkGroupInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 41));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let kernel = support::find(Kind::Kernel, kernel)?;
-            let device = support::find_optional(Kind::Device, device)?;
+            let kernel = Object::find(Kind::Kernel, kernel)?;
+            let device = Object::find_optional(Kind::Device, device)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -1312,14 +1317,14 @@ pub unsafe extern "C" fn clGetKernelWorkGroupInfo(
                 Request::new(wire::CL_GET_KERNEL_WORK_GROUP_INFO, Class::Query, entry);
             let args = wire::ClGetKernelWorkGroupInfoArgs {
                 kernel: kernel.number(),
-                device: support::number(&device),
+                device: Object::number_of(&device),
                 param_name,
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetKernelWorkGroupInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetKernelWorkGroupInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -1336,10 +1341,10 @@ pub unsafe extern "C" fn clWaitForEvents(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 42));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let event_list_in = support::find_list(Kind::Event, num_events, event_list)?
+            let event_list_in = Object::list(Kind::Event, num_events, event_list)?
                 .filter(|list| !list.is_empty())
                 .ok_or(CL_INVALID_VALUE)?;
             let mut request = Request::new(wire::CL_WAIT_FOR_EVENTS, Class::Wait, entry);
@@ -1363,10 +1368,10 @@ pub unsafe extern "C" fn clGetEventInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 43));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let event = support::find(Kind::Event, event)?;
+            let event = Object::find(Kind::Event, event)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -1375,7 +1380,7 @@ pub unsafe extern "C" fn clGetEventInfo(
             let kind = wire::cl_get_event_info(param_name).ok_or(CL_INVALID_VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetEventInfo(entry, &event, param_name)?;
-                return support::answer(&room, &bytes);
+                return info::answer::<Guest>(&room, &bytes);
             }
             let mut request = Request::new(wire::CL_GET_EVENT_INFO, Class::Query, entry);
             let args = wire::ClGetEventInfoArgs {
@@ -1384,9 +1389,9 @@ pub unsafe extern "C" fn clGetEventInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetEventInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetEventInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -1399,7 +1404,7 @@ pub unsafe extern "C" fn clGetEventInfo(
 #[unsafe(export_name = "gil_clRetainEvent")]
 pub unsafe extern "C" fn clRetainEvent(event: cl_event) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 44));
-    support::returned(|| support::retain(Kind::Event, event))
+    Guest::returned(|| Object::retain(Kind::Event, event))
 }
 
 /// `clReleaseEvent`.
@@ -1410,7 +1415,7 @@ pub unsafe extern "C" fn clRetainEvent(event: cl_event) -> cl_int {
 pub unsafe extern "C" fn clReleaseEvent(event: cl_event) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 45));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Event, event, entry))
+    Guest::returned(|| Object::release(Kind::Event, event, entry))
 }
 
 /// `clGetEventProfilingInfo`.
@@ -1427,10 +1432,10 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 46));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let event = support::find(Kind::Event, event)?;
+            let event = Object::find(Kind::Event, event)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -1438,7 +1443,7 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
             };
             wire::cl_get_event_profiling_info(param_name).ok_or(CL_INVALID_VALUE)?;
             let bytes = Guest::clGetEventProfilingInfo(entry, &event, param_name)?;
-            support::answer(&room, &bytes)
+            info::answer::<Guest>(&room, &bytes)
         }
     })
 }
@@ -1463,8 +1468,8 @@ pub unsafe extern "C" fn clFlush(command_queue: cl_command_queue) -> cl_int {
 pub unsafe extern "C" fn clFinish(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 48));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+    Guest::returned(|| {
+        let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
         let mut request = Request::new(wire::CL_FINISH, Class::Wait, entry);
         request.queue(command_queue.queue(), Engine::NONE);
         request.wait()
@@ -1489,18 +1494,18 @@ pub unsafe extern "C" fn clEnqueueReadBuffer(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 49));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let buffer = support::find(Kind::Mem, buffer)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
-            helpers::host_reads(&buffer)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let buffer = Object::find(Kind::Mem, buffer)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
+            <Guest as Helpers>::host_reads(&buffer)?;
             let mut request = Request::new(wire::CL_ENQUEUE_READ_BUFFER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COPY_OUT);
             request.blocking(blocking_read != 0);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueReadBufferArgs {
                 command_queue: command_queue.number(),
@@ -1512,10 +1517,10 @@ pub unsafe extern "C" fn clEnqueueReadBuffer(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueReadBufferReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueReadBufferReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -1539,17 +1544,17 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 50));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let buffer = support::find(Kind::Mem, buffer)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let buffer = Object::find(Kind::Mem, buffer)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_WRITE_BUFFER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COPY_IN);
             request.blocking(blocking_write != 0);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueWriteBufferArgs {
                 command_queue: command_queue.number(),
@@ -1561,7 +1566,7 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
                 event: signal,
             };
             if request.is_inline()
-                && helpers::writes(
+                && <Guest as Helpers>::writes(
                     &command_queue,
                     &buffer,
                     blocking_write,
@@ -1575,11 +1580,11 @@ pub unsafe extern "C" fn clEnqueueWriteBuffer(
                 request.post(&args)?;
             } else {
                 request.forward(&args, |reply| {
-                    let reply: wire::ClEnqueueWriteBufferReply = support::decode(reply)?;
-                    support::check(reply.result)
+                    let reply: wire::ClEnqueueWriteBufferReply = reply.decode()?;
+                    Guest::check(reply.result)
                 })?;
             }
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -1603,17 +1608,17 @@ pub unsafe extern "C" fn clEnqueueCopyBuffer(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 51));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let src_buffer = support::find(Kind::Mem, src_buffer)?;
-            let dst_buffer = support::find(Kind::Mem, dst_buffer)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let src_buffer = Object::find(Kind::Mem, src_buffer)?;
+            let dst_buffer = Object::find(Kind::Mem, dst_buffer)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_COPY_BUFFER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueCopyBufferArgs {
                 command_queue: command_queue.number(),
@@ -1626,10 +1631,10 @@ pub unsafe extern "C" fn clEnqueueCopyBuffer(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueCopyBufferReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueCopyBufferReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -1731,20 +1736,20 @@ pub unsafe extern "C" fn clEnqueueCopyImage(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 54));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let src_image = support::find(Kind::Mem, src_image)?;
-            let dst_image = support::find(Kind::Mem, dst_image)?;
-            let src_origin_in = support::sizes(src_origin.cast(), 3)?;
-            let dst_origin_in = support::sizes(dst_origin.cast(), 3)?;
-            let region_in = support::sizes(region.cast(), 3)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let src_image = Object::find(Kind::Mem, src_image)?;
+            let dst_image = Object::find(Kind::Mem, dst_image)?;
+            let src_origin_in = data::sizes::<Guest>(src_origin.cast(), 3)?;
+            let dst_origin_in = data::sizes::<Guest>(dst_origin.cast(), 3)?;
+            let region_in = data::sizes::<Guest>(region.cast(), 3)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_COPY_IMAGE, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueCopyImageArgs {
                 command_queue: command_queue.number(),
@@ -1757,10 +1762,10 @@ pub unsafe extern "C" fn clEnqueueCopyImage(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueCopyImageReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueCopyImageReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -1784,20 +1789,20 @@ pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 55));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let src_image = support::find(Kind::Mem, src_image)?;
-            let dst_buffer = support::find(Kind::Mem, dst_buffer)?;
-            let src_origin_in = support::sizes(src_origin.cast(), 3)?;
-            let region_in = support::sizes(region.cast(), 3)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let src_image = Object::find(Kind::Mem, src_image)?;
+            let dst_buffer = Object::find(Kind::Mem, dst_buffer)?;
+            let src_origin_in = data::sizes::<Guest>(src_origin.cast(), 3)?;
+            let region_in = data::sizes::<Guest>(region.cast(), 3)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_COPY_IMAGE_TO_BUFFER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueCopyImageToBufferArgs {
                 command_queue: command_queue.number(),
@@ -1810,10 +1815,10 @@ pub unsafe extern "C" fn clEnqueueCopyImageToBuffer(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueCopyImageToBufferReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueCopyImageToBufferReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -1837,20 +1842,20 @@ pub unsafe extern "C" fn clEnqueueCopyBufferToImage(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 56));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let src_buffer = support::find(Kind::Mem, src_buffer)?;
-            let dst_image = support::find(Kind::Mem, dst_image)?;
-            let dst_origin_in = support::sizes(dst_origin.cast(), 3)?;
-            let region_in = support::sizes(region.cast(), 3)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let src_buffer = Object::find(Kind::Mem, src_buffer)?;
+            let dst_image = Object::find(Kind::Mem, dst_image)?;
+            let dst_origin_in = data::sizes::<Guest>(dst_origin.cast(), 3)?;
+            let region_in = data::sizes::<Guest>(region.cast(), 3)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_COPY_BUFFER_TO_IMAGE, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueCopyBufferToImageArgs {
                 command_queue: command_queue.number(),
@@ -1863,10 +1868,10 @@ pub unsafe extern "C" fn clEnqueueCopyBufferToImage(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueCopyBufferToImageReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueCopyBufferToImageReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -2072,28 +2077,28 @@ pub unsafe extern "C" fn clEnqueueMarker(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 63));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
             let mut request = Request::new(wire::CL_ENQUEUE_MARKER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::NONE);
             request.order(Order::Marker);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueMarkerArgs {
                 command_queue: command_queue.number(),
                 event: signal,
             };
-            if request.is_inline() && helpers::marks(event) {
+            if request.is_inline() && <Guest as Helpers>::marks(event) {
                 request.post(&args)?;
             } else {
                 request.forward(&args, |reply| {
-                    let reply: wire::ClEnqueueMarkerReply = support::decode(reply)?;
-                    support::check(reply.result)
+                    let reply: wire::ClEnqueueMarkerReply = reply.decode()?;
+                    Guest::check(reply.result)
                 })?;
             }
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -2111,18 +2116,18 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 64));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let event_list_in = support::find_list(Kind::Event, num_events, event_list)?
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let event_list_in = Object::list(Kind::Event, num_events, event_list)?
                 .filter(|list| !list.is_empty())
                 .ok_or(CL_INVALID_VALUE)?;
             let mut request = Request::new(wire::CL_ENQUEUE_WAIT_FOR_EVENTS, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::NONE);
             request.order(Order::Barrier);
             request.waits(&event_list_in);
-            let signal = support::new_event(ptr::null_mut());
+            let signal = gil_guest::new_event(ptr::null_mut::<c_void>());
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueWaitForEventsArgs {
                 command_queue: command_queue.number(),
@@ -2130,8 +2135,8 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueWaitForEventsReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueWaitForEventsReply = reply.decode()?;
+                Guest::check(reply.result)
             })
         }
     })
@@ -2145,23 +2150,23 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
 pub unsafe extern "C" fn clEnqueueBarrier(command_queue: cl_command_queue) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 65));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        let command_queue = support::find(Kind::CommandQueue, command_queue)?;
+    Guest::returned(|| {
+        let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
         let mut request = Request::new(wire::CL_ENQUEUE_BARRIER, Class::Enqueue, entry);
         request.queue(command_queue.queue(), Engine::NONE);
         request.order(Order::Barrier);
-        let signal = support::new_event(ptr::null_mut());
+        let signal = gil_guest::new_event(ptr::null_mut::<c_void>());
         request.signals(signal.number, signal.kept);
         let args = wire::ClEnqueueBarrierArgs {
             command_queue: command_queue.number(),
             event: signal,
         };
-        if request.is_inline() && helpers::bars(&command_queue) {
+        if request.is_inline() && <Guest as Helpers>::bars(&command_queue) {
             request.post(&args)?;
         } else {
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueBarrierReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueBarrierReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
         }
         Ok(())
@@ -2192,7 +2197,7 @@ pub unsafe extern "C" fn clCreateFromGLBuffer(
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe { Guest::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
 }
 
 /// `clCreateFromGLTexture2D`.
@@ -2209,7 +2214,7 @@ pub unsafe extern "C" fn clCreateFromGLTexture2D(
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe { Guest::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
 }
 
 /// `clCreateFromGLTexture3D`.
@@ -2226,7 +2231,7 @@ pub unsafe extern "C" fn clCreateFromGLTexture3D(
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe { Guest::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
 }
 
 /// `clCreateFromGLRenderbuffer`.
@@ -2241,7 +2246,7 @@ pub unsafe extern "C" fn clCreateFromGLRenderbuffer(
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe { Guest::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
 }
 
 /// `clGetGLObjectInfo`.
@@ -2360,30 +2365,30 @@ pub unsafe extern "C" fn clCreateSubBuffer(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let buffer = support::find(Kind::Mem, buffer)?;
+        Guest::written(errcode_ret, || {
+            let buffer = Object::find(Kind::Mem, buffer)?;
             let buffer_create_info_in = buffer_create_info
                 .cast::<cl_buffer_region>()
                 .as_ref()
                 .map(cl_buffer_region::to_wire);
-            helpers::part_flags(&buffer, flags)?;
+            <Guest as Helpers>::part_flags(&buffer, flags)?;
             let request = Request::new(wire::CL_CREATE_SUB_BUFFER, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateSubBufferArgs {
                 buffer: buffer.number(),
-                flags: helpers::device_flags(flags),
+                flags: <Guest as Helpers>::device_flags(flags),
                 buffer_create_type,
                 buffer_create_info: buffer_create_info_in,
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateSubBufferReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateSubBufferReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Mem,
                     new,
                     &[&buffer],
-                    details::sub_buffer(&buffer, flags, buffer_create_info),
+                    <Guest as Kept>::sub_buffer(&buffer, flags, buffer_create_info),
                 ))
             })
         })
@@ -2419,22 +2424,22 @@ pub unsafe extern "C" fn clCreateUserEvent(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
             let request = Request::new(wire::CL_CREATE_USER_EVENT, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateUserEventArgs {
                 context: context.number(),
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateUserEventReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateUserEventReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Event,
                     new,
                     &[&context],
-                    details::user_event(),
+                    <Guest as Kept>::user_event(),
                 ))
             })
         })
@@ -2565,21 +2570,21 @@ pub unsafe extern "C" fn clEnqueueCopyBufferRect(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 89));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let src_buffer = support::find(Kind::Mem, src_buffer)?;
-            let dst_buffer = support::find(Kind::Mem, dst_buffer)?;
-            let src_origin_in = support::sizes(src_origin.cast(), 3)?;
-            let dst_origin_in = support::sizes(dst_origin.cast(), 3)?;
-            let region_in = support::sizes(region.cast(), 3)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let src_buffer = Object::find(Kind::Mem, src_buffer)?;
+            let dst_buffer = Object::find(Kind::Mem, dst_buffer)?;
+            let src_origin_in = data::sizes::<Guest>(src_origin.cast(), 3)?;
+            let dst_origin_in = data::sizes::<Guest>(dst_origin.cast(), 3)?;
+            let region_in = data::sizes::<Guest>(region.cast(), 3)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_COPY_BUFFER_RECT, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueCopyBufferRectArgs {
                 command_queue: command_queue.number(),
@@ -2596,10 +2601,10 @@ pub unsafe extern "C" fn clEnqueueCopyBufferRect(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueCopyBufferRectReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueCopyBufferRectReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -2619,12 +2624,15 @@ pub unsafe extern "C" fn clCreateSubDevices(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 94));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let in_device = support::find(Kind::Device, in_device)?;
-            let properties_in =
-                support::properties(properties, &[], &[CL_DEVICE_PARTITION_BY_COUNTS as u64])?;
+            let in_device = Object::find(Kind::Device, in_device)?;
+            let properties_in = data::properties::<Guest, _>(
+                properties,
+                &[],
+                &[CL_DEVICE_PARTITION_BY_COUNTS as u64],
+            )?;
             let request = Request::new(wire::CL_CREATE_SUB_DEVICES, Class::Sync, entry);
             let args = wire::ClCreateSubDevicesArgs {
                 in_device: in_device.number(),
@@ -2634,16 +2642,16 @@ pub unsafe extern "C" fn clCreateSubDevices(
                 num_devices_ret: !num_devices_ret.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateSubDevicesReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write_handles(
+                let reply: wire::ClCreateSubDevicesReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Object::write_all(
                     Kind::Device,
                     out_devices,
                     num_devices as usize,
                     &reply.out_devices,
                     Some(&[&in_device]),
                 );
-                support::write(num_devices_ret, reply.num_devices_ret);
+                data::write(num_devices_ret, reply.num_devices_ret);
                 Ok(())
             })
         }
@@ -2657,7 +2665,7 @@ pub unsafe extern "C" fn clCreateSubDevices(
 #[unsafe(export_name = "gil_clRetainDevice")]
 pub unsafe extern "C" fn clRetainDevice(device: cl_device_id) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 95));
-    support::returned(|| support::retain(Kind::Device, device))
+    Guest::returned(|| Object::retain(Kind::Device, device))
 }
 
 /// `clReleaseDevice`.
@@ -2668,7 +2676,7 @@ pub unsafe extern "C" fn clRetainDevice(device: cl_device_id) -> cl_int {
 pub unsafe extern "C" fn clReleaseDevice(device: cl_device_id) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 96));
     let entry = gil_guest::entry();
-    support::returned(|| support::release(Kind::Device, device, entry))
+    Guest::returned(|| Object::release(Kind::Device, device, entry))
 }
 
 /// `clCreateImage`.
@@ -2716,15 +2724,15 @@ pub unsafe extern "C" fn clCreateProgramWithBuiltInKernels(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let device_list_in = Object::list(Kind::Device, num_devices, device_list)?;
             let mut request = Request::new(
                 wire::CL_CREATE_PROGRAM_WITH_BUILT_IN_KERNELS,
                 Class::Sync,
                 entry,
             );
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateProgramWithBuiltInKernelsArgs {
                 context: context.number(),
                 num_devices,
@@ -2733,13 +2741,13 @@ pub unsafe extern "C" fn clCreateProgramWithBuiltInKernels(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateProgramWithBuiltInKernelsReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateProgramWithBuiltInKernelsReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Program,
                     new,
                     &[&context],
-                    Details::default(),
+                    Default::default(),
                 ))
             })
         })
@@ -2764,19 +2772,18 @@ pub unsafe extern "C" fn clCompileProgram(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 99));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let program_given = program;
-            let program = support::find(Kind::Program, program)?;
-            let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
-            helpers::build_options(entry, &program, options)?;
-            let input_headers_in =
-                support::find_list(Kind::Program, num_input_headers, input_headers)?;
-            let header_include_names_in = support::pack_strings(
+            let program = Object::find(Kind::Program, program)?;
+            let device_list_in = Object::list(Kind::Device, num_devices, device_list)?;
+            <Guest as Helpers>::build_options(entry, &program, options)?;
+            let input_headers_in = Object::list(Kind::Program, num_input_headers, input_headers)?;
+            let header_include_names_in = data::pack_strings::<Guest, _>(
                 num_input_headers as u32,
                 header_include_names.cast(),
-                ptr::null(),
+                ptr::null::<usize>(),
             )?;
             let mut request = Request::new(wire::CL_COMPILE_PROGRAM, Class::Sync, entry);
             let args = wire::ClCompileProgramArgs {
@@ -2796,13 +2803,13 @@ pub unsafe extern "C" fn clCompileProgram(
                 user_data: pfn_notify.is_none() && !user_data.is_null(),
             };
             let ended = request.forward(&args, |reply| {
-                let reply: wire::ClCompileProgramReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClCompileProgramReply = reply.decode()?;
+                Guest::check(reply.result)
             });
             if let Some(notify) = pfn_notify
                 && matches!(ended, Ok(_) | Err(CL_COMPILE_PROGRAM_FAILURE))
             {
-                support::notify(move || notify(program_given, user_data));
+                callbacks::notify(move || notify(program_given, user_data));
             }
             ended
         }
@@ -2829,13 +2836,13 @@ pub unsafe extern "C" fn clLinkProgram(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let device_list_in = support::find_list(Kind::Device, num_devices, device_list)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let device_list_in = Object::list(Kind::Device, num_devices, device_list)?;
             let input_programs_in =
-                support::find_list(Kind::Program, num_input_programs, input_programs)?;
+                Object::list(Kind::Program, num_input_programs, input_programs)?;
             let mut request = Request::new(wire::CL_LINK_PROGRAM, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClLinkProgramArgs {
                 context: context.number(),
                 num_devices,
@@ -2847,19 +2854,19 @@ pub unsafe extern "C" fn clLinkProgram(
                 new,
             };
             let ended = request.forward(&args, |reply| {
-                let reply: wire::ClLinkProgramReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClLinkProgramReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Program,
                     new,
                     &[&context],
-                    Details::default(),
+                    Default::default(),
                 ))
             });
             if let Some(notify) = pfn_notify
                 && let Ok(made) = ended
             {
-                support::notify(move || notify(made, user_data));
+                callbacks::notify(move || notify(made, user_data));
             }
             ended
         })
@@ -2874,15 +2881,15 @@ pub unsafe extern "C" fn clLinkProgram(
 pub unsafe extern "C" fn clUnloadPlatformCompiler(platform: cl_platform_id) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 101));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        let platform = support::find(Kind::Platform, platform)?;
+    Guest::returned(|| {
+        let platform = Object::find(Kind::Platform, platform)?;
         let request = Request::new(wire::CL_UNLOAD_PLATFORM_COMPILER, Class::Sync, entry);
         let args = wire::ClUnloadPlatformCompilerArgs {
             platform: platform.number(),
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClUnloadPlatformCompilerReply = support::decode(reply)?;
-            support::check(reply.result)
+            let reply: wire::ClUnloadPlatformCompilerReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     })
 }
@@ -2902,10 +2909,10 @@ pub unsafe extern "C" fn clGetKernelArgInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 102));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let kernel = support::find(Kind::Kernel, kernel)?;
+            let kernel = Object::find(Kind::Kernel, kernel)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -2920,9 +2927,9 @@ pub unsafe extern "C" fn clGetKernelArgInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetKernelArgInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetKernelArgInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -2946,16 +2953,16 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 103));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let buffer = support::find(Kind::Mem, buffer)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let buffer = Object::find(Kind::Mem, buffer)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(wire::CL_ENQUEUE_FILL_BUFFER, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::COMPUTE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueFillBufferArgs {
                 command_queue: command_queue.number(),
@@ -2968,7 +2975,7 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
                 event: signal,
             };
             if request.is_inline()
-                && helpers::fills(
+                && <Guest as Helpers>::fills(
                     &command_queue,
                     &buffer,
                     pattern,
@@ -2982,11 +2989,11 @@ pub unsafe extern "C" fn clEnqueueFillBuffer(
                 request.post(&args)?;
             } else {
                 request.forward(&args, |reply| {
-                    let reply: wire::ClEnqueueFillBufferReply = support::decode(reply)?;
-                    support::check(reply.result)
+                    let reply: wire::ClEnqueueFillBufferReply = reply.decode()?;
+                    Guest::check(reply.result)
                 })?;
             }
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -3041,17 +3048,17 @@ pub unsafe extern "C" fn clEnqueueMigrateMemObjects(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 105));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let mem_objects_in = support::find_list(Kind::Mem, num_mem_objects, mem_objects)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let mem_objects_in = Object::list(Kind::Mem, num_mem_objects, mem_objects)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request =
                 Request::new(wire::CL_ENQUEUE_MIGRATE_MEM_OBJECTS, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::NONE);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueMigrateMemObjectsArgs {
                 command_queue: command_queue.number(),
@@ -3062,10 +3069,10 @@ pub unsafe extern "C" fn clEnqueueMigrateMemObjects(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClEnqueueMigrateMemObjectsReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClEnqueueMigrateMemObjectsReply = reply.decode()?;
+                Guest::check(reply.result)
             })?;
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -3084,11 +3091,11 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 106));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(
                 wire::CL_ENQUEUE_MARKER_WITH_WAIT_LIST,
                 Class::Enqueue,
@@ -3097,7 +3104,7 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
             request.queue(command_queue.queue(), Engine::NONE);
             request.order(Order::Marker);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueMarkerWithWaitListArgs {
                 command_queue: command_queue.number(),
@@ -3105,16 +3112,20 @@ pub unsafe extern "C" fn clEnqueueMarkerWithWaitList(
                 event: signal,
             };
             if request.is_inline()
-                && helpers::of_one_context(&command_queue, num_events_in_wait_list, event_wait_list)
+                && <Guest as Helpers>::of_one_context(
+                    &command_queue,
+                    num_events_in_wait_list,
+                    event_wait_list,
+                )
             {
                 request.post(&args)?;
             } else {
                 request.forward(&args, |reply| {
-                    let reply: wire::ClEnqueueMarkerWithWaitListReply = support::decode(reply)?;
-                    support::check(reply.result)
+                    let reply: wire::ClEnqueueMarkerWithWaitListReply = reply.decode()?;
+                    Guest::check(reply.result)
                 })?;
             }
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -3133,11 +3144,11 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 107));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let command_queue = support::find(Kind::CommandQueue, command_queue)?;
-            let event_wait_list_in = support::wait_list(num_events_in_wait_list, event_wait_list)?;
+            let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
+            let event_wait_list_in = Object::wait_list(num_events_in_wait_list, event_wait_list)?;
             let mut request = Request::new(
                 wire::CL_ENQUEUE_BARRIER_WITH_WAIT_LIST,
                 Class::Enqueue,
@@ -3146,7 +3157,7 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
             request.queue(command_queue.queue(), Engine::NONE);
             request.order(Order::Barrier);
             request.waits(&event_wait_list_in);
-            let signal = support::new_event(event);
+            let signal = gil_guest::new_event(event);
             request.signals(signal.number, signal.kept);
             let args = wire::ClEnqueueBarrierWithWaitListArgs {
                 command_queue: command_queue.number(),
@@ -3154,16 +3165,20 @@ pub unsafe extern "C" fn clEnqueueBarrierWithWaitList(
                 event: signal,
             };
             if request.is_inline()
-                && helpers::of_one_context(&command_queue, num_events_in_wait_list, event_wait_list)
+                && <Guest as Helpers>::of_one_context(
+                    &command_queue,
+                    num_events_in_wait_list,
+                    event_wait_list,
+                )
             {
                 request.post(&args)?;
             } else {
                 request.forward(&args, |reply| {
-                    let reply: wire::ClEnqueueBarrierWithWaitListReply = support::decode(reply)?;
-                    support::check(reply.result)
+                    let reply: wire::ClEnqueueBarrierWithWaitListReply = reply.decode()?;
+                    Guest::check(reply.result)
                 })?;
             }
-            support::give_event(event, signal, &command_queue);
+            Object::give_event(event, signal, &command_queue);
             Ok(())
         }
     })
@@ -3198,7 +3213,7 @@ pub unsafe extern "C" fn clCreateFromGLTexture(
     errcode_ret: *mut cl_int,
 ) -> cl_mem {
     // SAFETY: the caller's.
-    unsafe { support::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
+    unsafe { Guest::written(errcode_ret, || Err(CL_INVALID_OPERATION)) }
 }
 
 /// `clCreateCommandQueueWithProperties`.
@@ -3216,16 +3231,16 @@ pub unsafe extern "C" fn clCreateCommandQueueWithProperties(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let device = support::find(Kind::Device, device)?;
-            let properties_in = support::properties(properties, &[], &[])?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let device = Object::find(Kind::Device, device)?;
+            let properties_in = data::properties::<Guest, _>(properties, &[], &[])?;
             let request = Request::new(
                 wire::CL_CREATE_COMMAND_QUEUE_WITH_PROPERTIES,
                 Class::Sync,
                 entry,
             );
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateCommandQueueWithPropertiesArgs {
                 context: context.number(),
                 device: device.number(),
@@ -3233,13 +3248,13 @@ pub unsafe extern "C" fn clCreateCommandQueueWithProperties(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateCommandQueueWithPropertiesReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateCommandQueueWithPropertiesReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::CommandQueue,
                     new,
                     &[&context],
-                    details::queue_list(&device, properties),
+                    <Guest as Kept>::queue_list(&device, properties),
                 ))
             })
         })
@@ -3263,11 +3278,11 @@ pub unsafe extern "C" fn clCreatePipe(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let properties_in = support::properties(properties, &[], &[])?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let properties_in = data::properties::<Guest, _>(properties, &[], &[])?;
             let request = Request::new(wire::CL_CREATE_PIPE, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreatePipeArgs {
                 context: context.number(),
                 flags,
@@ -3277,13 +3292,13 @@ pub unsafe extern "C" fn clCreatePipe(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreatePipeReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreatePipeReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Mem,
                     new,
                     &[&context],
-                    details::pipe(flags, pipe_packet_size, pipe_max_packets),
+                    <Guest as Kept>::pipe(flags, pipe_packet_size, pipe_max_packets),
                 ))
             })
         })
@@ -3304,10 +3319,10 @@ pub unsafe extern "C" fn clGetPipeInfo(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 126));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let pipe = support::find(Kind::Mem, pipe)?;
+            let pipe = Object::find(Kind::Mem, pipe)?;
             let room = Room {
                 size: param_value_size,
                 value: param_value,
@@ -3321,9 +3336,9 @@ pub unsafe extern "C" fn clGetPipeInfo(
                 param_value: request.info_room(kind, param_value, param_value_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClGetPipeInfoReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::answer_info(&room, kind, reply.size, &reply.value)
+                let reply: wire::ClGetPipeInfoReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                info::answer_info::<Guest>(&room, kind, reply.size, &reply.value)
             })
         }
     })
@@ -3533,24 +3548,24 @@ pub unsafe extern "C" fn clCreateSamplerWithProperties(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let sampler_properties_in = support::properties(sampler_properties, &[], &[])?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let sampler_properties_in = data::properties::<Guest, _>(sampler_properties, &[], &[])?;
             let request = Request::new(wire::CL_CREATE_SAMPLER_WITH_PROPERTIES, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateSamplerWithPropertiesArgs {
                 context: context.number(),
                 sampler_properties: sampler_properties_in,
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateSamplerWithPropertiesReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateSamplerWithPropertiesReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Sampler,
                     new,
                     &[&context],
-                    Details::default(),
+                    Default::default(),
                 ))
             })
         })
@@ -3603,22 +3618,22 @@ pub unsafe extern "C" fn clCloneKernel(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let source_kernel = support::find(Kind::Kernel, source_kernel)?;
+        Guest::written(errcode_ret, || {
+            let source_kernel = Object::find(Kind::Kernel, source_kernel)?;
             let request = Request::new(wire::CL_CLONE_KERNEL, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCloneKernelArgs {
                 source_kernel: source_kernel.number(),
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCloneKernelReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCloneKernelReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Kernel,
                     new,
                     &[&source_kernel],
-                    details::kernel(),
+                    <Guest as Kept>::kernel(),
                 ))
             })
         })
@@ -3640,10 +3655,10 @@ pub unsafe extern "C" fn clCreateProgramWithIL(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
             let mut request = Request::new(wire::CL_CREATE_PROGRAM_WITH_IL, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateProgramWithILArgs {
                 context: context.number(),
                 il: request.input(il.cast(), length),
@@ -3651,13 +3666,13 @@ pub unsafe extern "C" fn clCreateProgramWithIL(
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateProgramWithILReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateProgramWithILReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Program,
                     new,
                     &[&context],
-                    Details::default(),
+                    Default::default(),
                 ))
             })
         })
@@ -3773,10 +3788,10 @@ pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 144));
     let entry = gil_guest::entry();
-    support::returned(|| {
-        let context = support::find(Kind::Context, context)?;
-        let device = support::find_optional(Kind::Device, device)?;
-        let command_queue = support::find_optional(Kind::CommandQueue, command_queue)?;
+    Guest::returned(|| {
+        let context = Object::find(Kind::Context, context)?;
+        let device = Object::find_optional(Kind::Device, device)?;
+        let command_queue = Object::find_optional(Kind::CommandQueue, command_queue)?;
         let request = Request::new(
             wire::CL_SET_DEFAULT_DEVICE_COMMAND_QUEUE,
             Class::Sync,
@@ -3784,12 +3799,12 @@ pub unsafe extern "C" fn clSetDefaultDeviceCommandQueue(
         );
         let args = wire::ClSetDefaultDeviceCommandQueueArgs {
             context: context.number(),
-            device: support::number(&device),
-            command_queue: support::number(&command_queue),
+            device: Object::number_of(&device),
+            command_queue: Object::number_of(&command_queue),
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClSetDefaultDeviceCommandQueueReply = support::decode(reply)?;
-            support::check(reply.result)
+            let reply: wire::ClSetDefaultDeviceCommandQueueReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     })
 }
@@ -3823,10 +3838,10 @@ pub unsafe extern "C" fn clSetProgramSpecializationConstant(
 ) -> cl_int {
     gil_guest::note(gil_wire::Op::new(1, 146));
     let entry = gil_guest::entry();
-    support::returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let program = support::find(Kind::Program, program)?;
+            let program = Object::find(Kind::Program, program)?;
             let mut request = Request::new(
                 wire::CL_SET_PROGRAM_SPECIALIZATION_CONSTANT,
                 Class::Sync,
@@ -3839,8 +3854,8 @@ pub unsafe extern "C" fn clSetProgramSpecializationConstant(
                 spec_value: request.input(spec_value.cast(), spec_size),
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClSetProgramSpecializationConstantReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::ClSetProgramSpecializationConstantReply = reply.decode()?;
+                Guest::check(reply.result)
             })
         }
     })
@@ -3863,36 +3878,38 @@ pub unsafe extern "C" fn clCreateBufferWithProperties(
     let entry = gil_guest::entry();
     // SAFETY: the caller keeps the API's promises for every pointer.
     unsafe {
-        support::written(errcode_ret, || {
-            let context = support::find(Kind::Context, context)?;
-            let properties_in = support::properties(properties, &[], &[])?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
+            let properties_in = data::properties::<Guest, _>(properties, &[], &[])?;
             let host_ptr_len = (Length::of(size)
                 * (Length::of(flags) & (Length::of(8u64) | Length::of(32u64)))
                     .test(Length::of(0u64), u64::ne))
             .get()
             .ok_or(CL_OUT_OF_HOST_MEMORY)?;
-            if let Some(done) = helpers::svm_buffer(entry, &context, flags, size, host_ptr) {
+            if let Some(done) =
+                <Guest as Helpers>::svm_buffer(entry, &context, flags, size, host_ptr)
+            {
                 return done;
             }
             let mut request =
                 Request::new(wire::CL_CREATE_BUFFER_WITH_PROPERTIES, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::ClCreateBufferWithPropertiesArgs {
                 context: context.number(),
                 properties: properties_in,
-                flags: helpers::device_flags(flags),
+                flags: <Guest as Helpers>::device_flags(flags),
                 size: size as u64,
                 host_ptr: request.input(host_ptr.cast(), host_ptr_len),
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::ClCreateBufferWithPropertiesReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::ClCreateBufferWithPropertiesReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Mem,
                     new,
                     &[&context],
-                    details::buffer(flags, size, host_ptr),
+                    <Guest as Kept>::buffer(flags, size, host_ptr),
                 ))
             })
         })

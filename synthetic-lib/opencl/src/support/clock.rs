@@ -1,10 +1,9 @@
 //! The device's and the host's timers, which are one in the simulation: the
 //! guest's monotonic clock, in which event profiling is answered too.
 
-use super::border::{CallResult, check, decode};
-use super::objects::Object;
-use super::request::Request;
+use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult};
 use gil_wire::call::{Handle, InfoValue, OutData, OutRoom};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl as wire;
@@ -29,8 +28,8 @@ fn platform(entry: u64, device: &Object) -> CallResult<Handle> {
     };
     let request = Request::new(wire::CL_GET_DEVICE_INFO, Class::Query, entry);
     request.forward(&args, |reply| {
-        let reply: wire::ClGetDeviceInfoReply<'_> = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::ClGetDeviceInfoReply<'_> = reply.decode()?;
+        Guest::check(reply.result)?;
         match reply.value {
             InfoValue::Handles(platforms) => platforms.first().copied(),
             _ => None,
@@ -47,8 +46,8 @@ fn resolution(entry: u64, platform: Handle) -> CallResult<u64> {
     };
     let request = Request::new(wire::CL_GET_PLATFORM_INFO, Class::Query, entry);
     request.forward(&args, |reply| {
-        let reply: wire::ClGetPlatformInfoReply<'_> = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::ClGetPlatformInfoReply<'_> = reply.decode()?;
+        Guest::check(reply.result)?;
         let InfoValue::Bytes(OutData::Inline(bytes)) = reply.value else {
             return Err(CL_OUT_OF_RESOURCES);
         };

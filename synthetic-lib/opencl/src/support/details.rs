@@ -4,8 +4,9 @@
 use super::launch::Launches;
 use super::memory::Memory;
 use super::notices::{ContextNotify, Notify};
-use super::{CallResult, Object};
+use crate::generated::manual::{Guest, Kept, Object};
 use crate::generated::types::*;
+use gil_guest::CallResult;
 use gil_opencl_common::include_lines::has_absolute;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Observation, Queue};
@@ -57,40 +58,6 @@ pub struct Source {
     /// Whether it includes a file by its absolute path, which no option of a
     /// build names.
     pub(super) includes_absolute: bool,
-}
-
-/// A program's text.
-///
-/// # Safety
-/// As `clCreateProgramWithSource` in the OpenCL specification.
-pub unsafe fn source(
-    count: cl_uint,
-    strings: *mut *const c_char,
-    lengths: *const usize,
-) -> Details {
-    let text = |n: cl_uint| {
-        // SAFETY: the caller's: as many strings, and lengths unless null; a
-        // string without a length ends with a NUL.
-        unsafe {
-            let text = *strings.add(n as usize);
-            let len = match lengths.is_null() {
-                true => 0,
-                false => *lengths.add(n as usize),
-            };
-            match len {
-                0 => CStr::from_ptr(text).to_bytes(),
-                _ => std::slice::from_raw_parts(text.cast::<u8>(), len),
-            }
-        }
-    };
-    // A line may go on in the next string.
-    let text = match count {
-        1 => Cow::Borrowed(text(0)),
-        _ => Cow::Owned((0..count).map(text).collect::<Vec<_>>().concat()),
-    };
-    Details::Program(Source {
-        includes_absolute: has_absolute(&text),
-    })
 }
 
 /// What the guest keeps of a context.
@@ -235,81 +202,105 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Details of a context with this list of properties, which calls `notify` when
-/// something goes wrong.
-///
-/// # Safety
-/// `properties` is null or names a list of pairs that ends with a 0. The program
-/// agrees that `notify` is called with `user_data`.
-pub unsafe fn context(
-    properties: *const cl_context_properties,
-    notify: Option<Notify>,
-    user_data: *mut c_void,
-) -> Details {
-    Details::Context(ContextDetails {
+impl Kept for Guest {
+    unsafe fn source(
+        count: cl_uint,
+        strings: *mut *const c_char,
+        lengths: *const usize,
+    ) -> Details {
+        let text = |n: cl_uint| {
+            // SAFETY: the caller's: as many strings, and lengths unless null; a
+            // string without a length ends with a NUL.
+            unsafe {
+                let text = *strings.add(n as usize);
+                let len = match lengths.is_null() {
+                    true => 0,
+                    false => *lengths.add(n as usize),
+                };
+                match len {
+                    0 => CStr::from_ptr(text).to_bytes(),
+                    _ => std::slice::from_raw_parts(text.cast::<u8>(), len),
+                }
+            }
+        };
+        // A line may go on in the next string.
+        let text = match count {
+            1 => Cow::Borrowed(text(0)),
+            _ => Cow::Owned((0..count).map(text).collect::<Vec<_>>().concat()),
+        };
+        Details::Program(Source {
+            includes_absolute: has_absolute(&text),
+        })
+    }
+
+    unsafe fn context(
+        properties: *const cl_context_properties,
+        notify: Option<Notify>,
+        user_data: *mut c_void,
+    ) -> Details {
+        Details::Context(ContextDetails {
+            // SAFETY: the caller's.
+            properties: unsafe { zero_terminated(properties) },
+            notify: ContextNotify::new(notify, user_data),
+        })
+    }
+
+    fn queue(device: &Object, properties: cl_command_queue_properties) -> Details {
+        Details::Queue(QueueDetails {
+            device: device.number().0,
+            properties: AtomicU64::new(properties),
+            list: Vec::new(),
+            size: None,
+        })
+    }
+
+    unsafe fn queue_list(device: &Object, properties: *const cl_queue_properties) -> Details {
         // SAFETY: the caller's.
-        properties: unsafe { zero_terminated(properties) },
-        notify: ContextNotify::new(notify, user_data),
-    })
-}
+        let list = unsafe { zero_terminated(properties) };
+        let of = |key: u64| list.chunks_exact(2).find(|p| p[0] == key).map(|p| p[1]);
+        Details::Queue(QueueDetails {
+            device: device.number().0,
+            properties: AtomicU64::new(of(u64::from(CL_QUEUE_PROPERTIES)).unwrap_or(0)),
+            size: of(u64::from(CL_QUEUE_SIZE)).map(|size| size as cl_uint),
+            list,
+        })
+    }
 
-/// Details of a command queue on `device`.
-pub fn queue(device: &Object, properties: cl_command_queue_properties) -> Details {
-    Details::Queue(QueueDetails {
-        device: device.number().0,
-        properties: AtomicU64::new(properties),
-        list: Vec::new(),
-        size: None,
-    })
-}
+    unsafe fn buffer(flags: cl_mem_flags, size: usize, host_ptr: *mut c_void) -> Details {
+        Details::Memory(Box::new(Memory::new(flags, size, host_ptr as usize)))
+    }
 
-/// Details of a command queue on `device`, made from a list of properties.
-///
-/// # Safety
-/// `properties` is null or names a list of pairs that ends with a 0.
-pub unsafe fn queue_list(device: &Object, properties: *const cl_queue_properties) -> Details {
-    // SAFETY: the caller's.
-    let list = unsafe { zero_terminated(properties) };
-    let of = |key: u64| list.chunks_exact(2).find(|p| p[0] == key).map(|p| p[1]);
-    Details::Queue(QueueDetails {
-        device: device.number().0,
-        properties: AtomicU64::new(of(u64::from(CL_QUEUE_PROPERTIES)).unwrap_or(0)),
-        size: of(u64::from(CL_QUEUE_SIZE)).map(|size| size as cl_uint),
-        list,
-    })
-}
+    /// The host sees nothing of its memory.
+    fn pipe(flags: cl_mem_flags, packet_size: cl_uint, max_packets: cl_uint) -> Details {
+        let size = (packet_size as usize).saturating_mul(max_packets as usize);
+        Details::Memory(Box::new(Memory::new(
+            flags | CL_MEM_HOST_NO_ACCESS,
+            size,
+            0,
+        )))
+    }
 
-/// Details of a buffer.
-pub fn buffer(flags: cl_mem_flags, size: usize, host_ptr: *mut c_void) -> Details {
-    Details::Memory(Box::new(Memory::new(flags, size, host_ptr as usize)))
-}
-
-/// Details of a pipe, whose memory no host sees.
-pub fn pipe(flags: cl_mem_flags, packet_size: cl_uint, max_packets: cl_uint) -> Details {
-    let size = (packet_size as usize).saturating_mul(max_packets as usize);
-    Details::Memory(Box::new(Memory::new(
-        flags | CL_MEM_HOST_NO_ACCESS,
-        size,
-        0,
-    )))
-}
-
-/// Details of a part of `buffer`.
-///
-/// # Safety
-/// `buffer_create_info` is null or names a `cl_buffer_region`.
-pub unsafe fn sub_buffer(
-    buffer: &Object,
-    flags: cl_mem_flags,
-    buffer_create_info: *const c_void,
-) -> Details {
-    // SAFETY: the caller's.
-    let region = unsafe { buffer_create_info.cast::<cl_buffer_region>().as_ref() };
-    match (buffer.details(), region) {
-        (Details::Memory(whole), Some(region)) => {
-            Details::Memory(Box::new(whole.part(flags, region.origin, region.size)))
+    unsafe fn sub_buffer(
+        buffer: &Object,
+        flags: cl_mem_flags,
+        buffer_create_info: *const c_void,
+    ) -> Details {
+        // SAFETY: the caller's.
+        let region = unsafe { buffer_create_info.cast::<cl_buffer_region>().as_ref() };
+        match (buffer.details(), region) {
+            (Details::Memory(whole), Some(region)) => {
+                Details::Memory(Box::new(whole.part(flags, region.origin, region.size)))
+            }
+            _ => Details::None,
         }
-        _ => Details::None,
+    }
+
+    fn kernel() -> Details {
+        Details::Kernel(Arguments::default())
+    }
+
+    fn user_event() -> Details {
+        Details::event()
     }
 }
 
@@ -335,14 +326,4 @@ unsafe fn zero_terminated<T: Copy + Default + PartialEq>(list: *const T) -> Vec<
         all.push(unsafe { *list.add(2 * pair + 1) });
     }
     all
-}
-
-/// Details of a kernel.
-pub fn kernel() -> Details {
-    Details::Kernel(Arguments::default())
-}
-
-/// Details of an event that the program sets itself.
-pub fn user_event() -> Details {
-    Details::event()
 }

@@ -1,10 +1,10 @@
 //! Elements of images: reading, writing and filling them.
 
-use super::border::{CallResult, check, decode, returned};
 use super::enqueue::Enqueue;
 use super::memory::memory;
-use super::objects::Object;
+use crate::generated::manual::{Guest, Object};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult};
 use gil_opencl_common::image::{Form, Layout};
 use gil_wire::envelope::Engine;
 use gil_wire::generated::opencl as wire;
@@ -88,7 +88,7 @@ pub(super) unsafe fn read(
     event: *mut cl_event,
 ) -> cl_int {
     // SAFETY: the caller's.
-    returned(|| unsafe {
+    Guest::returned(|| unsafe {
         let enqueue = Enqueue::new(queue, image, waits, event)?;
         let (origin, region, rows) = copy.place(&enqueue.object)?;
         memory(&enqueue.object)?.check_read()?;
@@ -104,8 +104,8 @@ pub(super) unsafe fn read(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueReadImageReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueReadImageReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         enqueue.give_event();
         Ok(())
@@ -124,7 +124,7 @@ pub(super) unsafe fn write(
     event: *mut cl_event,
 ) -> cl_int {
     // SAFETY: the caller's.
-    returned(|| unsafe {
+    Guest::returned(|| unsafe {
         let enqueue = Enqueue::new(queue, image, waits, event)?;
         let (origin, region, rows) = copy.place(&enqueue.object)?;
         let mut request = enqueue.request(wire::CL_ENQUEUE_WRITE_IMAGE, Engine::COPY_IN, entry);
@@ -139,8 +139,8 @@ pub(super) unsafe fn write(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueWriteImageReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueWriteImageReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         enqueue.give_event();
         Ok(())
@@ -160,7 +160,7 @@ pub(super) unsafe fn fill(
     event: *mut cl_event,
 ) -> cl_int {
     // SAFETY: the caller's.
-    returned(|| unsafe {
+    Guest::returned(|| unsafe {
         let enqueue = Enqueue::new(queue, image, waits, event)?;
         let image = memory(&enqueue.object)?.as_image();
         // Four numbers of four bytes, or one.
@@ -183,8 +183,8 @@ pub(super) unsafe fn fill(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueFillImageReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueFillImageReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         enqueue.give_event();
         Ok(())

@@ -1,9 +1,9 @@
 //! Enqueues about one memory object that are written by hand.
 
-use super::border::CallResult;
-use super::objects::{Object, find, give_event, new_event, wait_list};
-use super::request::Request;
+use super::context::context_of;
+use crate::generated::manual::{Object, Request};
 use crate::generated::types::*;
+use gil_guest::CallResult;
 use gil_wire::call::NewEvent;
 use gil_wire::envelope::{Class, Engine};
 use gil_wire::generated::opencl::Kind;
@@ -28,18 +28,17 @@ impl Enqueue {
         (count, list): (cl_uint, *const cl_event),
         event: *mut cl_event,
     ) -> CallResult<Self> {
-        let queue = find(Kind::CommandQueue, queue)?;
-        let object = find(Kind::Mem, object)?;
-        let context = |object: &Object| object.context().map(|c| c.number());
-        if context(&queue) != context(&object) {
+        let queue = Object::find(Kind::CommandQueue, queue)?;
+        let object = Object::find(Kind::Mem, object)?;
+        if context_of(&queue) != context_of(&object) {
             return Err(CL_INVALID_CONTEXT);
         }
         Ok(Self {
             queue,
             object,
             // SAFETY: the caller's.
-            waits: unsafe { wait_list(count, list) }?,
-            signal: new_event(event),
+            waits: unsafe { Object::wait_list(count, list) }?,
+            signal: gil_guest::new_event(event),
             is_first: false,
             event,
         })
@@ -52,7 +51,7 @@ impl Enqueue {
             queue: self.queue.clone(),
             object: self.object.clone(),
             waits: Vec::new(),
-            signal: new_event(std::ptr::null_mut()),
+            signal: gil_guest::new_event(std::ptr::null_mut::<cl_event>()),
             is_first: !self.queue.queue().in_order,
             event: std::ptr::null_mut(),
         }
@@ -70,6 +69,6 @@ impl Enqueue {
     /// The event's room is null or there.
     pub(super) unsafe fn give_event(&self) {
         // SAFETY: the caller's.
-        unsafe { give_event(self.event, self.signal, &self.queue) };
+        unsafe { Object::give_event(self.event, self.signal, &self.queue) };
     }
 }

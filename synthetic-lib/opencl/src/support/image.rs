@@ -1,12 +1,10 @@
 //! Making images.
 
-use super::border::{CallResult, check, decode, written};
 use super::details::Details;
-use super::helpers::device_flags;
 use super::memory::{Image, Memory};
-use super::objects::{Object, create, find, find_optional, new_number, number};
-use super::request::Request;
+use crate::generated::manual::{Guest, Helpers, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult, Reply};
 use gil_opencl_common::image::{Form, Layout, element_bytes};
 use gil_wire::call::{Handle, InData};
 use gil_wire::envelope::Class;
@@ -55,15 +53,15 @@ pub(super) unsafe fn create_image(
 ) -> cl_mem {
     // SAFETY: the caller's.
     unsafe {
-        written(errcode_ret, || {
-            let context = find(Kind::Context, context)?;
+        Guest::written(errcode_ret, || {
+            let context = Object::find(Kind::Context, context)?;
             let format = *format.as_ref().ok_or(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
             let desc = *desc.as_ref().ok_or(CL_INVALID_IMAGE_DESCRIPTOR)?;
             if desc.num_mip_levels != 0 || desc.num_samples != 0 {
                 // These are extensions', which are not offered.
                 return Err(CL_INVALID_IMAGE_DESCRIPTOR);
             }
-            let within = find_optional(Kind::Mem, desc.mem_object);
+            let within = Object::find_optional(Kind::Mem, desc.mem_object);
             let image = NewImage {
                 context,
                 within: within.map_err(|_| CL_INVALID_IMAGE_DESCRIPTOR)?,
@@ -71,7 +69,7 @@ pub(super) unsafe fn create_image(
                 format,
                 desc,
                 host_ptr,
-                new: new_number(),
+                new: gil_guest::new_number(),
             };
             image.send(entry, maker)?;
             Ok(image.create())
@@ -114,7 +112,7 @@ impl NewImage {
         let mut request = Request::new(maker.op(), Class::Sync, entry);
         let (format, desc) = (&self.format, &self.desc);
         let (context, new) = (self.context.number(), self.new);
-        let flags = device_flags(self.flags);
+        let flags = Guest::device_flags(self.flags);
         let channel_order = format.image_channel_order;
         let channel_type = format.image_channel_data_type;
         let (width, height) = (desc.image_width as u64, desc.image_height as u64);
@@ -171,7 +169,7 @@ impl NewImage {
                     slice_pitch,
                     num_mip_levels: desc.num_mip_levels,
                     num_samples: desc.num_samples,
-                    mem_object: number(&self.within),
+                    mem_object: Object::number_of(&self.within),
                     host_ptr,
                 },
                 made,
@@ -194,7 +192,7 @@ impl NewImage {
                     slice_pitch,
                     num_mip_levels: desc.num_mip_levels,
                     num_samples: desc.num_samples,
-                    mem_object: number(&self.within),
+                    mem_object: Object::number_of(&self.within),
                     host_ptr,
                 },
                 made,
@@ -215,7 +213,7 @@ impl NewImage {
             _ => Memory::image(self.flags, image, self.host_ptr as usize),
         };
         let parent = self.within.as_ref().unwrap_or(&self.context);
-        create(
+        Object::create(
             Kind::Mem,
             self.new,
             &[parent],
@@ -241,9 +239,9 @@ pub(super) const fn no_image(image_type: cl_mem_object_type) -> cl_image_desc {
 }
 
 /// Every maker's reply is the same.
-fn made(reply: &[u8]) -> CallResult<()> {
-    let reply: wire::ClCreateImageReply = decode(reply)?;
-    check(reply.result)
+fn made(reply: Reply<'_, Guest>) -> CallResult<()> {
+    let reply: wire::ClCreateImageReply = reply.decode()?;
+    Guest::check(reply.result)
 }
 
 impl Maker {

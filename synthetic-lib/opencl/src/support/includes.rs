@@ -5,12 +5,10 @@
 //! every line that may be followed is looked up, and what is not followed is
 //! sent for nothing.
 
-use super::border::{CallResult, check, decode};
 use super::details::Details;
-use super::info::{Room, answer_info};
-use super::objects::Object;
-use super::request::Request;
+use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult, Room, info};
 use gil_opencl_common::build_options::paths;
 use gil_wire::call::{InfoType, pack};
 use gil_wire::envelope::Class;
@@ -69,8 +67,8 @@ fn give(entry: u64, program: &Object, search: &Search) -> CallResult<()> {
         files: unsafe { request.input(packed.as_ptr().cast(), packed.len()) },
     };
     request.forward(&args, |reply| {
-        let reply: wire::GilGiveFilesReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::GilGiveFilesReply = reply.decode()?;
+        Guest::check(reply.result)
     })
 }
 
@@ -101,10 +99,10 @@ fn ask_source(entry: u64, program: &Object, text: &mut [u8]) -> CallResult<usize
         param_value: unsafe { request.info_room(kind, value, text.len()) },
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClGetProgramInfoReply = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::ClGetProgramInfoReply = reply.decode()?;
+        Guest::check(reply.result)?;
         // SAFETY: as above; `size` lives as long.
-        unsafe { answer_info(&room, kind, reply.size, &reply.value) }
+        unsafe { info::answer_info::<Guest>(&room, kind, reply.size, &reply.value) }
     })?;
     Ok(size)
 }

@@ -1,10 +1,10 @@
 //! Arguments of kernels.
 
-use super::border::{CallResult, check, code, decode};
+use super::context::context_of;
 use super::details::{Accepted, Argument, Arguments, Details};
-use super::objects::{Object, find_any, number};
-use super::request::Request;
+use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult};
 use gil_guest::{ByHand, Call};
 use gil_wire::call::{Handle, InData};
 use gil_wire::compact::Writer;
@@ -34,7 +34,7 @@ impl KernelArgument {
         }
         // SAFETY: the caller's.
         let object = unsafe { Self::word(size, value) }
-            .and_then(|word| find_any(&Self::OBJECTS, word as *const c_void));
+            .and_then(|word| Object::find_any(&Self::OBJECTS, word as *const c_void));
         Ok(Self {
             size,
             value,
@@ -79,7 +79,7 @@ impl KernelArgument {
             return Err(CL_INVALID_MEM_OBJECT);
         }
         if let Some(before) = before.filter(|before| before.accepted == self.kind()) {
-            if before.object != number(&self.object) {
+            if before.object != Object::number_of(&self.object) {
                 self.replace(known, kernel, index);
             }
             return self.post(entry, kernel, index);
@@ -107,7 +107,7 @@ impl KernelArgument {
     fn note(&self, known: &Arguments, index: cl_uint) {
         let argument = Argument {
             accepted: self.kind(),
-            object: number(&self.object),
+            object: Object::number_of(&self.object),
         };
         known.accept(index, argument);
     }
@@ -117,10 +117,9 @@ impl KernelArgument {
     /// format that the kernel cannot use.
     fn replace(&self, known: &Arguments, kernel: &Object, index: cl_uint) {
         self.note(known, index);
-        let context = |object: &Object| object.context().map(|context| context.number());
         let is_alike = self.object.as_ref().is_some_and(|object| {
             let whole = matches!(object.details(), Details::Memory(memory) if memory.is_whole());
-            whole && context(object) == context(kernel)
+            whole && context_of(object) == context_of(kernel)
         });
         if !is_alike {
             known.launches().forget();
@@ -140,7 +139,7 @@ impl KernelArgument {
         let args = ByHand(|to: &mut Writer<'_>| value.write(to, kernel, index, size));
         gil_guest::client()
             .and_then(|client| client.post_here(&call, &args))
-            .map_err(|error| code(call.op, &error))
+            .map_err(|error| Guest::failed(call.op, &error))
     }
 
     #[inline]
@@ -174,8 +173,8 @@ impl KernelArgument {
             return request.post(&args);
         }
         request.forward(&args, |reply| {
-            let reply: wire::ClSetKernelArgReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClSetKernelArgReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     }
 

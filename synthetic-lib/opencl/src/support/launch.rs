@@ -1,11 +1,12 @@
 //! Launching kernels. The first launch of a kind is the board's to judge; what
 //! it accepted once cannot fail again, and its like travels in a batch.
 
-use super::border::{CallResult, check, code, decode};
 use super::details::{Arguments, Details};
-use super::objects::{Object, find, give_event, kernels, new_event, wait_list};
+use super::helpers::is_of_context;
+use crate::generated::manual::{Guest, Object};
 use crate::generated::types::*;
 use gil_guest::{Answered, ByHand, Call};
+use gil_guest::{Api, CallResult, Reply};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
 use gil_wire::envelope::{Class, Engine, Queue};
@@ -240,11 +241,11 @@ impl Launch {
         [offset, global, local]: [*const usize; 3],
         (count, list): (cl_uint, *const cl_event),
     ) -> CallResult<Self> {
-        let queue = find(Kind::CommandQueue, queue)?;
-        let kernel = find(Kind::Kernel, kernel)?;
+        let queue = Object::find(Kind::CommandQueue, queue)?;
+        let kernel = Object::find(Kind::Kernel, kernel)?;
         // SAFETY: the caller's.
         unsafe {
-            let waits = wait_list(count, list)?;
+            let waits = Object::wait_list(count, list)?;
             Ok(Self {
                 at_home: waits.is_empty() || is_of_context(&queue, *list),
                 geometry: Geometry::new(dimensions, offset, global, local),
@@ -264,7 +265,7 @@ impl Launch {
         let Details::Kernel(known) = self.kernel.details() else {
             return Err(CL_INVALID_KERNEL);
         };
-        let signal = new_event(event);
+        let signal = gil_guest::new_event(event);
         let queue = self.queue.queue();
         let args = self.args(signal);
         match self.front(known) {
@@ -276,7 +277,7 @@ impl Launch {
             }
         }
         // SAFETY: the caller's.
-        unsafe { give_event(event, signal, &self.queue) };
+        unsafe { Object::give_event(event, signal, &self.queue) };
         Ok(())
     }
 
@@ -317,7 +318,7 @@ impl Launch {
         let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
         gil_guest::client()
             .and_then(|client| client.post_here(&call, &args))
-            .map_err(|error| code(call.op, &error))
+            .map_err(|error| Guest::failed(call.op, &error))
     }
 
     #[inline(never)]
@@ -327,7 +328,7 @@ impl Launch {
         let args = ByHand(|to: &mut Writer<'_>| args.write(to));
         gil_guest::client()
             .and_then(|client| client.post(&call, &args))
-            .map_err(|error| code(call.op, &error))
+            .map_err(|error| Guest::failed(call.op, &error))
     }
 
     #[inline(never)]
@@ -342,12 +343,13 @@ impl Launch {
         let call = Self::call(entry, queue, args.event, &waits);
         let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
         let read = |answered: Answered<'_>| {
-            let reply: wire::ClEnqueueNDRangeKernelReply = decode(answered.result)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueNDRangeKernelReply =
+                Reply::<Guest>::of(&answered).decode()?;
+            Guest::check(reply.result)
         };
         gil_guest::client()
             .and_then(|client| client.forward(&call, &args, read))
-            .unwrap_or_else(|error| Err(code(call.op, &error)))
+            .unwrap_or_else(|error| Err(Guest::failed(call.op, &error)))
     }
 
     #[inline]
@@ -422,18 +424,12 @@ fn write_sizes(to: &mut Writer<'_>, sizes: &Option<Sizes>, len: usize) {
 /// An operation was refused although its like had been accepted: from here on
 /// the board judges every kind of launch anew, before it is answered.
 #[cold]
-pub(super) fn refused_late(error: cl_int) -> cl_int {
-    for kernel in kernels() {
+pub(super) fn forget_all() {
+    for kernel in Object::all(Kind::Kernel) {
         if let Details::Kernel(known) = kernel.details() {
             known.launches().forget();
         }
     }
-    error
-}
-
-pub(super) fn is_of_context(queue: &Object, event: cl_event) -> bool {
-    let context = |object: &Object| object.context().map(|context| context.number());
-    find(Kind::Event, event).is_ok_and(|event| context(&event) == context(queue))
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! Queries answered in the guest, from what it knows and from the timeline.
 
-use super::border::{CallResult, code};
 use super::details::{Details, QueueDetails};
-use super::manual::Guest;
 use super::memory::Memory;
-use super::objects::Object;
-use crate::generated::manual::Local;
+use crate::generated::manual::{Guest, Local, Object};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
@@ -172,7 +170,7 @@ fn observe(op: Op, entry: u64, event: &Object) -> CallResult<Observation> {
     }
     let polled = gil_guest::client()
         .and_then(|client| client.poll(op, entry, &[event.number().0]))
-        .map_err(|error| code(op, &error))?;
+        .map_err(|error| Guest::failed(op, &error))?;
     let observed = *polled.first().ok_or(CL_OUT_OF_RESOURCES)?;
     if observed.state == State::Complete {
         let _ = ended.set(observed);

@@ -1,30 +1,23 @@
 //! Entry points written by hand.
 
-use super::border::{CallResult, check, decode, returned};
 use super::callbacks::{self, EventNotify};
 use super::details::Details;
 use super::elements;
 use super::image::{self, Maker};
-use super::info::Room;
 use super::kernel_arg::KernelArgument;
 use super::launch::Launch;
 use super::map::{self, Asked};
-use super::objects::{Object, find};
 use super::rect;
-use super::request::Request;
 use super::svm::{self, commands};
 use super::{clock, subgroups, task};
 use crate::generated::exports;
-use crate::generated::manual::Manual;
+use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult, Room, data};
 use gil_wire::call::{Handle, InfoValue, OutRoom};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, c_char, c_void};
-
-/// The guest's side of what is not generated.
-#[derive(Clone, Copy, Debug)]
-pub struct Guest;
 
 impl Manual for Guest {
     unsafe fn clSetKernelArg(
@@ -34,8 +27,8 @@ impl Manual for Guest {
         arg_size: usize,
         arg_value: *const c_void,
     ) -> cl_int {
-        returned(|| {
-            let kernel = find(Kind::Kernel, kernel)?;
+        Guest::returned(|| {
+            let kernel = Object::find(Kind::Kernel, kernel)?;
             // SAFETY: the caller's.
             let argument = unsafe { KernelArgument::new(arg_size, arg_value) }?;
             argument.set(entry, &kernel, arg_index)
@@ -57,7 +50,7 @@ impl Manual for Guest {
         let sizes = [global_work_offset, global_work_size, local_work_size];
         let waits = (num_events_in_wait_list, event_wait_list);
         // SAFETY: the caller's.
-        returned(|| unsafe {
+        Guest::returned(|| unsafe {
             let launch = Launch::new((command_queue, kernel), work_dim, sizes, waits)?;
             launch.run(entry, event)
         })
@@ -73,12 +66,12 @@ impl Manual for Guest {
     ) -> cl_int {
         let waits = (num_events_in_wait_list, event_wait_list);
         // SAFETY: the caller's.
-        returned(|| unsafe { task::enqueue(entry, (command_queue, kernel), waits, event) })
+        Guest::returned(|| unsafe { task::enqueue(entry, (command_queue, kernel), waits, event) })
     }
 
     unsafe fn clFlush(entry: u64, command_queue: cl_command_queue) -> cl_int {
-        returned(|| {
-            let queue = find(Kind::CommandQueue, command_queue)?;
+        Guest::returned(|| {
+            let queue = Object::find(Kind::CommandQueue, command_queue)?;
             let request = Request::new(wire::CL_FLUSH, Class::Post, entry);
             request.post_now(&wire::ClFlushArgs {
                 command_queue: queue.number(),
@@ -395,7 +388,14 @@ impl Manual for Guest {
         user_data: *mut c_void,
     ) -> cl_int {
         // SAFETY: the caller's.
-        unsafe { callbacks::set_destructor(Kind::Mem, memobj, pfn_notify, user_data) }
+        unsafe {
+            callbacks::set_destructor(
+                (wire::CL_SET_MEM_OBJECT_DESTRUCTOR_CALLBACK, Kind::Mem),
+                memobj,
+                pfn_notify,
+                user_data,
+            )
+        }
     }
 
     unsafe fn clSetContextDestructorCallback(
@@ -405,7 +405,14 @@ impl Manual for Guest {
         user_data: *mut c_void,
     ) -> cl_int {
         // SAFETY: the caller's.
-        unsafe { callbacks::set_destructor(Kind::Context, context, pfn_notify, user_data) }
+        unsafe {
+            callbacks::set_destructor(
+                (wire::CL_SET_CONTEXT_DESTRUCTOR_CALLBACK, Kind::Context),
+                context,
+                pfn_notify,
+                user_data,
+            )
+        }
     }
 
     unsafe fn clSetProgramReleaseCallback(
@@ -582,7 +589,7 @@ impl Manual for Guest {
         platform: cl_platform_id,
         func_name: *const c_char,
     ) -> *mut c_void {
-        match find(Kind::Platform, platform) {
+        match Object::find(Kind::Platform, platform) {
             // SAFETY: the caller's.
             Ok(_) => unsafe { extension_function(func_name) },
             Err(_) => std::ptr::null_mut(),
@@ -596,14 +603,14 @@ impl Manual for Guest {
         enable: cl_bool,
         old_properties: *mut cl_command_queue_properties,
     ) -> cl_int {
-        returned(|| {
-            let queue = find(Kind::CommandQueue, command_queue)?;
+        Guest::returned(|| {
+            let queue = Object::find(Kind::CommandQueue, command_queue)?;
             let Details::Queue(queue) = queue.details() else {
                 return Err(CL_INVALID_COMMAND_QUEUE);
             };
             let old = queue.set(properties, enable != CL_FALSE)?;
             // SAFETY: the caller's.
-            unsafe { super::write(old_properties, old) };
+            unsafe { data::write(old_properties, old) };
             Ok(())
         })
     }
@@ -614,8 +621,8 @@ impl Manual for Guest {
         device_timestamp: *mut cl_ulong,
         host_timestamp: *mut cl_ulong,
     ) -> cl_int {
-        returned(|| {
-            let device = find(Kind::Device, device)?;
+        Guest::returned(|| {
+            let device = Object::find(Kind::Device, device)?;
             // That the device has none goes before what is wrong.
             let now = clock::now(entry, &device)?;
             if device_timestamp.is_null() || host_timestamp.is_null() {
@@ -623,8 +630,8 @@ impl Manual for Guest {
             }
             // SAFETY: the caller's.
             unsafe {
-                super::write(device_timestamp, now);
-                super::write(host_timestamp, now);
+                data::write(device_timestamp, now);
+                data::write(host_timestamp, now);
             }
             Ok(())
         })
@@ -635,14 +642,14 @@ impl Manual for Guest {
         device: cl_device_id,
         host_timestamp: *mut cl_ulong,
     ) -> cl_int {
-        returned(|| {
-            let device = find(Kind::Device, device)?;
+        Guest::returned(|| {
+            let device = Object::find(Kind::Device, device)?;
             let now = clock::now(entry, &device)?;
             if host_timestamp.is_null() {
                 return Err(CL_INVALID_VALUE);
             }
             // SAFETY: the caller's.
-            unsafe { super::write(host_timestamp, now) };
+            unsafe { data::write(host_timestamp, now) };
             Ok(())
         })
     }
@@ -658,13 +665,13 @@ impl Manual for Guest {
         param_value: *mut c_void,
         param_value_size_ret: *mut usize,
     ) -> cl_int {
-        returned(|| {
+        Guest::returned(|| {
             let device = match device.is_null() {
                 true => Handle::NULL,
-                false => find(Kind::Device, device)?.number(),
+                false => Object::find(Kind::Device, device)?.number(),
             };
             let asked = subgroups::Asked {
-                kernel: &find(Kind::Kernel, kernel)?,
+                kernel: &Object::find(Kind::Kernel, kernel)?,
                 device,
                 param_name,
             };
@@ -687,7 +694,7 @@ impl Manual for Guest {
         let bytes = sizes.len() * size_of::<*mut c_void>();
         // SAFETY: the caller's; the room was compared with the length.
         unsafe {
-            room.announce(bytes)?;
+            room.announce::<Guest>(bytes)?;
             if room.value.is_null() {
                 return Ok(());
             }
@@ -726,8 +733,8 @@ fn binary_sizes(entry: u64, program: &Object) -> CallResult<Vec<u64>> {
     };
     let request = Request::new(wire::CL_GET_PROGRAM_INFO, Class::Query, entry);
     request.forward(&args, |reply| {
-        let reply: wire::ClGetProgramInfoReply<'_> = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::ClGetProgramInfoReply<'_> = reply.decode()?;
+        Guest::check(reply.result)?;
         match reply.value {
             InfoValue::Sizes(sizes) => Ok(sizes.into_vec()),
             _ => Err(CL_OUT_OF_RESOURCES),
@@ -756,10 +763,10 @@ unsafe fn binary(
         binary: unsafe { request.output(place, room) },
     };
     request.forward(&args, |reply| {
-        let reply: wire::GilGetProgramBinaryReply<'_> = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::GilGetProgramBinaryReply<'_> = reply.decode()?;
+        Guest::check(reply.result)?;
         // SAFETY: the caller's.
-        unsafe { super::write_data(&reply.binary, place, room) };
+        unsafe { data::write_data(&reply.binary, place, room) };
         Ok(())
     })
 }

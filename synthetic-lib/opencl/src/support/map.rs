@@ -1,12 +1,12 @@
 //! Mapped memory objects. Mapping reads a part of the object into the guest's
 //! memory, unmapping writes it back.
 
-use super::border::{CallResult, check, decode, returned, written};
 use super::elements::{layout, three};
 use super::enqueue::Enqueue;
 use super::memory::{Mapping, Place, base, memory};
-use super::write;
+use crate::generated::manual::Guest;
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult, data};
 use gil_wire::call::{InData, OutRoom};
 use gil_wire::envelope::Engine;
 use gil_wire::generated::opencl as wire;
@@ -49,7 +49,7 @@ pub(super) unsafe fn map_buffer(
 ) -> *mut c_void {
     // SAFETY: the caller's.
     unsafe {
-        written(errcode_ret, || {
+        Guest::written(errcode_ret, || {
             let enqueue = Enqueue::new(queue, buffer, waits, event)?;
             let memory = memory(&enqueue.object)?;
             memory.check_bytes(offset, size)?;
@@ -90,8 +90,8 @@ fn read_bytes(
         event: enqueue.signal,
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClEnqueueMapBufferReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::ClEnqueueMapBufferReply = reply.decode()?;
+        Guest::check(reply.result)
     })
 }
 
@@ -110,7 +110,7 @@ pub(super) unsafe fn map_image(
 ) -> *mut c_void {
     // SAFETY: the caller's.
     unsafe {
-        written(errcode_ret, || {
+        Guest::written(errcode_ret, || {
             let enqueue = Enqueue::new(queue, image, waits, event)?;
             let layout = layout(&enqueue.object)?;
             let (origin, region) = (three(origin)?, three(region)?);
@@ -135,9 +135,9 @@ pub(super) unsafe fn map_image(
             keep_written(entry, &enqueue, asked, &mapping)?;
             read_elements(entry, &enqueue, asked, &mapping)?;
             memory.map(mapping);
-            write(row_pitch, layout.row_pitch as usize);
+            data::write(row_pitch, layout.row_pitch as usize);
             let slices = if has_slices { layout.slice_pitch } else { 0 };
-            write(slice_pitch, slices as usize);
+            data::write(slice_pitch, slices as usize);
             enqueue.give_event();
             Ok(address as *mut c_void)
         })
@@ -171,8 +171,8 @@ fn read_elements(entry: u64, enqueue: &Enqueue, asked: Asked, mapping: &Mapping)
         event: enqueue.signal,
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClEnqueueMapImageReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::ClEnqueueMapImageReply = reply.decode()?;
+        Guest::check(reply.result)
     })
 }
 
@@ -200,7 +200,7 @@ pub(super) unsafe fn unmap(
     waits: (cl_uint, *const cl_event),
     event: *mut cl_event,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(queue, object, waits, event) }?;
         let memory = memory(&enqueue.object)?;
@@ -265,8 +265,8 @@ fn write_back(entry: u64, enqueue: &Enqueue, mapping: &Mapping, writes: bool) ->
         }
     }
     let done = request.try_forward(&args, |reply| {
-        let reply: wire::ClEnqueueUnmapMemObjectReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::ClEnqueueUnmapMemObjectReply = reply.decode()?;
+        Guest::check(reply.result)
     })?;
     Ok(done.is_some())
 }

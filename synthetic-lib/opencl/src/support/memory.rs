@@ -3,10 +3,10 @@
 //! object that is made at the first mapping, so that one byte of it has one
 //! address for ever.
 
-use super::border::CallResult;
 use super::details::Details;
-use super::objects::Object;
+use crate::generated::manual::Object;
 use crate::generated::types::*;
+use gil_guest::CallResult;
 use gil_opencl_common::image::Layout;
 use gil_wire::rows::Rows;
 use std::ffi::c_void;

@@ -1,12 +1,10 @@
 //! What the board's driver says of contexts, and the board of launches that it
 //! refused too late: on to the functions that contexts were made with.
 
-use super::border::{CallResult, check, decode};
-use super::callbacks::{Sent, no_thread};
 use super::details::Details;
-use super::objects::{self, Object, hold};
-use super::request::Request;
-use gil_guest::{later, notices};
+use crate::generated::manual::{Guest, Object, Request};
+use gil_guest::{Api, CallResult};
+use gil_guest::{callbacks, notices};
 use gil_wire::call::{OutData, OutRoom};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -51,7 +49,7 @@ struct Notice {
 fn ask() {
     // Who cannot be told is told nothing.
     while let Ok(Some((context, notice))) = take() {
-        if let Some(context) = objects::numbered(Kind::Context, context) {
+        if let Some(context) = Object::numbered(Kind::Context, context) {
             let _ = tell(&context, notice);
         }
     }
@@ -65,8 +63,8 @@ fn take() -> CallResult<Option<(gil_wire::call::Handle, Notice)>> {
         private_info: OutRoom::Inline(PART_MAX),
     };
     request.forward(&args, |reply| {
-        let reply: wire::GilTakeNoticeReply = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::GilTakeNoticeReply = reply.decode()?;
+        Guest::check(reply.result)?;
         let notice = Notice {
             errinfo: text(bytes(&reply.errinfo)),
             private_info: bytes(&reply.private_info).to_vec(),
@@ -93,7 +91,7 @@ fn tell(context: &Object, notice: Notice) -> CallResult<()> {
     let Details::Context(details) = context.details() else {
         return Ok(());
     };
-    let (Some(to), Some(held)) = (details.notify(), hold(context)) else {
+    let (Some(to), Some(held)) = (details.notify(), context.hold()) else {
         return Ok(());
     };
     let call = move || {
@@ -107,8 +105,8 @@ fn tell(context: &Object, notice: Notice) -> CallResult<()> {
         unsafe { (to.notify)(notice.errinfo.as_ptr(), private, len, to.user_data) };
         drop(held);
     };
-    let sent = Sent::new(call);
-    later::soon(Box::new(move || sent.call())).map_err(no_thread)
+    // SAFETY: the program agrees that another thread calls its function.
+    unsafe { callbacks::soon::<Guest>(call) }
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Rectangles of buffers, read and written. The program's pitches stay here: the
 //! board sees rows one behind the other.
 
-use super::border::{CallResult, check, decode, returned};
 use super::elements::three;
 use super::enqueue::Enqueue;
 use super::memory::memory;
+use crate::generated::manual::Guest;
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult};
 use gil_wire::envelope::Engine;
 use gil_wire::generated::opencl as wire;
 use gil_wire::length::Length;
@@ -97,7 +98,7 @@ pub(super) unsafe fn read(
     event: *mut cl_event,
 ) -> cl_int {
     // SAFETY: the caller's.
-    returned(|| unsafe {
+    Guest::returned(|| unsafe {
         let enqueue = Enqueue::new(queue, buffer, waits, event)?;
         let host = copy.check()?;
         memory(&enqueue.object)?.check_read()?;
@@ -116,8 +117,8 @@ pub(super) unsafe fn read(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueReadBufferRectReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueReadBufferRectReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         enqueue.give_event();
         Ok(())
@@ -136,7 +137,7 @@ pub(super) unsafe fn write(
     event: *mut cl_event,
 ) -> cl_int {
     // SAFETY: the caller's.
-    returned(|| unsafe {
+    Guest::returned(|| unsafe {
         let enqueue = Enqueue::new(queue, buffer, waits, event)?;
         let host = copy.check()?;
         let op = wire::CL_ENQUEUE_WRITE_BUFFER_RECT;
@@ -154,8 +155,8 @@ pub(super) unsafe fn write(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueWriteBufferRectReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueWriteBufferRectReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         enqueue.give_event();
         Ok(())

@@ -1,10 +1,8 @@
 //! `clGetKernelSubGroupInfo`: sizes in, sizes out.
 
-use super::border::{CallResult, check, decode};
-use super::info::{Room, answer};
-use super::objects::Object;
-use super::request::Request;
+use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult, Room, info};
 use gil_wire::call::{Handle, InData, OutData, OutRoom};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl as wire;
@@ -61,8 +59,8 @@ impl Asked<'_> {
             values: OutRoom::Inline((WORDS_MAX * size_of::<u64>()) as u32),
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClGetKernelSubGroupInfoReply<'_> = decode(reply)?;
-            check(reply.result)?;
+            let reply: wire::ClGetKernelSubGroupInfoReply<'_> = reply.decode()?;
+            Guest::check(reply.result)?;
             let count = reply.count as usize;
             let OutData::Inline(values) = reply.values else {
                 return Err(CL_OUT_OF_RESOURCES);
@@ -70,8 +68,8 @@ impl Asked<'_> {
             // SAFETY: the caller's.
             unsafe {
                 match has_room {
-                    true => answer(room, &guest_sizes(values, count)?),
-                    false => room.announce(count * SIZE),
+                    true => info::answer::<Guest>(room, &guest_sizes(values, count)?),
+                    false => room.announce::<Guest>(count * SIZE),
                 }
             }
         })

@@ -4,13 +4,10 @@
 
 pub(super) mod commands;
 
-use super::border::{CallResult, check, decode, returned};
-use super::details;
-use super::helpers::device_flags;
-use super::objects::{Object, create, find, new_number};
-use super::pages::Pages;
-use super::request::Request;
+use crate::generated::manual::{Guest, Helpers, Kept, Object, Request};
 use crate::generated::types::*;
+use gil_guest::pages::Pages;
+use gil_guest::{Api, CallResult};
 use gil_wire::call::{Handle, InData};
 use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -61,8 +58,8 @@ pub(super) fn capabilities(entry: u64, device: Handle) -> CallResult<u64> {
     let request = Request::new(wire::GIL_GET_SVM_CAPABILITIES, Class::Query, entry);
     let args = wire::GilGetSvmCapabilitiesArgs { device };
     request.forward(&args, |reply| {
-        let reply: wire::GilGetSvmCapabilitiesReply = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::GilGetSvmCapabilitiesReply = reply.decode()?;
+        Guest::check(reply.result)?;
         Ok(reply.value)
     })
 }
@@ -108,7 +105,7 @@ pub(super) fn alloc(
     size: usize,
     alignment: cl_uint,
 ) -> *mut c_void {
-    let Ok(context) = find(Kind::Context, context) else {
+    let Ok(context) = Object::find(Kind::Context, context) else {
         return std::ptr::null_mut();
     };
     if flags & !FLAGS != 0 || size == 0 || is_wide().is_err() {
@@ -146,8 +143,8 @@ fn ask(
         alignment,
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClSVMAllocReply = decode(reply)?;
-        check(reply.result)?;
+        let reply: wire::ClSVMAllocReply = reply.decode()?;
+        Guest::check(reply.result)?;
         usize::try_from(reply.address).map_err(|_| CL_OUT_OF_RESOURCES)
     })
 }
@@ -163,7 +160,7 @@ fn give_back(context: &Object, address: usize) {
 
 /// `clSVMFree`.
 pub(super) fn free(context: cl_context, svm_pointer: *mut c_void) {
-    let Ok(context) = find(Kind::Context, context) else {
+    let Ok(context) = Object::find(Kind::Context, context) else {
         return;
     };
     if forget(svm_pointer as usize) {
@@ -216,8 +213,8 @@ pub(super) fn set_kernel_arg(
     arg_index: cl_uint,
     arg_value: *const c_void,
 ) -> cl_int {
-    returned(|| {
-        let kernel = find(Kind::Kernel, kernel)?;
+    Guest::returned(|| {
+        let kernel = Object::find(Kind::Kernel, kernel)?;
         is_wide()?;
         let op = wire::CL_SET_KERNEL_ARG_SVM_POINTER;
         let request = Request::new(op, Class::Sync, entry);
@@ -227,8 +224,8 @@ pub(super) fn set_kernel_arg(
             address: arg_value as usize as u64,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClSetKernelArgSVMPointerReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClSetKernelArgSVMPointerReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     })
 }
@@ -244,8 +241,8 @@ pub(super) unsafe fn set_exec_info(
     size: usize,
     value: *const c_void,
 ) -> cl_int {
-    returned(|| {
-        let kernel = find(Kind::Kernel, kernel)?;
+    Guest::returned(|| {
+        let kernel = Object::find(Kind::Kernel, kernel)?;
         if is_about_shared(name) {
             is_wide()?;
         }
@@ -275,8 +272,8 @@ pub(super) unsafe fn set_exec_info(
             value: list_data(&mut request, &pointers),
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClSetKernelExecInfoReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClSetKernelExecInfoReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     })
 }
@@ -322,18 +319,19 @@ pub(super) fn create_buffer(
         return Some(Err(CL_INVALID_BUFFER_SIZE));
     }
     let request = Request::new(wire::GIL_CREATE_SVM_BUFFER, Class::Sync, entry);
-    let new = new_number();
+    let new = gil_guest::new_number();
     let args = wire::GilCreateSvmBufferArgs {
         context: context.number(),
-        flags: device_flags(flags & !CL_MEM_USE_HOST_PTR) | CL_MEM_USE_HOST_PTR,
+        flags: Guest::device_flags(flags & !CL_MEM_USE_HOST_PTR) | CL_MEM_USE_HOST_PTR,
         size: size as u64,
         address: host_ptr as usize as u64,
         new,
     };
     Some(request.forward(&args, |reply| {
-        let reply: wire::GilCreateSvmBufferReply = decode(reply)?;
-        check(reply.result)?;
-        let details = details::buffer(flags, size, host_ptr);
-        Ok(create(Kind::Mem, new, &[context], details))
+        let reply: wire::GilCreateSvmBufferReply = reply.decode()?;
+        Guest::check(reply.result)?;
+        // SAFETY: the memory is looked at by none.
+        let details = unsafe { Guest::buffer(flags, size, host_ptr) };
+        Ok(Object::create(Kind::Mem, new, &[context], details))
     }))
 }

@@ -1,11 +1,9 @@
 //! `clEnqueueTask`.
 
-use super::border::{CallResult, check, decode};
 use super::details::Details;
-use super::objects::{find, give_event, new_event, wait_list};
-use super::posting::of_one_context;
-use super::request::Request;
+use crate::generated::manual::{Guest, Helpers, Object, Request};
 use crate::generated::types::*;
+use gil_guest::{Api, CallResult};
 use gil_wire::envelope::{Class, Engine};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
@@ -19,14 +17,14 @@ pub(super) unsafe fn enqueue(
     (count, list): (cl_uint, *const cl_event),
     event: *mut cl_event,
 ) -> CallResult<()> {
-    let queue = find(Kind::CommandQueue, queue)?;
-    let kernel = find(Kind::Kernel, kernel)?;
+    let queue = Object::find(Kind::CommandQueue, queue)?;
+    let kernel = Object::find(Kind::Kernel, kernel)?;
     // SAFETY: the caller's.
-    let waits = unsafe { wait_list(count, list) }?;
+    let waits = unsafe { Object::wait_list(count, list) }?;
     let Details::Kernel(known) = kernel.details() else {
         return Err(CL_INVALID_KERNEL);
     };
-    let signal = new_event(event);
+    let signal = gil_guest::new_event(event);
     let mut request = Request::new(wire::CL_ENQUEUE_TASK, Class::Enqueue, entry);
     request.queue(queue.queue(), Engine::COMPUTE);
     request.waits(&waits);
@@ -38,17 +36,17 @@ pub(super) unsafe fn enqueue(
         event: signal,
     };
     // SAFETY: the wait list was read already.
-    let at_home = unsafe { of_one_context(&queue, count, list) };
+    let at_home = unsafe { Guest::of_one_context(&queue, count, list) };
     if at_home && known.launches().accepts_task(queue.number()) {
         request.post(&args)?;
     } else {
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueTaskReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueTaskReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         known.launches().accept_task(queue.number());
     }
     // SAFETY: the caller's.
-    unsafe { give_event(event, signal, &queue) };
+    unsafe { Object::give_event(event, signal, &queue) };
     Ok(())
 }

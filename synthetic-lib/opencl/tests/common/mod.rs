@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use gil_guest::double::{Double, Played, Seen};
+use gil_opencl::generated::manual::{Guest, Kept, Object};
 use gil_opencl::generated::types::*;
-use gil_opencl::support::details;
-use gil_opencl::support::{Details, create, find, new_number};
+use gil_opencl::support::Details;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Envelope, Observation, State};
 use gil_wire::generated::opencl::Kind;
@@ -82,10 +82,20 @@ pub struct World {
 pub const SIZE: usize = 5000;
 
 pub fn world(properties: cl_command_queue_properties) -> World {
-    let context = create(Kind::Context, new_number(), &[], Details::default());
-    let parent = find(Kind::Context, context).unwrap();
-    let details = details::queue(&parent, properties);
-    let queue = create(Kind::CommandQueue, new_number(), &[&parent], details);
+    let context = Object::create(
+        Kind::Context,
+        gil_guest::new_number(),
+        &[],
+        Details::default(),
+    );
+    let parent = Object::find(Kind::Context, context).unwrap();
+    let details = Guest::queue(&parent, properties);
+    let queue = Object::create(
+        Kind::CommandQueue,
+        gil_guest::new_number(),
+        &[&parent],
+        details,
+    );
     World {
         context,
         queue,
@@ -94,14 +104,20 @@ pub fn world(properties: cl_command_queue_properties) -> World {
 }
 
 pub fn buffer(context: cl_context, flags: cl_mem_flags, host: *mut std::ffi::c_void) -> cl_mem {
-    let parent = find(Kind::Context, context).unwrap();
-    let details = details::buffer(flags, SIZE, host);
-    create(Kind::Mem, new_number(), &[&parent], details)
+    let parent = Object::find(Kind::Context, context).unwrap();
+    // SAFETY: no test touches the memory behind `host` but its own.
+    let details = unsafe { Guest::buffer(flags, SIZE, host) };
+    Object::create(Kind::Mem, gil_guest::new_number(), &[&parent], details)
 }
 
 pub fn kernel(context: cl_context) -> cl_kernel {
-    let parent = find(Kind::Context, context).unwrap();
-    create(Kind::Kernel, new_number(), &[&parent], Details::default())
+    let parent = Object::find(Kind::Context, context).unwrap();
+    Object::create(
+        Kind::Kernel,
+        gil_guest::new_number(),
+        &[&parent],
+        Details::default(),
+    )
 }
 
 pub fn observation(event: u64, state: State, ending: Ending) -> Observation {

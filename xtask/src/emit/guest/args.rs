@@ -11,14 +11,14 @@ impl Stub<'_> {
             Role::Handle { optional, .. } => {
                 let find = if *optional { "find_optional" } else { "find" };
                 let kind = kind_of(self.api, param);
-                writeln!(out, "let {name} = support::{find}(Kind::{kind}, {name})?;")
+                writeln!(out, "let {name} = Object::{find}(Kind::{kind}, {name})?;")
             }
             Role::Handles { len, .. } => {
                 let kind = kind_of(self.api, param);
                 let len = self.count(len);
                 writeln!(
                     out,
-                    "let {into} = support::find_list(Kind::{kind}, {len}, {name})?;"
+                    "let {into} = Object::list(Kind::{kind}, {len}, {name})?;"
                 )
             }
             Role::Waits {
@@ -26,7 +26,7 @@ impl Stub<'_> {
                 required: false,
             } => writeln!(
                 out,
-                "let {into} = support::wait_list({}, {name})?;",
+                "let {into} = Object::wait_list({}, {name})?;",
                 ident(count)
             ),
             Role::Waits { count, .. } => {
@@ -34,7 +34,7 @@ impl Stub<'_> {
                 let value = self.api.errors.as_ref().map_or("0", |e| e.value.as_str());
                 writeln!(
                     out,
-                    "let {into} = support::find_list(Kind::{kind}, {}, {name})?.filter(|list| !list.is_empty()).ok_or({value})?;",
+                    "let {into} = Object::list(Kind::{kind}, {}, {name})?.filter(|list| !list.is_empty()).ok_or({value})?;",
                     ident(count)
                 )
             }
@@ -44,17 +44,20 @@ impl Stub<'_> {
                     .iter()
                     .map(|arg| self.helper_arg(arg) + ", ")
                     .collect();
-                writeln!(out, "helpers::{}(entry, {args}{name})?;", helper.name)
+                writeln!(out, "{}(entry, {args}{name})?;", helper_path(&helper.name))
             }
             Role::Array { scalar, len } => {
                 let len = self.len(len);
                 match scalar {
                     Scalar::Usize => {
-                        writeln!(out, "let {into} = support::sizes({name}.cast(), {len})?;")
+                        writeln!(
+                            out,
+                            "let {into} = data::sizes::<Guest>({name}.cast(), {len})?;"
+                        )
                     }
                     s => writeln!(
                         out,
-                        "let {into} = support::array::<{}, {}>({name}.cast(), {len})?;",
+                        "let {into} = data::array::<Guest, {}, {}>({name}.cast(), {len})?;",
                         s.rust(),
                         s.wire()
                     ),
@@ -63,8 +66,9 @@ impl Stub<'_> {
             Role::OutNew { .. } => {
                 writeln!(
                     out,
-                    "let {} = support::new_number();",
-                    derived(&param.name, "new")
+                    "let {} = {}::new_number();",
+                    derived(&param.name, "new"),
+                    self.paths.runtime
                 )
             }
             Role::Unused => writeln!(out, "let _ = {name};"),
@@ -77,15 +81,15 @@ impl Stub<'_> {
                 count,
                 lengths,
             } => {
-                let pack = if *strings {
-                    "pack_strings"
-                } else {
-                    "pack_blobs"
+                let pack = match strings {
+                    true => "pack_strings::<Guest, _>",
+                    false => "pack_blobs::<Guest>",
                 };
-                let lengths = lengths.as_deref().map_or("ptr::null()".into(), ident);
+                let none = || "ptr::null::<usize>()".into();
+                let lengths = lengths.as_deref().map_or_else(none, ident);
                 writeln!(
                     out,
-                    "let {into} = support::{pack}({} as u32, {name}.cast(), {lengths})?;",
+                    "let {into} = data::{pack}({} as u32, {name}.cast(), {lengths})?;",
                     ident(count)
                 )
             }
@@ -101,7 +105,7 @@ impl Stub<'_> {
                 let sizes = self.helper_call(helper);
                 writeln!(
                     out,
-                    "let {into} = support::pack_pieces(&{sizes}?, {name}.cast())?;"
+                    "let {into} = data::pack_pieces::<Guest>(&{sizes}?, {name}.cast())?;"
                 )
             }
             Role::List { keys, end, .. } => writeln!(
@@ -135,9 +139,11 @@ impl Stub<'_> {
         }
         let (handles, many) = (handles.join(", "), many.join(", "));
         match end {
-            None => format!("support::properties({name}, &[{handles}], &[{many}])?"),
+            None => format!("data::properties::<Guest, _>({name}, &[{handles}], &[{many}])?"),
             Some(end) => {
-                format!("support::properties_until({end}, {name}, &[{handles}], &[{many}])?")
+                format!(
+                    "data::properties_until::<Guest, _>({end}, {name}, &[{handles}], &[{many}])?"
+                )
             }
         }
     }
@@ -207,7 +213,7 @@ impl Stub<'_> {
                 format!("{name} as {}", scalar.wire())
             }
             Role::Scalar { .. } => name,
-            Role::Handle { optional: true, .. } => format!("support::number(&{name})"),
+            Role::Handle { optional: true, .. } => format!("Object::number_of(&{name})"),
             Role::Handle { .. } => format!("{name}.number()"),
             Role::Handles { .. }
             | Role::Waits { .. }
@@ -243,8 +249,8 @@ impl Stub<'_> {
                 let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
                 let current = if self.call.current { "&current, " } else { "" };
                 format!(
-                    "helpers::{}(&mut request, {current}{})?",
-                    helper.name,
+                    "{}(&mut request, {current}{})?",
+                    helper_path(&helper.name),
                     args.join(", ")
                 )
             }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::spec::annotation::Direction;
+use crate::spec::prototype::CParam;
 
 impl Stub<'_> {
     fn callback(&self) -> Option<(&Param, &str, Option<&[String]>, &Signature)> {
@@ -17,7 +18,7 @@ impl Stub<'_> {
 
     /// Keeps the handles that a callback gets, before lookups shadow them.
     pub(super) fn notified(&self, out: &mut String) {
-        let Some((_, _, Some([_, ..]), signature)) = self.callback() else {
+        let Some((_, _, Some(_), signature)) = self.callback() else {
             return;
         };
         for param in &signature.params {
@@ -57,8 +58,8 @@ impl Stub<'_> {
             let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
             let _ = writeln!(
                 out,
-                "if request.is_inline() && helpers::{}({}) {{ request.post(&args)?; }} else {{ {forward}?; }}\n{after}Ok(())",
-                helper.name,
+                "if request.is_inline() && {}({}) {{ request.post(&args)?; }} else {{ {forward}?; }}\n{after}Ok(())",
+                helper_path(&helper.name),
                 args.join(", ")
             );
             return;
@@ -76,7 +77,7 @@ impl Stub<'_> {
         match (event, &self.call.queue) {
             (Some(event), Some(queue)) => {
                 format!(
-                    "support::give_event({}, signal, &{});\n",
+                    "Object::give_event({}, signal, &{});\n",
                     ident(&event.name),
                     ident(queue)
                 )
@@ -89,10 +90,7 @@ impl Stub<'_> {
         let (param, user_data, once, signature) = self.callback()?;
         let (callback, codes) = (ident(&param.name), once?);
         if codes.is_empty() {
-            return Some(format!(
-                "if ended.is_ok() {{ support::defer({callback}, {}); }}\n",
-                ident(user_data)
-            ));
+            return Some(self.deferred(&callback, user_data, signature));
         }
         let success = self.api.errors.as_ref().map(|e| e.success.as_str());
         let failures: Vec<_> = codes
@@ -112,9 +110,23 @@ impl Stub<'_> {
             false => format!("matches!(ended, {})", patterns.join(" | ")),
         };
         Some(format!(
-            "if let Some(notify) = {callback} && {condition} {{ support::notify(move || notify({})); }}\n",
+            "if let Some(notify) = {callback} && {condition} {{ callbacks::notify(move || notify({})); }}\n",
             args.join(", ")
         ))
+    }
+
+    /// The callback comes with the code that the operation ended with.
+    fn deferred(&self, callback: &str, user_data: &str, signature: &Signature) -> String {
+        let arg = |param: &CParam| match self.call.param(&param.name) {
+            None => "code".into(),
+            Some(_) => self.callback_arg(&param.name, user_data),
+        };
+        let args: Vec<_> = signature.params.iter().map(arg).collect();
+        format!(
+            "if let Some(notify) = {callback} && ended.is_ok() {{ Guest::defer(wire::{}, signal, move |code| notify({})); }}\n",
+            screaming(&self.call.name),
+            args.join(", ")
+        )
     }
 
     fn callback_arg(&self, name: &str, user_data: &str) -> String {
@@ -131,22 +143,22 @@ impl Stub<'_> {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "let reply: wire::{}Reply = support::decode(reply)?;",
+            "let reply: wire::{}Reply = reply.decode()?;",
             camel(&self.call.name)
         );
         let checked = self.call.way != Way::None;
         let rest = self.writes();
         let value = self.value();
         if self.info().is_some() {
-            out.push_str("support::check(reply.result)?;\nsupport::answer_info(&room, kind, reply.size, &reply.value)");
+            out.push_str("Guest::check(reply.result)?;\ninfo::answer_info::<Guest>(&room, kind, reply.size, &reply.value)");
             return out;
         }
         if checked && rest.is_empty() && value == "Ok(())" {
-            out.push_str("support::check(reply.result)");
+            out.push_str("Guest::check(reply.result)");
             return out;
         }
         if checked {
-            out.push_str("support::check(reply.result)?;\n");
+            out.push_str("Guest::check(reply.result)?;\n");
         }
         if !checked && rest.is_empty() && value == "Ok(())" {
             return "let _ = reply; Ok(())".into();
@@ -170,12 +182,12 @@ impl Stub<'_> {
             Role::Counter(scalar) | Role::Out(scalar) if scalar.is_word() => {
                 writeln!(
                     out,
-                    "support::write({name}, reply.{name} as {});",
+                    "data::write({name}, reply.{name} as {});",
                     scalar.rust()
                 )
             }
             Role::Counter(_) | Role::Out(_) => {
-                writeln!(out, "support::write({name}, reply.{name});")
+                writeln!(out, "data::write({name}, reply.{name});")
             }
             Role::OutNew { ctype, parents } => {
                 let kind = &self.api.handles[ctype].kind;
@@ -183,7 +195,7 @@ impl Stub<'_> {
                 let (new, details) = (derived(&param.name, "new"), self.details());
                 writeln!(
                     out,
-                    "support::write({name}, support::create(Kind::{kind}, {new}, &[{}], {details}));",
+                    "data::write({name}, Object::create(Kind::{kind}, {new}, &[{}], {details}));",
                     parents.join(", ")
                 )
             }
@@ -200,7 +212,7 @@ impl Stub<'_> {
                 };
                 writeln!(
                     out,
-                    "support::write_handles(Kind::{kind}, {name}, {room}, &reply.{name}, {parents});"
+                    "Object::write_all(Kind::{kind}, {name}, {room}, &reply.{name}, {parents});"
                 )
             }
             Role::OutArray { scalar, room, .. } => {
@@ -213,7 +225,7 @@ impl Stub<'_> {
                     .api
                     .errors
                     .as_ref()
-                    .map_or("support::BOUNDS", |e| e.bounds.as_str());
+                    .map_or("Guest::BOUNDS", |e| e.bounds.as_str());
                 self.write_each(
                     &name,
                     room,
@@ -228,7 +240,7 @@ impl Stub<'_> {
                 let len = self.bytes_len(param, len);
                 writeln!(
                     out,
-                    "support::write_data(&reply.{name}, {name}.cast(), {len});"
+                    "data::write_data(&reply.{name}, {name}.cast(), {len});"
                 )
             }
             _ => Ok(()),
@@ -251,10 +263,10 @@ impl Stub<'_> {
 
     fn details(&self) -> String {
         match &self.call.details {
-            None => "Details::default()".into(),
+            None => "Default::default()".into(),
             Some(helper) => {
                 let args: Vec<_> = helper.args.iter().map(|arg| self.helper_arg(arg)).collect();
-                format!("details::{}({})", helper.name, args.join(", "))
+                format!("<Guest as Kept>::{}({})", helper.name, args.join(", "))
             }
         }
     }
@@ -266,7 +278,7 @@ impl Stub<'_> {
                 let parents: Vec<_> = parents.iter().map(|p| format!("&{}", ident(p))).collect();
                 let details = self.details();
                 format!(
-                    "Ok(support::create(Kind::{kind}, new, &[{}], {details}))",
+                    "Ok(Object::create(Kind::{kind}, new, &[{}], {details}))",
                     parents.join(", ")
                 )
             }

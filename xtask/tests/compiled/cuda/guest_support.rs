@@ -1,24 +1,39 @@
 //! CUDA in the guest.
 
-pub use crate::guest_double::*;
+use super::guest_manual::{Guest, Helpers, Kept, Object, Request};
+use super::types::CUDA_SUCCESS;
+use super::wire::ModuleImage;
+use crate::guest_double::{api, never};
+use gil_guest::CallResult;
+use gil_guest::api::{DefaultQueue, Deferred};
+use gil_wire::Op;
+use gil_wire::call::NewEvent;
+use gil_wire::envelope::Queue;
+use std::ffi::c_void;
 
-pub struct Guest;
+api!(Guest, CUDA_SUCCESS, |code| code);
 
-pub mod details {}
-
-/// What the module's metadata says.
-pub mod helpers {
-    use super::super::wire::ModuleImage;
-    use super::{CallResult, Object, Request, never};
-    use std::ffi::c_void;
-
-    pub fn kernel_params(_: &Object) -> CallResult<Vec<usize>> {
+impl DefaultQueue for Guest {
+    fn default_queue() -> CallResult<Queue> {
         never()
     }
-    pub unsafe fn module_image<'a>(
-        _: &mut Request,
-        _: *const c_void,
-    ) -> CallResult<ModuleImage<'a>> {
+}
+
+impl Deferred for Guest {
+    fn defer(_: Op, _: NewEvent, _: impl FnOnce(i32) + 'static) {
+        never()
+    }
+}
+
+impl Kept for Guest {}
+
+/// What the module's metadata says.
+impl Helpers for Guest {
+    fn kernel_params(_: &Object) -> CallResult<Vec<usize>> {
+        never()
+    }
+
+    unsafe fn module_image<'a>(_: &mut Request, _: *const c_void) -> CallResult<ModuleImage<'a>> {
         never()
     }
 }

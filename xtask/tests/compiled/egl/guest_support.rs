@@ -1,10 +1,18 @@
 //! EGL in the guest.
 
-use super::guest_manual::Manual;
+use super::guest_manual::{Guest, Helpers, Kept, Manual};
 use super::types::*;
-pub use crate::guest_double::*;
+use crate::guest_double::{api, never};
+use gil_guest::CallResult;
+use gil_guest::api::Noted;
 
-pub struct Guest;
+api!(Guest, EGL_TRUE, |_| EGL_FALSE);
+
+impl Noted for Guest {
+    fn note(_: CallResult<()>) {
+        never()
+    }
+}
 
 impl Manual for Guest {
     unsafe fn eglSwapBuffers(_: u64, _: EGLDisplay, _: EGLSurface) -> EGLBoolean {
@@ -12,5 +20,5 @@ impl Manual for Guest {
     }
 }
 
-pub mod details {}
-pub mod helpers {}
+impl Helpers for Guest {}
+impl Kept for Guest {}

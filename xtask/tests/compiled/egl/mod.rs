@@ -20,7 +20,6 @@ pub mod wire;
 
 pub mod guest {
     pub use super::guest_manual as manual;
-    pub use super::guest_support as support;
     pub use super::types;
 }
 

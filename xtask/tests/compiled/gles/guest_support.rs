@@ -1,27 +1,40 @@
-//! OpenGL ES in the guest.
+//! OpenGL ES in the guest. What is current is a context of EGL's.
 
-pub use crate::guest_double::*;
+use super::guest_manual::{Guest, Helpers, Kept, Request};
+use super::wire::Source;
+use crate::guest_double::{api, never};
+use gil_guest::CallResult;
+use gil_guest::api::{Current, CurrentObject};
+use gil_wire::length::Length;
+use std::ffi::c_void;
 
-pub struct Guest;
+type Context = CurrentObject<Guest>;
 
-pub mod details {}
+api!(Guest, (), |_| ());
+
+impl Current for Guest {
+    type Owner = crate::egl::guest_manual::Guest;
+
+    fn current() -> CallResult<Context> {
+        never()
+    }
+}
+
+impl Kept for Guest {}
 
 /// What depends on the current context's state.
-pub mod helpers {
-    use super::super::wire::Source;
-    use super::{CallResult, Object, Request, never};
-    use gil_wire::length::Length;
-    use std::ffi::c_void;
+impl Helpers for Guest {
+    fn get_count(_: &Context, _: u64) -> Length {
+        never()
+    }
 
-    pub fn get_count(_: &Object, _: u64) -> Length {
+    fn tex_image_bytes(_: &Context, _: u64, _: u64, _: u64, _: u64) -> Length {
         never()
     }
-    pub fn tex_image_bytes(_: &Object, _: u64, _: u64, _: u64, _: u64) -> Length {
-        never()
-    }
-    pub unsafe fn vertex_source<'a>(
+
+    unsafe fn vertex_source<'a>(
         _: &mut Request,
-        _: &Object,
+        _: &Context,
         _: u32,
         _: i32,
         _: u32,
@@ -30,9 +43,10 @@ pub mod helpers {
     ) -> CallResult<Source<'a>> {
         never()
     }
-    pub unsafe fn index_source<'a>(
+
+    unsafe fn index_source<'a>(
         _: &mut Request,
-        _: &Object,
+        _: &Context,
         _: i32,
         _: u32,
         _: *const c_void,

@@ -7,13 +7,15 @@
     unused_imports,
     unused_parens,
     clippy::too_many_arguments,
+    clippy::unit_arg,
     clippy::unnecessary_cast
 )]
 
-use crate::cuda::guest::manual::{Local, Manual};
-use crate::cuda::guest::support::{self, Details, Guest, Request, Room, details, helpers};
+use crate::cuda::guest::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
 use crate::cuda::guest::types::*;
 use crate::cuda::wire::{self as wire, Kind};
+use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
+use gil_guest::{Room, callbacks, data, info};
 use gil_wire::call::{InData, InfoType, Packed};
 #[allow(unused_imports)]
 use gil_wire::envelope::{Class, Engine, Order};
@@ -27,23 +29,23 @@ use std::ptr;
 /// As CUDA says of the caller.
 #[unsafe(export_name = "gil_cuModuleLoadData")]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult {
-    crate::double::guest::note(gil_wire::Op::new(103, 1));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
+    gil_guest::note(gil_wire::Op::new(103, 1));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let module_new = support::new_number();
+            let module_new = gil_guest::new_number();
             let mut request = Request::new(wire::CU_MODULE_LOAD_DATA, Class::Sync, entry);
             let args = wire::CuModuleLoadDataArgs {
                 module: module_new,
-                image: helpers::module_image(&mut request, image)?,
+                image: <Guest as Helpers>::module_image(&mut request, image)?,
             };
             request.forward(&args, |reply| {
-                let reply: wire::CuModuleLoadDataReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write(
+                let reply: wire::CuModuleLoadDataReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(
                     module,
-                    support::create(Kind::Module, module_new, &[], Details::default()),
+                    Object::create(Kind::Module, module_new, &[], Default::default()),
                 );
                 Ok(())
             })
@@ -61,13 +63,13 @@ pub unsafe extern "C" fn cuModuleGetFunction(
     hmod: CUmodule,
     name: *const c_char,
 ) -> CUresult {
-    crate::double::guest::note(gil_wire::Op::new(103, 2));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
+    gil_guest::note(gil_wire::Op::new(103, 2));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let hfunc_new = support::new_number();
-            let hmod = support::find(Kind::Module, hmod)?;
+            let hfunc_new = gil_guest::new_number();
+            let hmod = Object::find(Kind::Module, hmod)?;
             let mut request = Request::new(wire::CU_MODULE_GET_FUNCTION, Class::Sync, entry);
             let args = wire::CuModuleGetFunctionArgs {
                 hfunc: hfunc_new,
@@ -75,11 +77,11 @@ pub unsafe extern "C" fn cuModuleGetFunction(
                 name: request.string(name.cast()),
             };
             request.forward(&args, |reply| {
-                let reply: wire::CuModuleGetFunctionReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write(
+                let reply: wire::CuModuleGetFunctionReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                data::write(
                     hfunc,
-                    support::create(Kind::Function, hfunc_new, &[&hmod], Details::default()),
+                    Object::create(Kind::Function, hfunc_new, &[&hmod], Default::default()),
                 );
                 Ok(())
             })
@@ -105,19 +107,21 @@ pub unsafe extern "C" fn cuLaunchKernel(
     kernelParams: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> CUresult {
-    crate::double::guest::note(gil_wire::Op::new(103, 3));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
+    gil_guest::note(gil_wire::Op::new(103, 3));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let f = support::find(Kind::Function, f)?;
-            let hStream = support::find_optional(Kind::Stream, hStream)?;
-            let kernelParams_in =
-                support::pack_pieces(&helpers::kernel_params(&f)?, kernelParams.cast())?;
+            let f = Object::find(Kind::Function, f)?;
+            let hStream = Object::find_optional(Kind::Stream, hStream)?;
+            let kernelParams_in = data::pack_pieces::<Guest>(
+                &<Guest as Helpers>::kernel_params(&f)?,
+                kernelParams.cast(),
+            )?;
             let _ = extra;
             let mut request = Request::new(wire::CU_LAUNCH_KERNEL, Class::Enqueue, entry);
-            request.queue(support::queue_or_default(&hStream)?, Engine::COMPUTE);
-            let signal = support::new_event(ptr::null_mut());
+            request.queue(Guest::queue_or_default(&hStream)?, Engine::COMPUTE);
+            let signal = gil_guest::new_event(ptr::null_mut::<c_void>());
             request.signals(signal.number, signal.kept);
             let args = wire::CuLaunchKernelArgs {
                 f: f.number(),
@@ -128,7 +132,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
                 blockDimY,
                 blockDimZ,
                 sharedMemBytes,
-                hStream: support::number(&hStream),
+                hStream: Object::number_of(&hStream),
                 kernelParams: Packed {
                     count: kernelParams_in.0,
                     data: match &kernelParams_in.1 {
@@ -139,8 +143,8 @@ pub unsafe extern "C" fn cuLaunchKernel(
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::CuLaunchKernelReply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::CuLaunchKernelReply = reply.decode()?;
+                Guest::check(reply.result)
             })
         }
     })
@@ -156,9 +160,9 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(
     srcHost: *const c_void,
     ByteCount: usize,
 ) -> CUresult {
-    crate::double::guest::note(gil_wire::Op::new(103, 4));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
+    gil_guest::note(gil_wire::Op::new(103, 4));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let mut request = Request::new(wire::CU_MEMCPY_HTO_D_V2, Class::Sync, entry);
@@ -168,8 +172,8 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(
                 ByteCount: ByteCount as u64,
             };
             request.forward(&args, |reply| {
-                let reply: wire::CuMemcpyHtoDV2Reply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::CuMemcpyHtoDV2Reply = reply.decode()?;
+                Guest::check(reply.result)
             })
         }
     })
@@ -186,26 +190,26 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    crate::double::guest::note(gil_wire::Op::new(103, 5));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
+    gil_guest::note(gil_wire::Op::new(103, 5));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let hStream = support::find_optional(Kind::Stream, hStream)?;
+            let hStream = Object::find_optional(Kind::Stream, hStream)?;
             let mut request = Request::new(wire::CU_MEMCPY_DTO_H_ASYNC_V2, Class::Enqueue, entry);
-            request.queue(support::queue_or_default(&hStream)?, Engine::COPY_OUT);
-            let signal = support::new_event(ptr::null_mut());
+            request.queue(Guest::queue_or_default(&hStream)?, Engine::COPY_OUT);
+            let signal = gil_guest::new_event(ptr::null_mut::<c_void>());
             request.signals(signal.number, signal.kept);
             let args = wire::CuMemcpyDtoHAsyncV2Args {
                 dstHost: request.output_region(dstHost.cast(), ByteCount),
                 srcDevice,
                 ByteCount: ByteCount as u64,
-                hStream: support::number(&hStream),
+                hStream: Object::number_of(&hStream),
                 event: signal,
             };
             request.forward(&args, |reply| {
-                let reply: wire::CuMemcpyDtoHAsyncV2Reply = support::decode(reply)?;
-                support::check(reply.result)
+                let reply: wire::CuMemcpyDtoHAsyncV2Reply = reply.decode()?;
+                Guest::check(reply.result)
             })
         }
     })
@@ -222,27 +226,35 @@ pub unsafe extern "C" fn cuStreamAddCallback(
     userData: *mut c_void,
     flags: c_uint,
 ) -> CUresult {
-    crate::double::guest::note(gil_wire::Op::new(103, 6));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
-        let hStream = support::find_optional(Kind::Stream, hStream)?;
-        let mut request = Request::new(wire::CU_STREAM_ADD_CALLBACK, Class::Enqueue, entry);
-        request.queue(support::queue_or_default(&hStream)?, Engine::NONE);
-        let signal = support::new_event(ptr::null_mut());
-        request.signals(signal.number, signal.kept);
-        let args = wire::CuStreamAddCallbackArgs {
-            hStream: support::number(&hStream),
-            userData: callback.is_none() && !userData.is_null(),
-            flags,
-            event: signal,
-        };
-        let ended = request.forward(&args, |reply| {
-            let reply: wire::CuStreamAddCallbackReply = support::decode(reply)?;
-            support::check(reply.result)
-        });
-        if ended.is_ok() {
-            support::defer(callback, userData);
+    gil_guest::note(gil_wire::Op::new(103, 6));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let hStream_given = hStream;
+            let hStream = Object::find_optional(Kind::Stream, hStream)?;
+            let mut request = Request::new(wire::CU_STREAM_ADD_CALLBACK, Class::Enqueue, entry);
+            request.queue(Guest::queue_or_default(&hStream)?, Engine::NONE);
+            let signal = gil_guest::new_event(ptr::null_mut::<c_void>());
+            request.signals(signal.number, signal.kept);
+            let args = wire::CuStreamAddCallbackArgs {
+                hStream: Object::number_of(&hStream),
+                userData: callback.is_none() && !userData.is_null(),
+                flags,
+                event: signal,
+            };
+            let ended = request.forward(&args, |reply| {
+                let reply: wire::CuStreamAddCallbackReply = reply.decode()?;
+                Guest::check(reply.result)
+            });
+            if let Some(notify) = callback
+                && ended.is_ok()
+            {
+                Guest::defer(wire::CU_STREAM_ADD_CALLBACK, signal, move |code| {
+                    notify(hStream_given, code, userData)
+                });
+            }
+            ended
         }
-        ended
     })
 }

@@ -7,13 +7,15 @@
     unused_imports,
     unused_parens,
     clippy::too_many_arguments,
+    clippy::unit_arg,
     clippy::unnecessary_cast
 )]
 
-use crate::egl::guest::manual::{Local, Manual};
-use crate::egl::guest::support::{self, Details, Guest, Request, Room, details, helpers};
+use crate::egl::guest::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
 use crate::egl::guest::types::*;
 use crate::egl::wire::{self as wire, Kind};
+use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
+use gil_guest::{Room, callbacks, data, info};
 use gil_wire::call::{InData, InfoType, Packed};
 #[allow(unused_imports)]
 use gil_wire::envelope::{Class, Engine, Order};
@@ -27,13 +29,13 @@ use std::ptr;
 /// As EGL says of the caller.
 #[unsafe(export_name = "gil_eglGetError")]
 pub unsafe extern "C" fn eglGetError() -> EGLint {
-    crate::double::guest::note(gil_wire::Op::new(101, 1));
-    let entry = crate::double::guest::entry();
-    support::value(|| {
+    gil_guest::note(gil_wire::Op::new(101, 1));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
         let request = Request::new(wire::EGL_GET_ERROR, Class::Query, entry);
         let args = wire::EglGetErrorArgs;
         request.forward(&args, |reply| {
-            let reply: wire::EglGetErrorReply = support::decode(reply)?;
+            let reply: wire::EglGetErrorReply = reply.decode()?;
             Ok(reply.value)
         })
     })
@@ -51,13 +53,14 @@ pub unsafe extern "C" fn eglChooseConfig(
     config_size: EGLint,
     num_config: *mut EGLint,
 ) -> EGLBoolean {
-    crate::double::guest::note(gil_wire::Op::new(101, 2));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
+    gil_guest::note(gil_wire::Op::new(101, 2));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let dpy = support::find(Kind::Display, dpy)?;
-            let attrib_list_in = support::properties_until(EGL_NONE, attrib_list, &[], &[])?;
+            let dpy = Object::find(Kind::Display, dpy)?;
+            let attrib_list_in =
+                data::properties_until::<Guest, _>(EGL_NONE, attrib_list, &[], &[])?;
             let request = Request::new(wire::EGL_CHOOSE_CONFIG, Class::Query, entry);
             let args = wire::EglChooseConfigArgs {
                 dpy: dpy.number(),
@@ -67,16 +70,16 @@ pub unsafe extern "C" fn eglChooseConfig(
                 num_config: !num_config.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::EglChooseConfigReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                support::write_handles(
+                let reply: wire::EglChooseConfigReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Object::write_all(
                     Kind::Config,
                     configs,
                     Length::of(config_size).get().ok_or(EGL_BAD_ALLOC)?,
                     &reply.configs,
                     None,
                 );
-                support::write(num_config, reply.num_config);
+                data::write(num_config, reply.num_config);
                 Ok(())
             })
         }
@@ -94,32 +97,33 @@ pub unsafe extern "C" fn eglCreateContext(
     share_context: EGLContext,
     attrib_list: *const EGLint,
 ) -> EGLContext {
-    crate::double::guest::note(gil_wire::Op::new(101, 3));
-    let entry = crate::double::guest::entry();
-    support::noted(|| {
+    gil_guest::note(gil_wire::Op::new(101, 3));
+    let entry = gil_guest::entry();
+    Guest::noted(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let dpy = support::find(Kind::Display, dpy)?;
-            let config = support::find(Kind::Config, config)?;
-            let share_context = support::find_optional(Kind::Context, share_context)?;
-            let attrib_list_in = support::properties_until(EGL_NONE, attrib_list, &[], &[])?;
+            let dpy = Object::find(Kind::Display, dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            let share_context = Object::find_optional(Kind::Context, share_context)?;
+            let attrib_list_in =
+                data::properties_until::<Guest, _>(EGL_NONE, attrib_list, &[], &[])?;
             let request = Request::new(wire::EGL_CREATE_CONTEXT, Class::Sync, entry);
-            let new = support::new_number();
+            let new = gil_guest::new_number();
             let args = wire::EglCreateContextArgs {
                 dpy: dpy.number(),
                 config: config.number(),
-                share_context: support::number(&share_context),
+                share_context: Object::number_of(&share_context),
                 attrib_list: attrib_list_in,
                 new,
             };
             request.forward(&args, |reply| {
-                let reply: wire::EglCreateContextReply = support::decode(reply)?;
-                support::check(reply.result)?;
-                Ok(support::create(
+                let reply: wire::EglCreateContextReply = reply.decode()?;
+                Guest::check(reply.result)?;
+                Ok(Object::create(
                     Kind::Context,
                     new,
                     &[&dpy],
-                    Details::default(),
+                    Default::default(),
                 ))
             })
         }
@@ -137,23 +141,23 @@ pub unsafe extern "C" fn eglMakeCurrent(
     read: EGLSurface,
     ctx: EGLContext,
 ) -> EGLBoolean {
-    crate::double::guest::note(gil_wire::Op::new(101, 4));
-    let entry = crate::double::guest::entry();
-    support::returned(|| {
-        let dpy = support::find(Kind::Display, dpy)?;
-        let draw = support::find_optional(Kind::Surface, draw)?;
-        let read = support::find_optional(Kind::Surface, read)?;
-        let ctx = support::find_optional(Kind::Context, ctx)?;
+    gil_guest::note(gil_wire::Op::new(101, 4));
+    let entry = gil_guest::entry();
+    Guest::returned(|| {
+        let dpy = Object::find(Kind::Display, dpy)?;
+        let draw = Object::find_optional(Kind::Surface, draw)?;
+        let read = Object::find_optional(Kind::Surface, read)?;
+        let ctx = Object::find_optional(Kind::Context, ctx)?;
         let request = Request::new(wire::EGL_MAKE_CURRENT, Class::Sync, entry);
         let args = wire::EglMakeCurrentArgs {
             dpy: dpy.number(),
-            draw: support::number(&draw),
-            read: support::number(&read),
-            ctx: support::number(&ctx),
+            draw: Object::number_of(&draw),
+            read: Object::number_of(&read),
+            ctx: Object::number_of(&ctx),
         };
         request.forward(&args, |reply| {
-            let reply: wire::EglMakeCurrentReply = support::decode(reply)?;
-            support::check(reply.result)
+            let reply: wire::EglMakeCurrentReply = reply.decode()?;
+            Guest::check(reply.result)
         })
     })
 }
@@ -164,8 +168,8 @@ pub unsafe extern "C" fn eglMakeCurrent(
 /// As EGL says of the caller.
 #[unsafe(export_name = "gil_eglSwapBuffers")]
 pub unsafe extern "C" fn eglSwapBuffers(dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
-    crate::double::guest::note(gil_wire::Op::new(101, 5));
-    let entry = crate::double::guest::entry();
+    gil_guest::note(gil_wire::Op::new(101, 5));
+    let entry = gil_guest::entry();
     // SAFETY: the caller's.
     unsafe { Guest::eglSwapBuffers(entry, dpy, surface) }
 }

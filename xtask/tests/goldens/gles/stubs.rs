@@ -7,13 +7,15 @@
     unused_imports,
     unused_parens,
     clippy::too_many_arguments,
+    clippy::unit_arg,
     clippy::unnecessary_cast
 )]
 
-use crate::gles::guest::manual::{Local, Manual};
-use crate::gles::guest::support::{self, Details, Guest, Request, Room, details, helpers};
+use crate::gles::guest::manual::{Guest, Helpers, Kept, Local, Manual, Object, Request};
 use crate::gles::guest::types::*;
 use crate::gles::wire::{self as wire};
+use gil_guest::api::{Api, Current, DefaultQueue, Deferred, Described, Events, Noted};
+use gil_guest::{Room, callbacks, data, info};
 use gil_wire::call::{InData, InfoType, Packed};
 #[allow(unused_imports)]
 use gil_wire::envelope::{Class, Engine, Order};
@@ -27,16 +29,16 @@ use std::ptr;
 /// As OpenGL ES says of the caller.
 #[unsafe(export_name = "gil_glGetError")]
 pub unsafe extern "C" fn glGetError() -> GLenum {
-    crate::double::guest::note(gil_wire::Op::new(102, 1));
-    let entry = crate::double::guest::entry();
-    support::value(|| {
-        let current = support::current()?;
+    gil_guest::note(gil_wire::Op::new(102, 1));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
         let request = Request::new(wire::GL_GET_ERROR, Class::Query, entry);
         let args = wire::GlGetErrorArgs {
             current: current.number(),
         };
         request.forward(&args, |reply| {
-            let reply: wire::GlGetErrorReply = support::decode(reply)?;
+            let reply: wire::GlGetErrorReply = reply.decode()?;
             Ok(reply.value)
         })
     })
@@ -48,12 +50,12 @@ pub unsafe extern "C" fn glGetError() -> GLenum {
 /// As OpenGL ES says of the caller.
 #[unsafe(export_name = "gil_glGetIntegerv")]
 pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
-    crate::double::guest::note(gil_wire::Op::new(102, 2));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 2));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
+            let current = Guest::current()?;
             let request = Request::new(wire::GL_GET_INTEGERV, Class::Query, entry);
             let args = wire::GlGetIntegervArgs {
                 current: current.number(),
@@ -61,15 +63,15 @@ pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
                 data: !data.is_null(),
             };
             request.forward(&args, |reply| {
-                let reply: wire::GlGetIntegervReply = support::decode(reply)?;
+                let reply: wire::GlGetIntegervReply = reply.decode()?;
                 if !data.is_null() {
                     for (n, value) in reply
                         .data
                         .iter()
                         .take(
-                            helpers::get_count(&current, pname as u64)
+                            <Guest as Helpers>::get_count(&current, pname as u64)
                                 .get()
-                                .ok_or(support::BOUNDS)?,
+                                .ok_or(Guest::BOUNDS)?,
                         )
                         .enumerate()
                     {
@@ -98,13 +100,13 @@ pub unsafe extern "C" fn glTexImage2D(
     r#type: GLenum,
     pixels: *const c_void,
 ) {
-    crate::double::guest::note(gil_wire::Op::new(102, 3));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 3));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
-            let pixels_len = helpers::tex_image_bytes(
+            let current = Guest::current()?;
+            let pixels_len = <Guest as Helpers>::tex_image_bytes(
                 &current,
                 width as u64,
                 height as u64,
@@ -112,7 +114,7 @@ pub unsafe extern "C" fn glTexImage2D(
                 r#type as u64,
             )
             .get()
-            .ok_or(support::BOUNDS)?;
+            .ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_TEX_IMAGE2D, Class::Post, entry);
             let args = wire::GlTexImage2DArgs {
                 current: current.number(),
@@ -142,13 +144,13 @@ pub unsafe extern "C" fn glShaderSource(
     string: *const *const GLchar,
     length: *const GLint,
 ) {
-    crate::double::guest::note(gil_wire::Op::new(102, 4));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 4));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
-            let string_in = support::pack_strings(count as u32, string.cast(), length)?;
+            let current = Guest::current()?;
+            let string_in = data::pack_strings::<Guest, _>(count as u32, string.cast(), length)?;
             let mut request = Request::new(wire::GL_SHADER_SOURCE, Class::Post, entry);
             let args = wire::GlShaderSourceArgs {
                 current: current.number(),
@@ -180,12 +182,12 @@ pub unsafe extern "C" fn glVertexAttribPointer(
     stride: GLsizei,
     pointer: *const c_void,
 ) {
-    crate::double::guest::note(gil_wire::Op::new(102, 5));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 5));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
+            let current = Guest::current()?;
             let mut request = Request::new(wire::GL_VERTEX_ATTRIB_POINTER, Class::Post, entry);
             let args = wire::GlVertexAttribPointerArgs {
                 current: current.number(),
@@ -194,7 +196,7 @@ pub unsafe extern "C" fn glVertexAttribPointer(
                 r#type,
                 normalized,
                 stride,
-                pointer: helpers::vertex_source(
+                pointer: <Guest as Helpers>::vertex_source(
                     &mut request,
                     &current,
                     index,
@@ -220,19 +222,25 @@ pub unsafe extern "C" fn glDrawElements(
     r#type: GLenum,
     indices: *const c_void,
 ) {
-    crate::double::guest::note(gil_wire::Op::new(102, 6));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 6));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
+            let current = Guest::current()?;
             let mut request = Request::new(wire::GL_DRAW_ELEMENTS, Class::Post, entry);
             let args = wire::GlDrawElementsArgs {
                 current: current.number(),
                 mode,
                 count,
                 r#type,
-                indices: helpers::index_source(&mut request, &current, count, r#type, indices)?,
+                indices: <Guest as Helpers>::index_source(
+                    &mut request,
+                    &current,
+                    count,
+                    r#type,
+                    indices,
+                )?,
             };
             request.post(&args)
         }
@@ -250,17 +258,17 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
     transpose: GLboolean,
     value: *const GLfloat,
 ) {
-    crate::double::guest::note(gil_wire::Op::new(102, 7));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 7));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
-            let value_in = support::array::<f32, f32>(
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(16u64))
                     .get()
-                    .ok_or(support::BOUNDS)?,
+                    .ok_or(Guest::BOUNDS)?,
             )?;
             let request = Request::new(wire::GL_UNIFORM_MATRIX4FV, Class::Post, entry);
             let args = wire::GlUniformMatrix4fvArgs {
@@ -286,13 +294,13 @@ pub unsafe extern "C" fn glBufferSubData(
     size: GLsizeiptr,
     data: *const c_void,
 ) {
-    crate::double::guest::note(gil_wire::Op::new(102, 8));
-    let entry = crate::double::guest::entry();
-    support::nothing(|| {
+    gil_guest::note(gil_wire::Op::new(102, 8));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = support::current()?;
-            let data_len = Length::of(size).get().ok_or(support::BOUNDS)?;
+            let current = Guest::current()?;
+            let data_len = Length::of(size).get().ok_or(Guest::BOUNDS)?;
             let class = match Length::of(size).test(Length::of(1024u64), u64::gt).number() {
                 Some(0) | None => Class::Post,
                 Some(_) => Class::Sync,
@@ -322,17 +330,17 @@ pub unsafe extern "C" fn glBufferSubData(
 /// As OpenGL ES says of the caller.
 #[unsafe(export_name = "gil_glCreateShader")]
 pub unsafe extern "C" fn glCreateShader(r#type: GLenum) -> GLuint {
-    crate::double::guest::note(gil_wire::Op::new(102, 9));
-    let entry = crate::double::guest::entry();
-    support::value(|| {
-        let current = support::current()?;
+    gil_guest::note(gil_wire::Op::new(102, 9));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
         let request = Request::new(wire::GL_CREATE_SHADER, Class::Query, entry);
         let args = wire::GlCreateShaderArgs {
             current: current.number(),
             r#type,
         };
         request.forward(&args, |reply| {
-            let reply: wire::GlCreateShaderReply = support::decode(reply)?;
+            let reply: wire::GlCreateShaderReply = reply.decode()?;
             Ok(reply.value)
         })
     })

@@ -1,17 +1,12 @@
 //! Commands on shared virtual memory.
 
-use super::super::border::{CallResult, check, decode, returned};
-use super::super::callbacks::{Sent, no_thread};
-use super::super::objects::{
-    Hold, Object, create, find, give_event, hold, new_event, release, wait_list,
-};
-use super::super::request::Request;
-use super::super::{Details, border, write};
+use super::super::details::Details;
 use super::{Mapping, contains, is_shared_with, list_data, shared, words};
+use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
-use gil_guest::later::{self, Moment};
+use gil_guest::{Api, CallResult, Hold, data};
+use gil_guest::{callbacks, later::Moment};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
-use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Engine};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
@@ -32,14 +27,14 @@ impl Enqueue {
     /// As those of an enqueue.
     unsafe fn new(entry: u64, queue: cl_command_queue, events: Events) -> CallResult<Self> {
         let (count, list, event) = events;
-        let queue = find(Kind::CommandQueue, queue)?;
+        let queue = Object::find(Kind::CommandQueue, queue)?;
         // Before any other error.
         is_shared_with(entry, Handle(queue.queue().device))?;
         Ok(Self {
             queue,
             // SAFETY: the caller's.
-            waits: unsafe { wait_list(count, list) }?,
-            signal: new_event(event),
+            waits: unsafe { Object::wait_list(count, list) }?,
+            signal: gil_guest::new_event(event),
             event,
         })
     }
@@ -56,7 +51,7 @@ impl Enqueue {
     /// The event's room is null or there.
     unsafe fn give_event(&self) {
         // SAFETY: the caller's.
-        unsafe { give_event(self.event, self.signal, &self.queue) };
+        unsafe { Object::give_event(self.event, self.signal, &self.queue) };
     }
 }
 
@@ -78,7 +73,7 @@ pub(in super::super) unsafe fn map(
     asked: &Asked,
     events: Events,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
@@ -120,8 +115,8 @@ unsafe fn fetch(entry: u64, enqueue: &Enqueue, asked: &Asked) -> CallResult<()> 
         event: enqueue.signal,
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClEnqueueSVMMapReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::ClEnqueueSVMMapReply = reply.decode()?;
+        Guest::check(reply.result)
     })
 }
 
@@ -135,7 +130,7 @@ pub(in super::super) unsafe fn unmap(
     address: *mut c_void,
     events: Events,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         if !contains(address, 1) {
@@ -180,8 +175,8 @@ fn bring(
         event: enqueue.signal,
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClEnqueueSVMUnmapReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::ClEnqueueSVMUnmapReply = reply.decode()?;
+        Guest::check(reply.result)
     })
 }
 
@@ -196,7 +191,7 @@ pub(in super::super) unsafe fn memcpy(
     (dst, src, size): (*mut c_void, *const c_void, usize),
     events: Events,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         if dst.is_null() || src.is_null() || size == 0 {
@@ -233,8 +228,8 @@ pub(in super::super) unsafe fn memcpy(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueSVMMemcpyReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueSVMMemcpyReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         // SAFETY: the caller's.
         unsafe { enqueue.give_event() };
@@ -253,7 +248,7 @@ pub(in super::super) unsafe fn fill(
     (pattern, pattern_size): (*const c_void, usize),
     events: Events,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         let fits = pattern_size.is_power_of_two()
@@ -276,8 +271,8 @@ pub(in super::super) unsafe fn fill(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueSVMMemFillReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueSVMMemFillReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         // SAFETY: the caller's.
         unsafe { enqueue.give_event() };
@@ -296,7 +291,7 @@ pub(in super::super) unsafe fn migrate(
     flags: cl_mem_migration_flags,
     events: Events,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         // SAFETY: the caller's.
@@ -319,8 +314,8 @@ pub(in super::super) unsafe fn migrate(
             event: enqueue.signal,
         };
         request.forward(&args, |reply| {
-            let reply: wire::ClEnqueueSVMMigrateMemReply = decode(reply)?;
-            check(reply.result)
+            let reply: wire::ClEnqueueSVMMigrateMemReply = reply.decode()?;
+            Guest::check(reply.result)
         })?;
         // SAFETY: the caller's.
         unsafe { enqueue.give_event() };
@@ -334,7 +329,7 @@ pub(in super::super) type FreeFunction =
 
 /// Pointers to be freed once an operation has ended.
 struct Freed {
-    event: Hold,
+    event: Hold<Guest>,
     queue: cl_command_queue,
     pointers: Vec<*mut c_void>,
     function: Option<FreeFunction>,
@@ -366,7 +361,7 @@ pub(in super::super) unsafe fn enqueue_free(
     user_data: *mut c_void,
     events: Events,
 ) -> cl_int {
-    returned(|| {
+    Guest::returned(|| {
         // SAFETY: the caller's.
         let mut enqueue = unsafe { Enqueue::new(entry, queue, events) }?;
         // SAFETY: the caller's.
@@ -405,8 +400,8 @@ fn send_free(entry: u64, enqueue: &Enqueue, addresses: &[u64], frees: bool) -> C
         event: enqueue.signal,
     };
     request.forward(&args, |reply| {
-        let reply: wire::ClEnqueueSVMFreeReply = decode(reply)?;
-        check(reply.result)
+        let reply: wire::ClEnqueueSVMFreeReply = reply.decode()?;
+        Guest::check(reply.result)
     })
 }
 
@@ -414,15 +409,17 @@ fn send_free(entry: u64, enqueue: &Enqueue, addresses: &[u64], frees: bool) -> C
 ///
 /// # Safety
 /// The event's room is null or there.
-unsafe fn own_event(enqueue: &Enqueue) -> CallResult<Hold> {
+unsafe fn own_event(enqueue: &Enqueue) -> CallResult<Hold<Guest>> {
     let parents = [&enqueue.queue];
     let number = enqueue.signal.number;
-    let made: cl_event = create(Kind::Event, number, &parents, Details::default());
-    let held = find(Kind::Event, made).ok().and_then(|event| hold(&event));
+    let made: cl_event = Object::create(Kind::Event, number, &parents, Details::default());
+    let held = Object::find(Kind::Event, made)
+        .ok()
+        .and_then(|event| event.hold());
     match enqueue.event.is_null() {
         // SAFETY: the caller's.
-        false => unsafe { write(enqueue.event, made) },
-        true => release(Kind::Event, made, gil_guest::entry())?,
+        false => unsafe { data::write(enqueue.event, made) },
+        true => Object::release(Kind::Event, made, gil_guest::entry())?,
     }
     held.ok_or(CL_OUT_OF_RESOURCES)
 }
@@ -430,10 +427,8 @@ unsafe fn own_event(enqueue: &Enqueue) -> CallResult<Hold> {
 impl Freed {
     fn file(self) -> CallResult<()> {
         let op = wire::CL_ENQUEUE_SVM_FREE;
-        let event = self.event.object().number().0;
-        let client = gil_guest::client().map_err(|error| border::code(op, &error))?;
-        let sent = Sent::new(move |_: Option<Ending>| self.free());
-        let job = Box::new(move |ended| sent.with(ended));
-        later::when(client, op, event, Moment::Ended, job).map_err(no_thread)
+        let event = self.event.object().clone();
+        // SAFETY: the program agrees that another thread calls its function.
+        unsafe { callbacks::when(op, &event, Moment::Ended, move |_| self.free()) }
     }
 }

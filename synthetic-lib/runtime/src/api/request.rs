@@ -1,16 +1,16 @@
 //! One call being built.
 
-use super::border::{CallResult, code};
-use crate::generated::types::*;
-use gil_guest::{Call, Region, region};
+use super::{Api, CallResult};
+use crate::client::Answered;
+use crate::{Call, Error, Region, region};
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
 use gil_wire::envelope::{Class, Engine, Observation, Order, Queue};
-use gil_wire::generated::opencl::Kind;
 use gil_wire::message::Direction;
 use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, c_char, c_void};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of all data that goes inside a request; the rest goes by region. As
@@ -26,9 +26,9 @@ const LIMITS_ROOM: u32 = 64;
 /// host can order: enqueues name their memory instead of copying it.
 static LATE_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-/// One call being built.
+/// One call of the API `A` being built.
 #[derive(Debug)]
-pub struct Request {
+pub struct Request<A> {
     op: Op,
     class: Class,
     entry: u64,
@@ -44,9 +44,35 @@ pub struct Request {
     rows: Vec<RegionRows>,
     inline_in: usize,
     inline_out: usize,
+    api: PhantomData<A>,
 }
 
-impl Request {
+/// The encoded reply to a call of the API `A`.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a, A> {
+    bytes: &'a [u8],
+    api: PhantomData<A>,
+}
+
+impl<'a, A: Api> Reply<'a, A> {
+    /// An answer's reply.
+    pub fn of(answered: &Answered<'a>) -> Self {
+        Self {
+            bytes: answered.result,
+            api: PhantomData,
+        }
+    }
+
+    /// The reply type.
+    ///
+    /// # Errors
+    /// The API's code if it does not decode.
+    pub fn decode<R: Deserialize<'a>>(self) -> CallResult<R> {
+        postcard::from_bytes(self.bytes).map_err(|_| A::GARBLED)
+    }
+}
+
+impl<A: Api> Request<A> {
     /// A call of `op` that the program entered at `entry`.
     pub fn new(op: Op, class: Class, entry: u64) -> Self {
         Self {
@@ -65,6 +91,7 @@ impl Request {
             rows: Vec::new(),
             inline_in: 0,
             inline_out: 0,
+            api: PhantomData,
         }
     }
 
@@ -145,7 +172,7 @@ impl Request {
     /// other.
     ///
     /// # Errors
-    /// `CL_OUT_OF_HOST_MEMORY` for more rows than a request may name.
+    /// The API's code for more rows than a request may name.
     ///
     /// # Safety
     /// `ptr` is null or names the rows, which stay as they are for `'a`.
@@ -155,7 +182,7 @@ impl Request {
         rows: Rows,
     ) -> CallResult<InData<'a>> {
         let rows = rows.merged();
-        let span = span(&rows)?;
+        let span = span::<A>(&rows)?;
         if ptr.is_null() || span == 0 || rows.rows == 1 {
             // SAFETY: the caller's.
             return Ok(unsafe { self.input(ptr, span) });
@@ -178,7 +205,7 @@ impl Request {
     /// `ptr` is null or names room for the rows, until the operation ended.
     pub unsafe fn output_rows(&mut self, ptr: *mut c_void, rows: Rows) -> CallResult<OutRoom> {
         let rows = rows.merged();
-        let span = span(&rows)?;
+        let span = span::<A>(&rows)?;
         if ptr.is_null() || span == 0 || rows.rows == 1 {
             // SAFETY: the caller's.
             return Ok(unsafe { self.output_region(ptr, span) });
@@ -203,7 +230,7 @@ impl Request {
     /// `ptr` is null or names room for `len` bytes.
     pub unsafe fn info_room(
         &mut self,
-        kind: InfoType<Kind>,
+        kind: InfoType<A::Kind>,
         ptr: *mut c_void,
         len: usize,
     ) -> OutRoom {
@@ -261,22 +288,22 @@ impl Request {
     ///
     /// # Errors
     /// The API's code for what went wrong on the way, or that of `read`.
-    pub fn forward<A: Serialize, T>(
+    pub fn forward<T>(
         self,
-        args: &A,
-        read: impl FnOnce(&[u8]) -> CallResult<T>,
+        args: &impl Serialize,
+        read: impl FnOnce(Reply<'_, A>) -> CallResult<T>,
     ) -> CallResult<T> {
         if self.has_late_output() {
             LATE_OUTPUT.store(true, Ordering::Relaxed);
         }
         let own = self.signals;
-        let read = |answered: gil_guest::Answered<'_>| {
-            ended_well(&answered.observed, |event| Some(event) == own)?;
-            read(answered.result)
+        let read = |answered: Answered<'_>| {
+            ended_well::<A>(&answered.observed, |event| Some(event) == own)?;
+            read(Reply::of(&answered))
         };
-        gil_guest::client()
+        crate::client()
             .and_then(|client| client.forward(&self.call(), args, read))
-            .unwrap_or_else(|error| Err(code(self.op, &error)))
+            .unwrap_or_else(|error| Err(A::failed(self.op, &error)))
     }
 
     /// As [`forward`](Self::forward), but `None`, and nothing is done, if its
@@ -284,20 +311,20 @@ impl Request {
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    pub fn try_forward<A: Serialize, T>(
+    pub fn try_forward<T>(
         self,
-        args: &A,
-        read: impl FnOnce(&[u8]) -> CallResult<T>,
+        args: &impl Serialize,
+        read: impl FnOnce(Reply<'_, A>) -> CallResult<T>,
     ) -> CallResult<Option<T>> {
         let call = Call {
             patient: false,
             ..self.call()
         };
-        let read = |answered: gil_guest::Answered<'_>| read(answered.result);
-        match gil_guest::client().and_then(|client| client.forward(&call, args, read)) {
+        let read = |answered: Answered<'_>| read(Reply::of(&answered));
+        match crate::client().and_then(|client| client.forward(&call, args, read)) {
             Ok(result) => result.map(Some),
-            Err(gil_guest::Error::Unresolved(_)) => Ok(None),
-            Err(error) => Err(code(self.op, &error)),
+            Err(Error::Unresolved(_)) => Ok(None),
+            Err(error) => Err(A::failed(self.op, &error)),
         }
     }
 
@@ -305,10 +332,10 @@ impl Request {
     ///
     /// # Errors
     /// The API's code for what went wrong on the way.
-    pub fn post<A: Serialize>(self, args: &A) -> CallResult<()> {
-        gil_guest::client()
+    pub fn post(self, args: &impl Serialize) -> CallResult<()> {
+        crate::client()
             .and_then(|client| client.post(&self.call(), args))
-            .map_err(|error| code(self.op, &error))
+            .map_err(|error| A::failed(self.op, &error))
     }
 
     /// Whether it names no memory of the program's.
@@ -320,29 +347,32 @@ impl Request {
     ///
     /// # Errors
     /// The API's code for what went wrong on the way.
-    pub fn post_now<A: Serialize>(self, args: &A) -> CallResult<()> {
-        let client = gil_guest::client();
+    pub fn post_now(self, args: &impl Serialize) -> CallResult<()> {
+        let client = crate::client();
         client
             .and_then(|client| {
                 client.post(&self.call(), args)?;
                 client.flush(self.op)
             })
-            .map_err(|error| code(self.op, &error))
+            .map_err(|error| A::failed(self.op, &error))
     }
 
     /// Waits for its events, or for all of its queue so far.
     ///
     /// # Errors
-    /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` if an event ended badly,
-    /// the error of an operation on the queue that was refused too late to say
-    /// so, or the API's code for what went wrong on the way.
+    /// The API's code for events that ended badly, the error of an operation on
+    /// the queue that was refused too late to say so, or the API's code for what
+    /// went wrong on the way.
     pub fn wait(self) -> CallResult<()> {
-        let observed = gil_guest::client().and_then(|client| match self.queue {
+        let observed = crate::client().and_then(|client| match self.queue {
             Some(queue) => client.observe_queue(self.op, self.entry, queue),
             None => client.observe(self.op, self.entry, &self.waits),
         });
         let is_named = |_| self.queue.is_none();
-        ended_well(&observed.map_err(|error| code(self.op, &error))?, is_named)
+        ended_well::<A>(
+            &observed.map_err(|error| A::failed(self.op, &error))?,
+            is_named,
+        )
     }
 
     fn has_late_output(&self) -> bool {
@@ -378,33 +408,41 @@ fn fits(total: &mut usize, len: usize) -> bool {
 }
 
 /// Bytes from the first row to the end of the last, if these can be named.
-fn span(rows: &Rows) -> CallResult<usize> {
+fn span<A: Api>(rows: &Rows) -> CallResult<usize> {
     let few = rows
         .rows
         .checked_mul(rows.slices)
         .is_some_and(|n| n <= ROWS_MAX);
     let span = rows.span().get().filter(|_| few);
-    span.ok_or(CL_OUT_OF_HOST_MEMORY)
+    span.ok_or(A::BOUNDS)
 }
 
 /// Whether all ended well: what the call named, and what it was told of its
 /// queue.
-fn ended_well(observed: &[Observation], is_named: impl Fn(u64) -> bool) -> CallResult<()> {
+fn ended_well<A: Api>(observed: &[Observation], is_named: impl Fn(u64) -> bool) -> CallResult<()> {
     let mut failed = observed
         .iter()
         .filter_map(|seen| Some((seen.event, seen.ending.failure()?)));
     match failed.next() {
-        Some((event, _)) if is_named(event) => Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
-        Some((_, error)) => Err(super::launch::refused_late(error)),
+        Some((event, _)) if is_named(event) => Err(A::FAILED_WAIT),
+        Some((_, error)) => Err(refused_late::<A>(error)),
         None => Ok(()),
     }
 }
 
+#[cold]
+fn refused_late<A: Api>(code: i32) -> i32 {
+    A::refused_late();
+    code
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Described;
     use super::*;
+    use crate::double::Plain;
 
-    fn request() -> Request {
+    fn request() -> Request<Plain> {
         Request::new(Op::new(1, 1), Class::Query, 0)
     }
 
@@ -450,7 +488,7 @@ mod tests {
             assert_eq!(touching, Ok(InData::Inline(&[0; 24])));
             assert_eq!(request.input_rows(ptr, apart), Ok(InData::Region(0)));
             assert_eq!(request.output_rows(ptr, apart), Ok(OutRoom::Region(1)));
-            assert_eq!(request.output_rows(ptr, many), Err(CL_OUT_OF_HOST_MEMORY));
+            assert_eq!(request.output_rows(ptr, many), Err(Plain::BOUNDS));
         }
         let lengths: Vec<_> = request.regions.iter().map(|r| (r.len, r.dir)).collect();
         assert_eq!(lengths, [(24, 1), (24, 2)]);

@@ -1,11 +1,9 @@
 //! Size-and-data queries.
 
-use super::extensions;
-use super::objects::found;
-use super::{CallResult, width, write};
-use crate::generated::types::*;
+use super::data::{write, write_data};
+use super::{Api, CallResult, Described, Object};
+use crate::width;
 use gil_wire::call::{Handle, InfoType, InfoValue, OutData};
-use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;
 
 /// What the program gave for the answer.
@@ -23,13 +21,13 @@ impl Room {
     /// Tells the size of the value.
     ///
     /// # Errors
-    /// `CL_INVALID_VALUE` if there is room and it is too small.
+    /// The API's code if there is room and it is too small.
     ///
     /// # Safety
     /// `size_ret` is null or names room for a size.
-    pub(super) unsafe fn announce(&self, size: usize) -> CallResult<()> {
+    pub unsafe fn announce<A: Described>(&self, size: usize) -> CallResult<()> {
         if !self.value.is_null() && self.size < size {
-            return Err(CL_INVALID_VALUE);
+            return Err(A::VALUE);
         }
         // SAFETY: the caller's.
         unsafe { write(self.size_ret, size) };
@@ -40,15 +38,15 @@ impl Room {
 /// Answers with these bytes.
 ///
 /// # Errors
-/// `CL_INVALID_VALUE` if there is room and it is too small.
+/// The API's code if there is room and it is too small.
 ///
 /// # Safety
 /// The room is what it says.
-pub unsafe fn answer(room: &Room, bytes: &[u8]) -> CallResult<()> {
+pub unsafe fn answer<A: Described>(room: &Room, bytes: &[u8]) -> CallResult<()> {
     // SAFETY: the caller's; the room was compared with the length.
     unsafe {
-        room.announce(bytes.len())?;
-        super::write_data(&OutData::Inline(bytes), room.value, room.size);
+        room.announce::<A>(bytes.len())?;
+        write_data(&OutData::Inline(bytes), room.value, room.size);
     }
     Ok(())
 }
@@ -56,47 +54,49 @@ pub unsafe fn answer(room: &Room, bytes: &[u8]) -> CallResult<()> {
 /// Answers with what the board said, in the guest's own layout.
 ///
 /// # Errors
-/// `CL_INVALID_VALUE` if there is room and it is too small;
-/// `CL_OUT_OF_RESOURCES` if the board said something else than was asked.
+/// The API's code if there is room and it is too small, or if the board said
+/// something else than was asked.
 ///
 /// # Safety
 /// The room is what it says.
-pub unsafe fn answer_info(
+pub unsafe fn answer_info<A: Api>(
     room: &Room,
-    kind: InfoType<Kind>,
+    kind: InfoType<A::Kind>,
     size: u64,
     value: &InfoValue<'_>,
 ) -> CallResult<()> {
     // SAFETY: the caller's.
     unsafe {
         match (kind, value) {
-            (InfoType::Bytes, InfoValue::Bytes(data)) => answer_bytes(room, size, data),
-            (InfoType::Bytes, InfoValue::None) => answer_bytes(room, size, &OutData::None),
-            (InfoType::Sizes, InfoValue::Sizes(sizes)) => answer_words(room, sizes, width::exact),
+            (InfoType::Bytes, InfoValue::Bytes(data)) => answer_bytes::<A>(room, size, data),
+            (InfoType::Bytes, InfoValue::None) => answer_bytes::<A>(room, size, &OutData::None),
+            (InfoType::Sizes, InfoValue::Sizes(sizes)) => {
+                answer_words::<A>(room, sizes, width::exact)
+            }
             (InfoType::Limits, InfoValue::Sizes(sizes)) => {
-                answer_words(room, sizes, |size| Some(width::at_most(size)))
+                answer_words::<A>(room, sizes, |size| Some(width::at_most(size)))
             }
             (InfoType::WideLimits, InfoValue::Bytes(OutData::Inline(bytes))) => {
-                answer(room, &wide_limits(bytes))
+                answer::<A>(room, &wide_limits(bytes))
             }
             (InfoType::Handles(kind), InfoValue::Handles(handles)) => {
-                answer(room, &handle_bytes(kind, handles))
+                answer::<A>(room, &handle_bytes::<A>(kind, handles))
             }
             (InfoType::Extensions(kind), InfoValue::Bytes(OutData::Inline(bytes))) => {
-                answer(room, &extensions::shown(kind, bytes))
+                answer::<A>(room, &A::shown(kind, bytes))
             }
             (InfoType::ExtensionVersions(kind), InfoValue::Bytes(OutData::Inline(bytes))) => {
-                answer(room, &extensions::shown_versions(kind, bytes))
+                answer::<A>(room, &A::shown_versions(kind, bytes))
             }
-            _ => Err(CL_OUT_OF_RESOURCES),
+            _ => Err(A::GARBLED),
         }
     }
 }
 
 /// # Safety
 /// The room is what it says.
-unsafe fn answer_bytes(room: &Room, size: u64, data: &OutData<'_>) -> CallResult<()> {
-    let size = usize::try_from(size).map_err(|_| CL_OUT_OF_RESOURCES)?;
+unsafe fn answer_bytes<A: Api>(room: &Room, size: u64, data: &OutData<'_>) -> CallResult<()> {
+    let size = usize::try_from(size).map_err(|_| A::GARBLED)?;
     let came = match data {
         OutData::None => size == 0,
         OutData::Inline(bytes) => bytes.len() == size,
@@ -104,11 +104,11 @@ unsafe fn answer_bytes(room: &Room, size: u64, data: &OutData<'_>) -> CallResult
     };
     // SAFETY: the caller's.
     unsafe {
-        room.announce(size)?;
+        room.announce::<A>(size)?;
         if !room.value.is_null() && !came {
-            return Err(CL_OUT_OF_RESOURCES);
+            return Err(A::GARBLED);
         }
-        super::write_data(data, room.value, room.size);
+        write_data(data, room.value, room.size);
     }
     Ok(())
 }
@@ -118,19 +118,19 @@ unsafe fn answer_bytes(room: &Room, size: u64, data: &OutData<'_>) -> CallResult
 ///
 /// # Safety
 /// The room is what it says.
-unsafe fn answer_words(
+unsafe fn answer_words<A: Api>(
     room: &Room,
     sizes: &[u64],
     fit: impl Fn(u64) -> Option<usize>,
 ) -> CallResult<()> {
-    let word = |size: &u64| fit(*size).ok_or(CL_OUT_OF_RESOURCES);
+    let word = |size: &u64| fit(*size).ok_or(A::GARBLED);
     // SAFETY: the caller's.
     unsafe {
         match sizes {
-            [one] => answer(room, &word(one)?.to_ne_bytes()),
+            [one] => answer::<A>(room, &word(one)?.to_ne_bytes()),
             _ => {
                 let words: Vec<usize> = sizes.iter().map(word).collect::<CallResult<_>>()?;
-                answer(
+                answer::<A>(
                     room,
                     &words
                         .into_iter()
@@ -151,20 +151,22 @@ fn wide_limits(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-fn handle_bytes(kind: Kind, handles: &[Handle]) -> Vec<u8> {
-    let bytes = |handle: &Handle| (found::<c_void>(kind, *handle) as usize).to_ne_bytes();
+fn handle_bytes<A: Api>(kind: A::Kind, handles: &[Handle]) -> Vec<u8> {
+    let bytes =
+        |handle: &Handle| (Object::<A>::found::<c_void>(kind, *handle) as usize).to_ne_bytes();
     handles.iter().flat_map(bytes).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::double::{Plain, PlainKind};
 
     /// What a query with room for `room` bytes gets: its result, the size it
     /// was told, and what its room holds.
     fn ask(
         room: Option<usize>,
-        kind: InfoType<Kind>,
+        kind: InfoType<PlainKind>,
         size: u64,
         value: &InfoValue<'_>,
     ) -> (CallResult<()>, usize, Vec<u8>) {
@@ -177,7 +179,7 @@ mod tests {
             size_ret: &mut told,
         };
         // SAFETY: the room is that of `memory`.
-        let result = unsafe { answer_info(&room, kind, size, value) };
+        let result = unsafe { answer_info::<Plain>(&room, kind, size, value) };
         (result, told, memory)
     }
 
@@ -192,7 +194,7 @@ mod tests {
         );
         let larger = (Ok(()), 4, b"four\xee\xee".to_vec());
         assert_eq!(ask(Some(6), bytes, 4, &value), larger);
-        let small = (Err(CL_INVALID_VALUE), 999, vec![0xee; 3]);
+        let small = (Err(Plain::VALUE), 999, vec![0xee; 3]);
         assert_eq!(ask(Some(3), bytes, 4, &InfoValue::None), small);
     }
 
@@ -221,24 +223,22 @@ mod tests {
     fn objects_that_the_board_found_have_one_handle_each() {
         let number = Handle(Handle::BOARD | 77);
         let value = InfoValue::Handles(vec![number, number]);
-        let kind = InfoType::Handles(Kind::Device);
+        let kind = InfoType::Handles(PlainKind::Device);
         let (result, told, memory) = ask(Some(64), kind, 0, &value);
         assert_eq!((result, told), (Ok(()), 2 * size_of::<usize>()));
         let (first, rest) = memory.split_at(size_of::<usize>());
         assert_eq!(first, &rest[..size_of::<usize>()]);
         let address = usize::from_ne_bytes(first.try_into().unwrap());
-        let device: cl_device_id = std::ptr::without_provenance_mut(address);
-        assert_eq!(
-            super::super::find(Kind::Device, device).unwrap().number(),
-            number
-        );
-        assert!(super::super::find(Kind::Platform, device).is_err());
+        let device: *mut c_void = std::ptr::without_provenance_mut(address);
+        let found = Object::<Plain>::find(PlainKind::Device, device).unwrap();
+        assert_eq!(found.number(), number);
+        assert!(Object::<Plain>::find(PlainKind::Buffer, device).is_err());
     }
 
     #[test]
     fn what_was_not_asked_is_an_error() {
         let value = InfoValue::Sizes([1].into());
-        let odd = (Err(CL_OUT_OF_RESOURCES), 999, vec![0xee; 8]);
+        let odd = (Err(Plain::GARBLED), 999, vec![0xee; 8]);
         assert_eq!(ask(Some(8), InfoType::Bytes, 8, &value), odd);
         let short = InfoValue::Bytes(OutData::Inline(b"four"));
         assert!(ask(Some(8), InfoType::Bytes, 8, &short).0.is_err());

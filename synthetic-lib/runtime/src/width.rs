@@ -1,13 +1,13 @@
 //! Numbers from the board, whose pointers may be wider than the program's.
 
 /// A number as the program's `size_t` or `intptr_t`; none if it does not fit.
-pub(super) fn exact(number: u64) -> Option<usize> {
+pub(crate) fn exact(number: u64) -> Option<usize> {
     cut::<{ usize::BITS }>(number).map(|number| number as usize)
 }
 
 /// A limit as the program's `size_t`: the largest that there is, if it is
 /// beyond.
-pub(super) fn at_most(limit: u64) -> usize {
+pub(crate) fn at_most(limit: u64) -> usize {
     limit.min(usize::MAX as u64) as usize
 }
 

@@ -1,0 +1,332 @@
+//! What an API's guest library says of itself, and what its generated code
+//! calls.
+//!
+//! `cargo xtask gen` writes a type `Guest` for every API, its [`Described`] from
+//! `api/*.toml`, and the traits of its hand-written part (`Manual`, `Local`,
+//! `Helpers`, `Kept`). The library implements [`Api`] for it, and of these what
+//! its description uses, or it does not compile:
+//!
+//! | trait | for APIs |
+//! |---|---|
+//! | [`Events`] | whose enqueues take and give events that are objects |
+//! | [`Current`] | with an object that is current in a thread |
+//! | [`DefaultQueue`] | whose enqueues may name no queue |
+//! | [`Noted`] | that keep the error of a call for a later question |
+//! | [`Deferred`] | that call a function of the program's once a queue gets there |
+//!
+//! Generated stubs stand on these, and on nothing else:
+//!
+//! | what | where |
+//! |---|---|
+//! | the call's result, and its error | the provided methods of [`Api`] |
+//! | handles | [`Object`]: `find`, `find_optional`, `list`, `wait_list`, `retain`, `release`, `create`, `write_all`, `give_event`, `number`, `number_of`, `queue` |
+//! | one call being built | [`Request`], [`Reply`] |
+//! | arrays, lists and strings in; values out | [`data`] |
+//! | size-and-data queries | [`info`] |
+//! | functions of the program's | [`callbacks::notify`] |
+//! | numbers, the counter, which calls were made | [`new_number`], [`new_event`], [`entry`](crate::entry), [`note`](crate::note) |
+
+pub mod callbacks;
+pub mod data;
+pub mod info;
+pub mod objects;
+pub mod request;
+
+pub use info::Room;
+pub use objects::{Hold, Kept, Object, new_event, new_number};
+pub use request::{Reply, Request};
+
+use crate::Error;
+use crate::registry::{Registry, Tag};
+use gil_wire::Op;
+use gil_wire::call::NewEvent;
+use gil_wire::envelope::Queue;
+use std::ffi::c_void;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A value, or the API's own error code.
+pub type CallResult<T> = Result<T, i32>;
+
+/// What an API's description says of it. Generated.
+pub trait Described: Copy + Debug + Send + Sync + 'static {
+    /// Its number in operation numbers.
+    const NUMBER: u16;
+    /// Kinds of its objects.
+    type Kind: Copy + Debug + Eq + Send + Sync + 'static;
+    /// What its calls return or write as their error.
+    type Status: Copy;
+    /// The code that is no error.
+    const SUCCESS: i32;
+    /// The code for what is out of all bounds.
+    const BOUNDS: i32;
+    /// The code for a value that a call does not know.
+    const VALUE: i32;
+
+    /// A kind's number among the library's handles.
+    fn tag(kind: Self::Kind) -> Tag;
+    /// The code for a handle that is none of this kind.
+    fn invalid(kind: Self::Kind) -> i32;
+    /// The call that tells the board that an object of this kind died.
+    fn release(kind: Self::Kind) -> Option<Op>;
+    /// The first word of every handle: the loader's dispatch table, if there is
+    /// one.
+    fn dispatch() -> *const c_void;
+}
+
+/// The kinds of an API without objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoKind {}
+
+/// An API's guest library.
+pub trait Api: Described {
+    /// What the library keeps of an object, to answer for it without the board.
+    type Details: Debug + Default + Send + Sync + 'static;
+
+    /// The code for an answer that is not what was asked, and for a panic.
+    const GARBLED: i32;
+    /// The code of a call that waited for an event that ended badly.
+    const FAILED_WAIT: i32 = Self::GARBLED;
+
+    /// Its live objects: a static of the library's.
+    fn registry() -> &'static Registry<Kept<Self>>;
+
+    /// Its code for an error between the library and the board.
+    fn code(op: Op, error: &Error) -> i32;
+
+    /// What a call returns or writes that ended so.
+    fn status(ended: CallResult<()>) -> Self::Status;
+
+    /// What is kept of a new object at least.
+    fn complete(_kind: Self::Kind, details: Self::Details) -> Self::Details {
+        details
+    }
+
+    /// Whether objects of this kind are the board's own, made here at first
+    /// sight of their numbers.
+    fn is_found(_kind: Self::Kind) -> bool {
+        false
+    }
+
+    /// Whether an operation signals objects of this kind.
+    fn is_event(_kind: Self::Kind) -> bool {
+        false
+    }
+
+    /// A queue as the timeline knows it.
+    fn queue(object: &Object<Self>) -> Queue {
+        Queue {
+            id: object.number().0,
+            in_order: true,
+            device: 0,
+        }
+    }
+
+    /// Whether a call takes these objects of one kind together.
+    ///
+    /// # Errors
+    /// Its code if not.
+    fn check_list(_kind: Self::Kind, _objects: &[Object<Self>]) -> CallResult<()> {
+        Ok(())
+    }
+
+    /// The queues whose operations may still use an object that died.
+    fn users(_object: &Object<Self>) -> Vec<Object<Self>> {
+        Vec::new()
+    }
+
+    /// An operation was refused that the library had posted since the board had
+    /// accepted its like: what was accepted so far no longer counts.
+    fn refused_late() {}
+
+    /// What programs see of the extension string of an object of this kind.
+    fn shown(_kind: Self::Kind, all: &[u8]) -> Vec<u8> {
+        all.to_vec()
+    }
+
+    /// The same for an array of versions and names.
+    fn shown_versions(_kind: Self::Kind, all: &[u8]) -> Vec<u8> {
+        all.to_vec()
+    }
+
+    // ---- what generated and hand-written code calls ----
+
+    /// The code for an error between the library and the board. The first that
+    /// ends the session is also told on standard error, as no code says what
+    /// happened.
+    fn failed(op: Op, error: &Error) -> i32 {
+        if error.is_final() {
+            tell_once(error);
+        }
+        Self::code(op, error)
+    }
+
+    /// `Err` if `result` is an error code.
+    ///
+    /// # Errors
+    /// `result`.
+    #[inline]
+    fn check(result: i32) -> CallResult<()> {
+        match result == Self::SUCCESS {
+            true => Ok(()),
+            false => Err(result),
+        }
+    }
+
+    /// Runs a call that returns its error.
+    #[inline]
+    fn returned(run: impl FnOnce() -> CallResult<()>) -> Self::Status {
+        Self::status(guarded::<Self, _>(run))
+    }
+
+    /// Runs a call that returns an object and writes its error.
+    ///
+    /// # Safety
+    /// `place` is null or names room for one error.
+    #[inline]
+    unsafe fn written<T>(
+        place: *mut Self::Status,
+        run: impl FnOnce() -> CallResult<*mut T>,
+    ) -> *mut T {
+        let result = guarded::<Self, _>(run);
+        // SAFETY: the caller's.
+        unsafe { data::write(place, Self::status(result.map(drop))) };
+        result.unwrap_or(std::ptr::null_mut())
+    }
+
+    /// Runs a call that returns a value and tells no error.
+    fn value<T: Default>(run: impl FnOnce() -> CallResult<T>) -> T {
+        guarded::<Self, _>(run).unwrap_or_default()
+    }
+
+    /// Runs a call that returns nothing and tells no error.
+    fn nothing(run: impl FnOnce() -> CallResult<()>) {
+        // The API has nowhere to put an error.
+        let _ = guarded::<Self, _>(run);
+    }
+}
+
+/// An API whose enqueues take and give events that are objects.
+pub trait Events: Api {
+    /// Their kind.
+    const EVENT: Self::Kind;
+    /// The code for a wait list that is none, or names what is no event.
+    const INVALID_WAIT_LIST: i32;
+
+    /// What is kept of a new event.
+    fn event() -> Self::Details;
+}
+
+/// An API with an object that is current in a thread.
+pub trait Current: Api {
+    /// The API that the object is of: this one or another.
+    type Owner: Api;
+
+    /// This thread's current object.
+    ///
+    /// # Errors
+    /// The API's code if there is none.
+    fn current() -> CallResult<Object<Self::Owner>>;
+}
+
+/// What is current in a thread of the API `A`.
+pub type CurrentObject<A> = Object<<A as Current>::Owner>;
+
+/// An API whose enqueues may name no queue.
+pub trait DefaultQueue: Api {
+    /// The queue that is meant then.
+    ///
+    /// # Errors
+    /// The API's code if there is none.
+    fn default_queue() -> CallResult<Queue>;
+
+    /// The queue of an enqueue.
+    ///
+    /// # Errors
+    /// As [`default_queue`](Self::default_queue).
+    fn queue_or_default(object: &Option<Object<Self>>) -> CallResult<Queue> {
+        match object {
+            Some(object) => Ok(object.queue()),
+            None => Self::default_queue(),
+        }
+    }
+}
+
+/// An API that keeps the error of a call for a later question.
+pub trait Noted: Api {
+    /// Keeps an error, or that there was none.
+    fn note(ended: CallResult<()>);
+
+    /// Runs a call that returns an object, or null.
+    fn noted<T>(run: impl FnOnce() -> CallResult<*mut T>) -> *mut T {
+        let result = guarded::<Self, _>(run);
+        Self::note(result.map(drop));
+        result.unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// An API that calls a function of the program's once a queue gets there.
+pub trait Deferred: Api {
+    /// Calls `call` with the code that the operation of `event` ended with, once
+    /// it has. The operation is enqueued.
+    fn defer(op: Op, event: NewEvent, call: impl FnOnce(i32) + 'static);
+}
+
+/// Nothing unwinds into C: a panic, where it does not abort, is an error code.
+#[inline]
+fn guarded<A: Api, T>(run: impl FnOnce() -> CallResult<T>) -> CallResult<T> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(A::GARBLED))
+}
+
+#[cold]
+fn tell_once(error: &Error) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if TOLD.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let line = format!("gil: {error}\n");
+    // Not through std: in a forked child its lock may be held for ever.
+    // SAFETY: writes the bytes of a live string.
+    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::double::{Plain, PlainKind};
+    use gil_wire::call::Handle;
+
+    impl DefaultQueue for Plain {
+        fn default_queue() -> CallResult<Queue> {
+            Err(7)
+        }
+    }
+
+    static NOTED: AtomicBool = AtomicBool::new(false);
+
+    impl Noted for Plain {
+        fn note(ended: CallResult<()>) {
+            NOTED.store(ended == Err(Self::GARBLED), Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn nothing_unwinds_into_c() {
+        assert_eq!(Plain::returned(|| panic!("on purpose")), Plain::GARBLED);
+        assert_eq!(Plain::value(|| Ok(5)), 5);
+        assert_eq!(Plain::value::<u32>(|| panic!("on purpose")), 0);
+        Plain::nothing(|| panic!("on purpose"));
+        assert!(Plain::noted::<u8>(|| panic!("on purpose")).is_null());
+        assert!(NOTED.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_queue_that_is_not_named_is_the_default() {
+        assert_eq!(Plain::queue_or_default(&None), Err(7));
+        let made: *mut u8 = Object::<Plain>::create(PlainKind::Buffer, Handle(5), &[], ());
+        let queue = Object::<Plain>::find(PlainKind::Buffer, made).unwrap();
+        assert_eq!(Plain::queue_or_default(&Some(queue)).unwrap().id, 5);
+        assert!(Object::<Plain>::find(PlainKind::Device, made).is_err());
+    }
+}
