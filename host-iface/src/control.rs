@@ -1,7 +1,6 @@
 //! Calls of API 0: the guest's init speaks to the host interface itself.
 
 use crate::events::Events;
-use crate::mailbox::Header;
 use crate::stats::Stats;
 use gil_report::Failure;
 use gil_wire::Op;
@@ -38,11 +37,10 @@ pub fn is_started(envelope: &Envelope<'_>) -> bool {
 /// [`ControlError`]; nothing was done.
 pub fn execute(
     envelope: &Envelope<'_>,
-    header: &Header,
+    now_ns: u64,
     stats: &mut Stats,
     events: &mut Events,
 ) -> Result<(), ControlError> {
-    let now_ns = header.now_ns;
     match envelope.op {
         control::CONSOLE => console(arguments(envelope)?, events),
         control::STARTED => {

@@ -7,19 +7,19 @@ use crate::control;
 use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
 use crate::key;
-use crate::mailbox::{self, Answer, Header, MailboxError, Submission};
+use crate::mailbox::{self, Answer, MailboxError};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
 use crate::recorder::{Recorder, RecorderError};
 use crate::session::{Context, Session, Took};
 use crate::stats::{Counters, Stats};
+use crate::submission::Submission;
 use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
-use gil_uapi::{STATUS_UNSEEN, Status, WaitKind, kind};
+use gil_uapi::{Mailbox, STATUS_UNSEEN, Status, WaitKind, kind};
 use gil_wire::Op;
 use gil_wire::control::Exited;
-use gil_wire::envelope;
 use gil_wire::monitor::Event;
 use gil_wire::secure::KeyError;
 use std::collections::HashMap;
@@ -99,15 +99,15 @@ impl Rung {
         }
     }
 
-    fn answered(header: &Header, answer: &Answer) -> Self {
+    fn answered(mailbox: &Mailbox, answer: &Answer) -> Self {
         Self {
-            kind: header.kind,
+            kind: mailbox.kind,
             status: answer.status as u32,
-            session: header.session,
-            seq: header.seq,
+            session: mailbox.session,
+            seq: mailbox.seq,
             wait_kind: answer.wait as u32,
             flags: answer.flags,
-            now_ns: header.now_ns,
+            now_ns: mailbox.now_ns,
             deadline_ns: answer.deadline_ns,
             attention_ns: answer.attention_ns,
         }
@@ -314,36 +314,36 @@ impl State {
         gpa: u64,
         instructions: Option<u64>,
     ) -> (Took, Rung) {
-        let header = match mailbox::header(memory, gpa) {
-            Ok(header) => header,
+        let mailbox = match mailbox::read(memory, gpa) {
+            Ok(mailbox) => mailbox,
             Err(error) => return (Took::default(), self.refuse(memory, gpa, &error)),
         };
         if let Some(instructions) = instructions {
             self.counts_instructions = true;
             // What the driver's timer executes is part of whatever wait or
             // work it interrupts.
-            if header.kind != kind::ATTEND {
+            if mailbox.kind != kind::ATTEND {
                 self.prediction.doorbell(instructions);
             }
         }
         if !std::mem::replace(&mut self.seen_driver, true) {
-            let now_ns = header.now_ns;
+            let now_ns = mailbox.now_ns;
             self.events.tell(Event::Driver { now_ns });
         }
-        let (answer, served) = match self.dispatch(memory, gpa, &header, instructions) {
+        let (answer, served) = match self.dispatch(memory, gpa, &mailbox, instructions) {
             Ok(answered) => answered,
             Err(error) => return (Took::default(), self.refuse(memory, gpa, &error)),
         };
-        let (now_ns, deadline_ns) = (header.now_ns, answer.deadline_ns);
-        if header.kind != kind::ATTEND {
+        let (now_ns, deadline_ns) = (mailbox.now_ns, answer.deadline_ns);
+        if mailbox.kind != kind::ATTEND {
             self.prediction.answered(now_ns, deadline_ns, answer.wait);
         }
         let wait_ns = &mut self.stats.report.simulated.wait_ns;
         *wait_ns = wait_ns.saturating_add(deadline_ns.saturating_sub(now_ns));
-        if let Err(error) = mailbox::answer(memory, gpa, &header, &answer) {
+        if let Err(error) = mailbox::answer(memory, gpa, &mailbox, &answer) {
             self.events.warn(error.to_string());
         }
-        (served, Rung::answered(&header, &answer))
+        (served, Rung::answered(&mailbox, &answer))
     }
 
     fn refuse(&mut self, memory: &dyn GuestMemory, gpa: u64, error: &MailboxError) -> Rung {
@@ -353,7 +353,7 @@ impl State {
         }
         let answer = Answer::status(Status::BadMailbox);
         // Where the mailbox was read it can be written.
-        let _ = mailbox::answer(memory, gpa, &Header::default(), &answer);
+        let _ = mailbox::answer(memory, gpa, &Mailbox::default(), &answer);
         Rung::refused(Status::BadMailbox as u32)
     }
 
@@ -361,34 +361,36 @@ impl State {
         &mut self,
         memory: &dyn GuestMemory,
         gpa: u64,
-        header: &Header,
+        mailbox: &Mailbox,
         instructions: Option<u64>,
     ) -> Result<(Answer, Took), MailboxError> {
-        if header.kind == kind::OPEN {
-            return self.open(header).map(|answer| (answer, Took::default()));
+        if mailbox.kind == kind::OPEN {
+            return self.open(mailbox).map(|answer| (answer, Took::default()));
         }
-        if !self.sessions.contains_key(&header.session) {
-            return Err(unknown_session(header));
+        if !self.sessions.contains_key(&mailbox.session) {
+            return Err(unknown_session(mailbox));
         }
-        let submission = match header.kind {
-            kind::SUBMIT => Some(mailbox::submission(memory, gpa, header)?),
+        let submission = match mailbox.kind {
+            kind::SUBMIT => Some(mailbox::submission(memory, gpa, mailbox)?),
             _ => None,
         };
         if let Some(submission) = &submission
-            && let Some(answer) = self.control(header, submission, instructions)
+            && let Some(answer) = self.control(mailbox.session, submission, instructions)
         {
             return Ok((answer, Took::default()));
         }
-        Ok(self.with_session(memory, header, submission.as_ref()))
+        Ok(self.with_session(memory, mailbox, submission.as_ref()))
     }
 
-    fn open(&mut self, header: &Header) -> Result<Answer, MailboxError> {
-        let is_new = !self.sessions.contains_key(&header.session);
+    fn open(&mut self, mailbox: &Mailbox) -> Result<Answer, MailboxError> {
+        let is_new = !self.sessions.contains_key(&mailbox.session);
         if !is_new || self.sessions.len() >= MAX_SESSIONS {
-            return Err(unknown_session(header));
+            return Err(unknown_session(mailbox));
         }
-        let session = Session::new(header, self.engines.clone(), self.keeps_log);
-        self.sessions.insert(header.session, session);
+        let (process, pointer_bits) = (mailbox.process, mailbox.pointer_bits);
+        let engines = self.engines.clone();
+        let session = Session::new(process, pointer_bits, engines, self.keeps_log);
+        self.sessions.insert(mailbox.session, session);
         Ok(Answer::status(Status::Ok))
     }
 
@@ -396,42 +398,42 @@ impl State {
     /// the board.
     fn control(
         &mut self,
-        header: &Header,
+        number: u64,
         submission: &Submission,
         instructions: Option<u64>,
     ) -> Option<Answer> {
-        let envelopes = envelope::parse(&submission.request).ok()?;
+        let envelopes = submission.envelopes().ok()?;
         if envelopes.iter().any(|envelope| envelope.op.api() != 0) {
             return None;
         }
-        let session = self.sessions.get_mut(&header.session)?;
-        if !session.begin_control(header.seq) {
+        let session = self.sessions.get_mut(&number)?;
+        if !session.begin_control(submission.seq) {
             return Some(session.answer_control(self.time, Status::Duplicate));
         }
-        let mut status = Status::Ok;
+        let (mut status, now_ns) = (Status::Ok, submission.now_ns());
         for envelope in &envelopes {
             if control::is_started(envelope)
                 && let Some(instructions) = instructions
             {
                 self.prediction.start(instructions);
             }
-            let done = control::execute(envelope, header, &mut self.stats, &mut self.events);
+            let done = control::execute(envelope, now_ns, &mut self.stats, &mut self.events);
             if let Err(error) = done {
                 self.events.warn(error.to_string());
                 status = Status::BadRequest;
             }
         }
-        let session = self.sessions.get(&header.session)?;
+        let session = self.sessions.get(&number)?;
         Some(session.answer_control(self.time, status))
     }
 
     fn with_session(
         &mut self,
         memory: &dyn GuestMemory,
-        header: &Header,
+        mailbox: &Mailbox,
         submission: Option<&Submission>,
     ) -> (Answer, Took) {
-        let Some(mut session) = self.sessions.remove(&header.session) else {
+        let Some(mut session) = self.sessions.remove(&mailbox.session) else {
             return (Answer::status(Status::BadMailbox), Took::default());
         };
         let mut context = Context {
@@ -445,17 +447,17 @@ impl State {
             others: &mut self.sessions,
             took: Took::default(),
         };
-        let answer = match (header.kind, submission) {
-            (_, Some(submission)) => session.submit(&mut context, header, submission),
-            (kind::COLLECT, None) => session.collect(&mut context, header),
-            (kind::ATTEND, None) => session.attend(&mut context, header),
+        let answer = match (mailbox.kind, submission) {
+            (_, Some(submission)) => session.submit(&mut context, submission),
+            (kind::COLLECT, None) => session.collect(&mut context, mailbox.now_ns),
+            (kind::ATTEND, None) => session.attend(&mut context, mailbox.now_ns),
             _ => {
                 session.close(&mut context);
                 return (Answer::status(Status::Ok), context.took);
             }
         };
         let served = context.took;
-        self.sessions.insert(header.session, session);
+        self.sessions.insert(mailbox.session, session);
         (answer, served)
     }
 
@@ -515,9 +517,9 @@ fn recorder(config: &Config) -> Result<Option<Recorder>, RecorderError> {
         .transpose()
 }
 
-fn unknown_session(header: &Header) -> MailboxError {
+fn unknown_session(mailbox: &Mailbox) -> MailboxError {
     MailboxError::Field {
         field: "session",
-        value: header.session,
+        value: mailbox.session,
     }
 }

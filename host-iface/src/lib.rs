@@ -37,6 +37,7 @@ pub mod recorder;
 pub mod session;
 pub mod stand_in;
 pub mod stats;
+pub mod submission;
 pub mod vectored;
 pub mod window;
 

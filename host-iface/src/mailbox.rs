@@ -2,6 +2,7 @@
 //! before anything it says is acted upon.
 
 use crate::memory::{GuestMemory, MemoryError};
+use crate::submission::{Clock, Region, Submission};
 use gil_address_tables::{Extent, Extents, ExtentsError};
 use gil_uapi::{
     ABI_VERSION, EXTENTS_PER_PAGE, ExtentPage, MAILBOX_MAGIC, Mailbox, MailboxRegion, REGIONS_MAX,
@@ -16,53 +17,6 @@ use zerocopy::{FromZeros, IntoBytes};
 const EXTENT_UNIT: u64 = 512;
 /// Extents allowed beyond those.
 const EXTENTS_FREE: u64 = 64;
-
-/// What a driver asks, copied from its mailbox.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Header {
-    /// The session.
-    pub session: u64,
-    /// The submission's number.
-    pub seq: u64,
-    /// See [`gil_uapi::kind`].
-    pub kind: u32,
-    /// Width of the program's pointers.
-    pub pointer_bits: u32,
-    /// Guest process id.
-    pub process: u32,
-    /// Guest thread id.
-    pub thread: u32,
-    /// Guest nanoseconds when the doorbell rang.
-    pub now_ns: u64,
-    /// The guest's counter then.
-    pub now_counter: u64,
-    /// The counter's frequency.
-    pub counter_hz: u32,
-    region_count: u32,
-    regions: u64,
-    request: u64,
-    reply: u64,
-    request_len: u32,
-    reply_cap: u32,
-}
-
-/// One region of a submission.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Which way its bytes go, seen from the board.
-    pub dir: Direction,
-    /// Where it lies; all of it is RAM.
-    pub extents: Extents,
-}
-
-/// What a `SUBMIT` mailbox names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    /// The envelopes' bytes.
-    pub request: Vec<u8>,
-    /// The regions.
-    pub regions: Vec<Region>,
-}
 
 /// What the driver is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,90 +117,57 @@ fn field<T>(field: &'static str, value: impl Into<u64>) -> Result<T, MailboxErro
 /// # Errors
 /// [`MailboxError`]; its address is no mailbox's if
 /// [`MailboxError::is_answerable`] denies.
-pub fn header(memory: &dyn GuestMemory, gpa: u64) -> Result<Header, MailboxError> {
-    let mut raw = Mailbox::default();
-    if memory.read(gpa, raw.as_mut_bytes()).is_err() {
+pub fn read(memory: &dyn GuestMemory, gpa: u64) -> Result<Mailbox, MailboxError> {
+    let mut mailbox = Mailbox::default();
+    if memory.read(gpa, mailbox.as_mut_bytes()).is_err() {
         return Err(MailboxError::Magic { gpa, found: 0 });
     }
-    if raw.magic != MAILBOX_MAGIC {
-        let found = raw.magic;
+    if mailbox.magic != MAILBOX_MAGIC {
+        let found = mailbox.magic;
         return Err(MailboxError::Magic { gpa, found });
     }
-    if raw.version != ABI_VERSION {
-        let theirs = raw.version;
+    if mailbox.version != ABI_VERSION {
+        let theirs = mailbox.version;
         return Err(MailboxError::Version { theirs });
     }
-    let header = Header {
-        session: raw.session,
-        seq: raw.seq,
-        kind: raw.kind,
-        pointer_bits: raw.pointer_bits,
-        process: raw.process,
-        thread: raw.thread,
-        now_ns: raw.now_ns,
-        now_counter: raw.now_counter,
-        counter_hz: raw.counter_hz,
-        region_count: raw.region_count,
-        regions: raw.regions,
-        request: raw.request,
-        reply: raw.reply,
-        request_len: raw.request_len,
-        reply_cap: raw.reply_cap,
-    };
-    header.check()?;
-    Ok(header)
+    check(&mailbox)?;
+    Ok(mailbox)
 }
 
-impl Header {
-    fn check(&self) -> Result<(), MailboxError> {
-        use gil_uapi::kind::{ATTEND, OPEN, SUBMIT};
-        if !(OPEN..=ATTEND).contains(&self.kind) {
-            return field("kind", self.kind);
-        }
-        if self.session == 0 {
-            return field("session", self.session);
-        }
-        if self.kind == OPEN && !matches!(self.pointer_bits, 32 | 64) {
-            return field("pointer_bits", self.pointer_bits);
-        }
-        match self.kind {
-            SUBMIT => self.check_submit(),
-            _ => Ok(()),
-        }
+fn check(mailbox: &Mailbox) -> Result<(), MailboxError> {
+    use gil_uapi::kind::{ATTEND, OPEN, SUBMIT};
+    if !(OPEN..=ATTEND).contains(&mailbox.kind) {
+        return field("kind", mailbox.kind);
     }
+    if mailbox.session == 0 {
+        return field("session", mailbox.session);
+    }
+    if mailbox.kind == OPEN && !matches!(mailbox.pointer_bits, 32 | 64) {
+        return field("pointer_bits", mailbox.pointer_bits);
+    }
+    match mailbox.kind {
+        SUBMIT => check_submit(mailbox),
+        _ => Ok(()),
+    }
+}
 
-    fn check_submit(&self) -> Result<(), MailboxError> {
-        if self.seq == 0 {
-            return field("seq", self.seq);
-        }
-        if self.counter_hz == 0 {
-            return field("counter_hz", self.counter_hz);
-        }
-        if !(1..=REQUEST_MAX).contains(&self.request_len) {
-            return field("request_len", self.request_len);
-        }
-        if self.reply_cap > REPLY_MAX {
-            return field("reply_cap", self.reply_cap);
-        }
-        if self.region_count > REGIONS_MAX {
-            return field("region_count", self.region_count);
-        }
-        Ok(())
+fn check_submit(mailbox: &Mailbox) -> Result<(), MailboxError> {
+    if mailbox.seq == 0 {
+        return field("seq", mailbox.seq);
     }
-
-    /// Guest nanoseconds at which the counter showed `entry`; never after the
-    /// doorbell.
-    pub fn entry_ns(&self, entry: u64) -> u64 {
-        let ticks = u128::from(self.now_counter.saturating_sub(entry));
-        let ago = ticks * 1_000_000_000 / u128::from(self.counter_hz.max(1));
-        let ago = u64::try_from(ago).unwrap_or(u64::MAX);
-        self.now_ns.saturating_sub(ago)
+    if mailbox.counter_hz == 0 {
+        return field("counter_hz", mailbox.counter_hz);
     }
-
-    /// Bytes of answer that fit.
-    pub fn reply_cap(&self) -> usize {
-        self.reply_cap as usize
+    if !(1..=REQUEST_MAX).contains(&mailbox.request_len) {
+        return field("request_len", mailbox.request_len);
     }
+    if mailbox.reply_cap > REPLY_MAX {
+        return field("reply_cap", mailbox.reply_cap);
+    }
+    if mailbox.region_count > REGIONS_MAX {
+        return field("region_count", mailbox.region_count);
+    }
+    Ok(())
 }
 
 /// Copies and checks what a `SUBMIT` mailbox names.
@@ -256,16 +177,16 @@ impl Header {
 pub fn submission(
     memory: &dyn GuestMemory,
     gpa: u64,
-    header: &Header,
+    mailbox: &Mailbox,
 ) -> Result<Submission, MailboxError> {
     let failed = |error| MailboxError::Memory { gpa, error };
-    let reply_cap = header.reply_cap.into();
-    let room = memory.ram().check(header.reply, reply_cap);
+    let room = memory.ram().check(mailbox.reply, mailbox.reply_cap.into());
     room.map_err(|error| failed(error.into()))?;
-    let mut request = vec![0; header.request_len as usize];
-    memory.read(header.request, &mut request).map_err(failed)?;
-    let mut table = vec![MailboxRegion::default(); header.region_count as usize];
-    let read = memory.read(header.regions, table.as_mut_bytes());
+    let mut request = vec![0; mailbox.request_len as usize];
+    let read = memory.read(mailbox.request, &mut request);
+    read.map_err(failed)?;
+    let mut table = vec![MailboxRegion::default(); mailbox.region_count as usize];
+    let read = memory.read(mailbox.regions, table.as_mut_bytes());
     read.map_err(failed)?;
     let mut regions = Vec::with_capacity(table.len());
     let mut left = memory.size();
@@ -274,7 +195,18 @@ pub fn submission(
         left -= region.extents.len();
         regions.push(region);
     }
-    Ok(Submission { request, regions })
+    Ok(Submission {
+        seq: mailbox.seq,
+        thread: mailbox.thread,
+        clock: Clock {
+            now_ns: mailbox.now_ns,
+            counter: mailbox.now_counter,
+            counter_hz: mailbox.counter_hz,
+        },
+        request,
+        regions,
+        reply_cap: mailbox.reply_cap as usize,
+    })
 }
 
 /// Reads one region of at most `limit` bytes.
@@ -338,11 +270,11 @@ fn extents(
 pub fn answer(
     memory: &dyn GuestMemory,
     gpa: u64,
-    header: &Header,
+    mailbox: &Mailbox,
     answer: &Answer,
 ) -> Result<(), MailboxError> {
     let failed = |error| MailboxError::Memory { gpa, error };
-    memory.write(header.reply, &answer.reply).map_err(failed)?;
+    memory.write(mailbox.reply, &answer.reply).map_err(failed)?;
     let mut raw = gil_uapi::Answer {
         status: answer.status as u32,
         reply_len: answer.reply.len() as u32,

@@ -2,9 +2,11 @@
 //! output that is not due yet.
 
 mod calls;
+mod delivery;
 mod exchange;
 mod failures;
 mod forward;
+mod link;
 pub(crate) mod log;
 mod observe;
 mod output;
@@ -15,43 +17,33 @@ mod reports;
 mod restore;
 mod rows;
 mod save;
+mod schedule;
 mod served;
 mod settle;
 
-use crate::client::{BoardConfig, Client};
+use crate::client::{BoardConfig, ClientError};
 use crate::config::Time;
 use crate::devices::Devices;
 use crate::events::Events;
 use crate::executed::Executed;
-use crate::held::{Due, Held};
-use crate::mailbox::{Answer, Header, Submission};
-use crate::memory::{GuestMemory, write_region};
-use crate::printed::Printed;
+use crate::mailbox::Answer;
+use crate::memory::GuestMemory;
 use crate::recorder::Recorder;
 use crate::stats::Stats;
+use crate::submission::Submission;
 use calls::{Call, Calls};
-use failures::Failures;
-use gil_files::recording::{Record, SessionClosed};
+use delivery::Delivery;
+use gil_files::recording::Record;
 use gil_timing::{Engines, Event};
-use gil_uapi::{RELEASED_MAX, Status, WaitKind, flag};
+use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::Op;
-use gil_wire::control::LATE_NS;
 use gil_wire::ending::Ending;
-use gil_wire::envelope::{self, Class};
-use gil_wire::message::Request;
+use gil_wire::envelope::Class;
 use gil_wire::monitor::Event as Monitor;
-use log::{Kept, Log};
-use place::Places;
-use served::Served;
-use std::collections::{HashMap, VecDeque};
+use link::Link;
+use schedule::Schedule;
+use std::collections::HashMap;
 use std::time::Duration;
-
-/// The timeline, with endings as the board says them.
-type Timeline = gil_timing::Timeline<Ending>;
-type Times = gil_timing::Times<Ending>;
-
-/// How long output waits for a thread that will collect it.
-const PATIENCE_NS: u64 = LATE_NS * 2 / 5;
 
 /// What a session works with while one of its doorbells is served.
 pub struct Context<'a> {
@@ -98,75 +90,14 @@ impl Context<'_> {
     }
 }
 
-/// A session's place on the board.
-#[derive(Debug)]
-enum Link {
-    /// No call to the board yet.
-    Unopened,
-    /// Connected.
-    Open(Box<Client>),
-    /// Gone, for good.
-    Lost,
-}
-
-/// An operation that the board has yet to report, or the timeline to place.
-#[derive(Debug)]
-struct Pending {
-    seq: u64,
-    /// Whether its submission's output is its own: of a submission's calls, only
-    /// the last may have any.
-    has_output: bool,
-    /// The entry point that enqueued it.
-    op: Op,
-    is_reported: bool,
-    /// Whether the driver refused it, and no answer said so.
-    is_rejected: bool,
-    /// The queue it is on.
-    queue: Option<u64>,
-    /// Whether it only orders others, and takes no device time itself.
-    is_fence: bool,
-    /// Whether the program holds its event.
-    observable: bool,
-    /// Whether its sender waits for it although the program does not hold it.
-    awaited: bool,
-    /// Bytes of input that the board keeps until it reports.
-    input_len: u64,
-}
-
-impl Pending {
-    /// The submission whose output it makes.
-    fn output(&self) -> Option<u64> {
-        self.has_output.then_some(self.seq)
-    }
-}
-
-/// One guest address space.
+/// One guest address space: its link to the board, its schedule, its deliveries,
+/// and the rules between them.
 #[derive(Debug)]
 pub struct Session {
-    process: u32,
-    pointer_bits: u32,
-    /// Its number in the recording.
-    recorded_as: u64,
     executed: Executed,
     link: Link,
-    /// What its board serves, and what the user was told that it does not.
-    apis: Served,
-    places: Places,
-    timeline: Timeline,
-    held: Held,
-    printed: Printed,
-    pending: HashMap<Event, Pending>,
-    failures: Failures,
-    /// Whether the guest's library is to ask the board what its driver said.
-    notices: bool,
-    released: VecDeque<u64>,
-    /// What a checkpoint needs, if one may be taken.
-    log: Option<Log>,
-    /// The call under way, for it.
-    kept: Option<Kept>,
-    /// Whether an event was set in this doorbell: what waits for events nobody
-    /// had set may go on.
-    progress: bool,
+    schedule: Schedule,
+    delivery: Delivery,
 }
 
 /// Why a submission is not executed, or not to its end.
@@ -184,16 +115,6 @@ enum Refusal {
     Unserved,
 }
 
-/// When to ring for output that ends at `end_ns`, where a thread will collect
-/// what ended by `deadline_ns`.
-fn ring_ns(end_ns: u64, deadline_ns: u64) -> u64 {
-    let collected_ns = deadline_ns.saturating_sub(end_ns);
-    match end_ns <= deadline_ns && collected_ns < PATIENCE_NS {
-        true => deadline_ns.saturating_add(PATIENCE_NS),
-        false => end_ns,
-    }
-}
-
 /// Whether the program called what it names: not where the library asks how
 /// far things are on behalf of a call that is counted by itself.
 fn is_a_call(call: &Call<'_>) -> bool {
@@ -207,32 +128,14 @@ fn is_a_call(call: &Call<'_>) -> bool {
 }
 
 impl Session {
-    /// A session as its `OPEN` mailbox says, on devices with these engines; one
-    /// that can be in a checkpoint if `is_logged`.
-    pub fn new(header: &Header, engines: Engines, is_logged: bool) -> Self {
-        Self::of(header.process, header.pointer_bits, engines, is_logged)
-    }
-
-    /// A session of this process.
-    pub(crate) fn of(process: u32, pointer_bits: u32, engines: Engines, is_logged: bool) -> Self {
+    /// A session of this process, on devices with these engines; one that can be
+    /// in a checkpoint if `is_logged`.
+    pub fn new(process: u32, pointer_bits: u32, engines: Engines, is_logged: bool) -> Self {
         Self {
-            process,
-            pointer_bits,
-            log: is_logged.then(Log::default),
-            kept: None,
-            recorded_as: 0,
             executed: Executed::default(),
-            link: Link::Unopened,
-            apis: Served::default(),
-            places: Places::new(),
-            timeline: Timeline::sharing(engines),
-            held: Held::default(),
-            printed: Printed::default(),
-            pending: HashMap::new(),
-            failures: Failures::default(),
-            notices: false,
-            released: VecDeque::new(),
-            progress: false,
+            link: Link::new(process, pointer_bits, is_logged),
+            schedule: Schedule::new(engines),
+            delivery: Delivery::default(),
         }
     }
 
@@ -252,46 +155,36 @@ impl Session {
     }
 
     /// `COLLECT`: delivers what is due.
-    pub fn collect(&mut self, context: &mut Context<'_>, header: &Header) -> Answer {
-        self.pass_time(context, header.now_ns);
-        self.finish(context, Answer::status(Status::Ok), header)
+    pub fn collect(&mut self, context: &mut Context<'_>, now_ns: u64) -> Answer {
+        self.pass_time(context, now_ns);
+        self.finish(context, Answer::status(Status::Ok), now_ns)
     }
 
     /// `ATTEND`: delivers what is due; its numbers are released later, for
     /// whoever rings cannot unpin.
-    pub fn attend(&mut self, context: &mut Context<'_>, header: &Header) -> Answer {
-        self.pass_time(context, header.now_ns);
+    pub fn attend(&mut self, context: &mut Context<'_>, now_ns: u64) -> Answer {
+        self.pass_time(context, now_ns);
         let mut answer = Answer::status(Status::Ok);
-        answer.flags |= self.take_progress();
+        answer.flags |= self.delivery.take_progress();
         answer.attention_ns = self.attention_ns(context.time, &answer);
         answer
     }
 
     /// `CLOSE`: forgets every region at once; never waits for the board.
     pub fn close(mut self, context: &mut Context<'_>) {
-        if let Link::Open(client) = &mut self.link {
-            client.send_last(&Request::Close);
-        }
-        if self.recorded_as != 0 {
-            let session = self.recorded_as;
-            context.record(&Record::SessionClosed(SessionClosed { session }), &[]);
-        }
+        self.link.close(context);
     }
 
-    /// `SUBMIT`.
-    pub fn submit(
-        &mut self,
-        context: &mut Context<'_>,
-        header: &Header,
-        submission: &Submission,
-    ) -> Answer {
-        if self.executed.contains(header.seq) {
-            return self.finish(context, Answer::status(Status::Duplicate), header);
+    /// Executes calls, once.
+    pub fn submit(&mut self, context: &mut Context<'_>, submission: &Submission) -> Answer {
+        let now_ns = submission.now_ns();
+        if self.executed.contains(submission.seq) {
+            return self.finish(context, Answer::status(Status::Duplicate), now_ns);
         }
-        let answer = self.execute(context, header, submission);
-        self.deliver(context, header.now_ns);
+        let answer = self.execute(context, submission);
+        self.delivery.deliver(context, now_ns);
         let answer = answer.unwrap_or_else(|refusal| self.refused(context, refusal));
-        self.finish(context, answer, header)
+        self.finish(context, answer, now_ns)
     }
 
     fn refused(&mut self, context: &mut Context<'_>, refusal: Refusal) -> Answer {
@@ -308,7 +201,7 @@ impl Session {
             }
             Refusal::Unserved => Status::Unserved,
             Refusal::Bad(reason) => {
-                let process = self.process;
+                let process = self.link.process();
                 let text = format!("process {process}: a submission was refused: {reason}");
                 context.events.warn(text);
                 Status::BadRequest
@@ -323,26 +216,26 @@ impl Session {
     fn execute(
         &mut self,
         context: &mut Context<'_>,
-        header: &Header,
         submission: &Submission,
     ) -> Result<Answer, Refusal> {
-        let bad = |error: envelope::EnvelopeError| Refusal::Bad(error.to_string());
-        let envelopes = envelope::parse(&submission.request).map_err(bad)?;
+        let now_ns = submission.now_ns();
+        let envelopes = submission.envelopes();
+        let envelopes = envelopes.map_err(|error| Refusal::Bad(error.to_string()))?;
         let regions = rows::regions(&envelopes, &submission.regions)?;
-        let mut calls = Calls::new(header, &envelopes, &regions)?;
+        let mut calls = Calls::new(submission, &envelopes, &regions)?;
         context.took.op = Some(calls.last().envelope.op);
-        if matches!(self.link, Link::Lost) {
+        if self.link.is_lost() {
             return Err(Refusal::Lost);
         }
         if !calls.has_enqueues_in_front() {
-            self.pass_time(context, header.now_ns);
+            self.pass_time(context, now_ns);
         }
         self.look_first(context, &calls)?;
-        self.executed.insert(header.seq);
+        self.executed.insert(submission.seq);
         let is_served = self.leave_out_unserved(context, &mut calls)?;
         self.place_devices(context, &calls)?;
         self.execute_front(context, &mut calls)?;
-        self.pass_time(context, header.now_ns);
+        self.pass_time(context, now_ns);
         let answer = match calls.last().envelope.class {
             _ if !is_served => {
                 let sent = self.forward(context, calls.unsent_front(), None);
@@ -379,7 +272,7 @@ impl Session {
             match call.envelope.class {
                 Class::Enqueue => {
                     self.publish_until(context, call.entry_ns)?;
-                    self.enqueue(call, call.entry_ns, false)?;
+                    self.schedule.enqueue(call, call.entry_ns, false)?;
                 }
                 _ => self.apply_post(context, call),
             }
@@ -395,39 +288,20 @@ impl Session {
     fn look_first(&mut self, context: &mut Context<'_>, calls: &Calls<'_>) -> Result<(), Refusal> {
         let regions = calls.all().iter().flat_map(|call| call.regions);
         let inputs = regions.filter(|region| region.dir.is_in());
-        let open = inputs.flat_map(|region| self.held.open_over(&region.extents));
-        let open: Vec<Event> = open.collect();
-        if open.iter().any(|&event| self.timeline.is_blocked(event)) {
+        let open = self
+            .delivery
+            .open_over(inputs.map(|region| &region.extents));
+        let timeline = &self.schedule.timeline;
+        if open.iter().any(|&event| timeline.is_blocked(event)) {
             return Err(Refusal::Unresolved);
         }
         if !calls.has_enqueues_in_front() && self.is_blocked(calls.last().envelope) {
             return Err(Refusal::Unresolved);
         }
-        self.has_room(calls)?;
+        self.schedule.has_room(calls)?;
         self.publish_for(context, |timeline| {
             open.iter().all(|&event| timeline.interval(event).is_some())
         })
-    }
-
-    /// Whether the timeline takes all that the calls enqueue and set.
-    fn has_room(&self, calls: &Calls<'_>) -> Result<(), Refusal> {
-        let mut events = Vec::new();
-        let all = calls.all().iter().map(|call| call.envelope);
-        for envelope in all.filter(|envelope| envelope.class == Class::Enqueue) {
-            let Some(event) = envelope.signals else {
-                return Err(Refusal::Bad("an enqueue without an event".into()));
-            };
-            if self.timeline.times(event).is_some() || events.contains(&event) {
-                return Err(Refusal::Bad(format!("event {event} is in use already")));
-            }
-            events.push(event);
-        }
-        let all = || calls.all().iter().map(|call| call.envelope);
-        let enqueues = all().filter(|envelope| envelope.class == Class::Enqueue);
-        let waits = enqueues.map(|envelope| envelope.waits.len()).sum();
-        let set = all().filter(|e| e.class != Class::Enqueue && e.signals.is_some());
-        let room = self.timeline.room_for(events.len(), waits, set.count());
-        room.map_err(|error| Refusal::Bad(error.to_string()))
     }
 
     /// What a post means for the timeline.
@@ -437,29 +311,17 @@ impl Session {
             self.signal(event, post.entry_ns, Ending::Done);
         }
         if let Some(event) = post.envelope.retires {
-            self.retire(event);
+            self.schedule.retire(event);
         }
         context.stats.report.totals.posts += 1;
     }
 
     /// An event is set, if it was not before.
     fn signal(&mut self, event: Event, at_ns: u64, ending: Ending) {
-        if self.timeline.signal(event, at_ns, ending).is_ok() {
-            self.progress = true;
+        let signalled = self.schedule.timeline.signal(event, at_ns, ending);
+        if signalled.is_ok() {
+            self.delivery.progress = true;
             self.learn_ends();
-        }
-    }
-
-    /// Nobody will ask for the event any more. One whose end is not known yet
-    /// stays until held output has learnt it.
-    fn retire(&mut self, event: Event) {
-        let is_known = self.timeline.interval(event).is_some();
-        match self.pending.get_mut(&event) {
-            Some(pending) if !is_known => (pending.observable, pending.awaited) = (false, false),
-            _ => {
-                self.pending.remove(&event);
-                self.timeline.retire(event);
-            }
         }
     }
 
@@ -468,60 +330,43 @@ impl Session {
     fn pass_time(&mut self, context: &mut Context<'_>, now_ns: u64) {
         // A board lost on the way is found by whoever needs it next.
         let _ = self.publish_until(context, now_ns);
-        self.deliver(context, now_ns);
+        self.delivery.deliver(context, now_ns);
     }
 
-    /// Writes output that is due into guest RAM.
-    fn deliver(&mut self, context: &mut Context<'_>, now_ns: u64) {
-        for due in self.held.take_due(now_ns) {
-            self.deliver_one(context, now_ns, &due);
-            self.released.push_back(due.seq);
-        }
+    /// Learns the ends that became known.
+    fn learn_ends(&mut self) {
+        let Self {
+            schedule, delivery, ..
+        } = self;
+        schedule.learn_ends(|end| delivery.ended(end));
     }
 
-    fn deliver_one(&mut self, context: &mut Context<'_>, now_ns: u64, due: &Due) {
-        for (extents, bytes) in &due.regions {
-            if let Err(error) = write_region(context.memory, extents, bytes) {
-                let text = format!("output was not delivered: {error}");
-                context.events.warn(text);
-            }
-        }
-        let late_ns = now_ns.saturating_sub(due.end_ns);
-        context.stats.delivered(late_ns);
+    /// The session has no board any more: nothing that it owes will come.
+    fn lose(&mut self, context: &mut Context<'_>, op: Op, error: &ClientError) -> Refusal {
+        self.link.lose();
+        self.delivery.abandon();
+        let process = self.link.process();
+        let text = format!("process {process} lost the board in {op}: {error}");
+        let lost = &mut context.stats.report.board.lost;
+        lost.get_or_insert_with(|| text.clone());
+        context.events.warn(text);
+        Refusal::Lost
     }
 
-    fn take_progress(&mut self) -> u32 {
-        match std::mem::take(&mut self.progress) {
-            true => flag::PROGRESS,
-            false => 0,
-        }
-    }
-
-    /// Adds what every answer carries: released numbers, whether output
-    /// becomes due by the deadline, and when to look again.
-    fn finish(&mut self, context: &Context<'_>, mut answer: Answer, header: &Header) -> Answer {
-        let count = self.released.len().min(RELEASED_MAX);
-        answer.released = self.released.drain(..count).collect();
-        answer.flags |= self.take_progress();
-        if !self.released.is_empty() {
-            answer.flags |= flag::MORE;
-        }
-        if answer.wait != WaitKind::None && self.held.is_due_by(answer.deadline_ns) {
-            answer.flags |= flag::COLLECT;
-        }
-        debug_assert!(answer.wait == WaitKind::None || answer.deadline_ns > header.now_ns);
+    /// Adds what every answer carries.
+    fn finish(&mut self, context: &Context<'_>, mut answer: Answer, now_ns: u64) -> Answer {
+        self.delivery.finish(&mut answer);
+        debug_assert!(answer.wait == WaitKind::None || answer.deadline_ns > now_ns);
         answer.attention_ns = self.attention_ns(context.time, &answer);
         answer
     }
 
-    /// When the driver has to ring by itself; 0: not at all. Output that the
-    /// answer's own thread will collect in time needs a ring only if the thread
-    /// does not get to it.
+    /// When the driver has to ring by itself; 0: not at all.
     fn attention_ns(&self, time: Time, answer: &Answer) -> u64 {
-        let ends = self.held.ends();
-        let output = ends.map(|end_ns| ring_ns(end_ns, answer.deadline_ns)).min();
-        let is_async = time == Time::Async && matches!(self.link, Link::Open(_));
-        let start = self.timeline.attention_ns().filter(|_| is_async);
+        let output = self.delivery.attention_ns(answer);
+        let is_async = time == Time::Async && self.link.is_open();
+        let timeline = &self.schedule.timeline;
+        let start = timeline.attention_ns().filter(|_| is_async);
         // 0 is no time: a moment later does as well.
         start
             .into_iter()
@@ -535,10 +380,10 @@ impl Session {
 mod tests {
     use super::*;
     use gil_timing::{MAX_KNOWN, MAX_WAITS, Operation, Order};
-    use gil_wire::envelope::{Engine, Envelope};
+    use gil_wire::envelope::{self, Engine, Envelope};
 
     fn session() -> Session {
-        Session::of(1, 64, Engines::default(), false)
+        Session::new(1, 64, Engines::default(), false)
     }
 
     fn envelope(class: Class, signals: Option<Event>, waits: &[Event]) -> Envelope<'static> {
@@ -562,16 +407,20 @@ mod tests {
 
     /// Whether there is room for a submission of these.
     fn takes(session: &Session, envelopes: &[Envelope<'_>]) -> bool {
-        let header = Header::default();
-        let calls = Calls::new(&header, envelopes, &[]).unwrap();
-        session.has_room(&calls).is_ok()
+        let submission = Submission::default();
+        let calls = Calls::new(&submission, envelopes, &[]).unwrap();
+        session.schedule.has_room(&calls).is_ok()
     }
 
     #[test]
     fn every_event_of_a_submission_needs_room_once() {
         let mut session = session();
         for event in 1..MAX_KNOWN as Event {
-            session.timeline.signal(event, 0, Ending::Done).unwrap();
+            session
+                .schedule
+                .timeline
+                .signal(event, 0, Ending::Done)
+                .unwrap();
         }
         let new = MAX_KNOWN as Event;
         let enqueue = |event| envelope(Class::Enqueue, Some(event), &[]);
@@ -598,7 +447,7 @@ mod tests {
             observable: true,
             attended: false,
         };
-        session.timeline.enqueue(operation).unwrap();
+        session.schedule.timeline.enqueue(operation).unwrap();
         let enqueue = |event, waits| envelope(Class::Enqueue, Some(event), waits);
         let wait = envelope(Class::Wait, None, &[1, 2, 3, 4]);
         assert!(takes(
@@ -609,18 +458,5 @@ mod tests {
             &session,
             &[enqueue(3, &[2; 2]), enqueue(4, &[2; 2])]
         ));
-    }
-
-    #[test]
-    fn output_is_rung_for_at_its_end_or_when_a_thread_does_not_come() {
-        let deadline_ns = 1_000_000;
-        for (end_ns, ring) in [
-            (deadline_ns, 1_040_000),
-            (960_001, 1_040_000),
-            (960_000, 960_000),
-            (deadline_ns + 1, deadline_ns + 1),
-        ] {
-            assert_eq!(ring_ns(end_ns, deadline_ns), ring, "{end_ns}");
-        }
     }
 }

@@ -735,7 +735,7 @@ fn submissions_of_another_shape_are_refused() {
             no_answer,
         ),
         (vec![post, own], &[], "among calls to the board"),
-        (vec![with_region(sync.clone())], &[], "than the mailbox"),
+        (vec![with_region(sync.clone())], &[], "than the submission"),
         (vec![sync.clone()], out, "than its envelopes"),
         (vec![set], &[], "without an event"),
         (vec![enqueue(1, 0), enqueue(1, 0)], &[], "in use already"),

@@ -2,8 +2,9 @@
 //! where it is said to.
 
 use gil_address_tables::{Extent, RamMap, RamRange};
-use gil_host::mailbox::{Answer, Header, MailboxError, Submission, answer, header, submission};
+use gil_host::mailbox::{Answer, MailboxError, answer, read, submission};
 use gil_host::memory::Callbacks;
+use gil_host::submission::{Clock, Submission};
 use gil_uapi::{Mailbox, MailboxRegion, Status, WaitKind, kind};
 use gil_wire::message::Direction;
 use std::mem::offset_of;
@@ -128,12 +129,12 @@ impl Guest {
         self.word(offset_of!(Mailbox, region_count), index as u32 + 1);
     }
 
-    fn header(&self) -> Result<Header, MailboxError> {
-        header(&self.memory, BASE)
+    fn read(&self) -> Result<Mailbox, MailboxError> {
+        read(&self.memory, BASE)
     }
 
     fn submission(&self) -> Result<Submission, MailboxError> {
-        submission(&self.memory, BASE, &self.header()?)
+        submission(&self.memory, BASE, &self.read()?)
     }
 }
 
@@ -162,16 +163,18 @@ fn apart(count: u64, len: u64) -> Vec<Extent> {
 #[test]
 fn fields_are_read_from_their_places() {
     let guest = Guest::new();
-    let header = guest.header().unwrap();
-    assert_eq!((header.session, header.seq), (0x1_0000_0007, 0x1_0000_0009));
-    assert_eq!((header.kind, header.pointer_bits), (kind::SUBMIT, 64));
-    assert_eq!((header.process, header.thread), (101, 102));
-    assert_eq!(
-        (header.now_ns, header.now_counter),
-        (5_000_000_000, 312_500_000)
-    );
-    assert_eq!((header.counter_hz, header.reply_cap()), (62_500_000, 77));
+    let mailbox = guest.read().unwrap();
+    assert_eq!(mailbox.session, 0x1_0000_0007);
+    assert_eq!((mailbox.kind, mailbox.pointer_bits), (kind::SUBMIT, 64));
+    assert_eq!(mailbox.process, 101);
     let submission = guest.submission().unwrap();
+    let clock = Clock {
+        now_ns: 5_000_000_000,
+        counter: 312_500_000,
+        counter_hz: 62_500_000,
+    };
+    assert_eq!((submission.seq, submission.clock), (0x1_0000_0009, clock));
+    assert_eq!((submission.thread, submission.reply_cap), (102, 77));
     assert_eq!(submission.request, b"hello");
     assert_eq!(submission.regions, []);
 }
@@ -216,12 +219,12 @@ fn fields_have_bounds() {
         for &value in right {
             let guest = Guest::new();
             guest.word(offset, value);
-            assert!(guest.header().is_ok(), "{field} {value}");
+            assert!(guest.read().is_ok(), "{field} {value}");
         }
         for &value in wrong {
             let guest = Guest::new();
             guest.word(offset, value);
-            assert_eq!(refused(guest.header()), (field, value.into()));
+            assert_eq!(refused(guest.read()), (field, value.into()));
         }
     }
 }
@@ -234,14 +237,14 @@ fn sessions_and_submissions_have_numbers() {
     ] {
         let guest = Guest::new();
         guest.long(offset, 0);
-        assert_eq!(refused(guest.header()), (field, 0));
+        assert_eq!(refused(guest.read()), (field, 0));
     }
     // What only a submission says is its own.
     let guest = Guest::new();
     guest.word(offset_of!(Mailbox, kind), kind::COLLECT);
     guest.long(offset_of!(Mailbox, seq), 0);
     guest.word(offset_of!(Mailbox, request_len), 0);
-    guest.header().unwrap();
+    guest.read().unwrap();
 }
 
 #[test]
@@ -250,7 +253,7 @@ fn programs_that_open_have_a_width() {
         let guest = Guest::new();
         guest.word(offset_of!(Mailbox, kind), kind);
         guest.word(offset_of!(Mailbox, pointer_bits), bits);
-        guest.header()
+        guest.read()
     };
     for bits in [32, 64] {
         assert_eq!(with(kind::OPEN, bits).unwrap().pointer_bits, bits);
@@ -263,12 +266,12 @@ fn programs_that_open_have_a_width() {
 fn what_is_no_mailbox_gets_no_answer() {
     let guest = Guest::new();
     for gpa in [BASE + 8, BASE + SIZE - 8] {
-        let error = header(&guest.memory, gpa).unwrap_err();
+        let error = read(&guest.memory, gpa).unwrap_err();
         assert!(matches!(error, MailboxError::Magic { .. }), "{error}");
         assert!(!error.is_answerable());
     }
     guest.word(offset_of!(Mailbox, version), gil_uapi::ABI_VERSION + 1);
-    let error = guest.header().unwrap_err();
+    let error = guest.read().unwrap_err();
     assert!(
         matches!(error, MailboxError::Version { theirs: 3 }),
         "{error}"
@@ -278,12 +281,12 @@ fn what_is_no_mailbox_gets_no_answer() {
 
 #[test]
 fn entries_are_before_their_doorbell() {
-    let header = Guest::new().header().unwrap();
-    assert_eq!(header.entry_ns(312_500_000), 5_000_000_000);
-    assert_eq!(header.entry_ns(312_500_000 - 125), 5_000_000_000 - 2_000);
-    assert_eq!(header.entry_ns(0), 0);
-    assert_eq!(header.entry_ns(u64::MAX), 5_000_000_000, "none is after it");
-    let mut slow = header;
+    let clock = Guest::new().submission().unwrap().clock;
+    assert_eq!(clock.entry_ns(312_500_000), 5_000_000_000);
+    assert_eq!(clock.entry_ns(312_500_000 - 125), 5_000_000_000 - 2_000);
+    assert_eq!(clock.entry_ns(0), 0);
+    assert_eq!(clock.entry_ns(u64::MAX), 5_000_000_000, "none is after it");
+    let mut slow = clock;
     slow.counter_hz = 0;
     assert_eq!(slow.entry_ns(0), 0);
 }
@@ -303,7 +306,7 @@ fn request_reply_and_regions_lie_in_ram() {
             matches!(error, MailboxError::Memory { gpa: BASE, .. }),
             "{error}"
         );
-        assert!(guest.header().is_ok());
+        assert!(guest.read().is_ok());
     }
     let guest = Guest::new();
     guest.long(offset_of!(Mailbox, reply), BASE + SIZE - 77);
@@ -423,8 +426,8 @@ fn answers_are_written_to_their_places() {
     let guest = Guest::new();
     guest.put(BASE + size_of::<Mailbox>() as u64, &[9; 8]);
     let before = guest.bytes.lock().unwrap()[..offset_of!(Mailbox, answer.status)].to_vec();
-    let header = guest.header().unwrap();
-    answer(&guest.memory, BASE, &header, &any_answer()).unwrap();
+    let mailbox = guest.read().unwrap();
+    answer(&guest.memory, BASE, &mailbox, &any_answer()).unwrap();
     let bytes = guest.bytes.lock().unwrap();
     assert_eq!(
         bytes[..offset_of!(Mailbox, answer.status)],
@@ -468,9 +471,9 @@ fn answers_are_written_to_their_places() {
 #[test]
 fn an_answer_that_is_a_status_asks_for_nothing() {
     let guest = Guest::new();
-    let header = guest.header().unwrap();
+    let mailbox = guest.read().unwrap();
     let refused = Answer::status(Status::BadRequest);
-    answer(&guest.memory, BASE, &header, &refused).unwrap();
+    answer(&guest.memory, BASE, &mailbox, &refused).unwrap();
     let bytes = guest.bytes.lock().unwrap();
     assert_eq!(u32_at(&bytes, offset_of!(Mailbox, answer.status)), 3);
     let rest = &bytes[offset_of!(Mailbox, answer.status) + 4..size_of::<Mailbox>()];
@@ -481,8 +484,8 @@ fn an_answer_that_is_a_status_asks_for_nothing() {
 fn answers_go_to_ram_only() {
     let guest = Guest::new();
     guest.long(offset_of!(Mailbox, reply), BASE + SIZE - 4);
-    let header = guest.header().unwrap();
-    let error = answer(&guest.memory, BASE, &header, &any_answer()).unwrap_err();
+    let mailbox = guest.read().unwrap();
+    let error = answer(&guest.memory, BASE, &mailbox, &any_answer()).unwrap_err();
     assert!(
         matches!(error, MailboxError::Memory { gpa: BASE, .. }),
         "{error}"

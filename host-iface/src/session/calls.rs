@@ -1,12 +1,12 @@
 //! A submission's calls: posts and enqueues that need no answer, then one call.
 
 use super::Refusal;
-use crate::mailbox::{Header, Region};
+use crate::submission::{Region, Submission};
 use gil_wire::envelope::{Class, Envelope};
 
 /// One call of a submission, ready to be executed.
 pub(super) struct Call<'a> {
-    pub(super) header: &'a Header,
+    pub(super) submission: &'a Submission,
     pub(super) envelope: &'a Envelope<'a>,
     pub(super) regions: &'a [Region],
     /// When the program entered it.
@@ -27,7 +27,7 @@ impl<'a> Calls<'a> {
     /// Pairs envelopes with their regions, and checks that a submission has
     /// the shape it must have.
     pub(super) fn new(
-        header: &'a Header,
+        submission: &'a Submission,
         envelopes: &'a [Envelope<'a>],
         mut regions: &'a [Region],
     ) -> Result<Self, Refusal> {
@@ -35,23 +35,23 @@ impl<'a> Calls<'a> {
         let mut all = Vec::with_capacity(envelopes.len());
         for (index, envelope) in envelopes.iter().enumerate() {
             let Some((own, rest)) = regions.split_at_checked(envelope.regions as usize) else {
-                return bad("its envelopes have more regions than the mailbox");
+                return bad("its envelopes have more regions than the submission");
             };
             regions = rest;
             let is_last = index + 1 == envelopes.len();
             check(envelope, own, is_last)?;
             all.push(Call {
-                header,
+                submission,
                 envelope,
                 regions: own,
-                entry_ns: header.entry_ns(envelope.entry),
+                entry_ns: submission.clock.entry_ns(envelope.entry),
                 is_answered: is_last && envelope.class != Class::Post,
                 finish: true,
             });
         }
         match regions.is_empty() && !all.is_empty() {
             true => Ok(Self { all, sent: 0 }),
-            false => bad("the mailbox has more regions than its envelopes"),
+            false => bad("the submission has more regions than its envelopes"),
         }
     }
 

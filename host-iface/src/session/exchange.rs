@@ -3,7 +3,7 @@
 use super::calls::{Call, Calls};
 use super::forward::{unexpected, window_places};
 use super::output::{self, Slot};
-use super::{Context, Link, Pending, Refusal, Session, reports};
+use super::{Context, Refusal, Session, reports};
 use crate::client::{Client, ClientError, Received};
 use crate::config::Time;
 use crate::mailbox::Answer;
@@ -72,32 +72,31 @@ impl Session {
         let (main, unsent) = (calls.last(), calls.unsent());
         let mut sent = self.forward(context, unsent, Some(unsent.len() - 1))?;
         let input = sent.pop().unwrap_or_default();
-        let Link::Open(mut client) = std::mem::replace(&mut self.link, Link::Lost) else {
-            return Err(Refusal::Lost);
-        };
+        let mut client = self.link.take().ok_or(Refusal::Lost)?;
         let outcome = self.receive(context, &mut client, main, waits, &input);
         context.took.waited += client.take_waited();
         if let Some(event) = main.envelope.retires {
-            self.retire(event);
+            self.schedule.retire(event);
         }
         match outcome {
             Ok(brought) => {
-                self.link = Link::Open(client);
+                self.link.put(client);
                 let answer = self.settle(context, main, waits, brought);
-                answer.inspect_err(|_| self.held.forget(main.header.seq))
+                answer.inspect_err(|_| self.delivery.held.forget(main.submission.seq))
             }
             Err(Failure::Refused(reason)) => {
-                self.link = Link::Open(client);
+                self.link.put(client);
                 let op = main.envelope.op;
                 Err(Refusal::Bad(format!("the board refused {op}: {reason}")))
             }
             Err(Failure::NotServed(reason)) => {
-                self.link = Link::Open(client);
-                self.is_not_served(context, main.envelope.op.api(), reason);
+                self.link.put(client);
+                let api = main.envelope.op.api();
+                self.link.is_not_served(context, api, reason);
                 Err(Refusal::Unserved)
             }
             Err(Failure::Lost(error)) => {
-                self.record_call(context, main, &input, None, &[]);
+                self.link.record_call(context, main, &input, None, &[]);
                 Err(self.lose(context, main.envelope.op, &error))
             }
         }
@@ -107,7 +106,7 @@ impl Session {
     /// or there is more held output than RAM already.
     fn must_wait(&self, context: &Context<'_>, main: &Call<'_>) -> bool {
         let out_len: u64 = out_regions(main).map(Extents::len).sum();
-        let held = self.held.guest_bytes().saturating_add(out_len);
+        let held = self.delivery.held.guest_bytes().saturating_add(out_len);
         main.envelope.blocking || out_len > 0 && held > context.memory.size()
     }
 
@@ -117,7 +116,7 @@ impl Session {
     fn make_room(&mut self, context: &mut Context<'_>, main: &Call<'_>) -> Result<(), Refusal> {
         let own = in_len(main);
         let most = context.memory.size().min(KEPT_INPUT_MAX);
-        while own > 0 && self.kept_input() > most.saturating_sub(own) {
+        while own > 0 && self.schedule.kept_input() > most.saturating_sub(own) {
             match self.publish_one(context) {
                 Ok(()) => {}
                 Err(Refusal::Unresolved) => break,
@@ -127,11 +126,6 @@ impl Session {
         Ok(())
     }
 
-    fn kept_input(&self) -> u64 {
-        let kept = self.pending.values().filter(|pending| !pending.is_reported);
-        kept.map(|pending| pending.input_len).sum()
-    }
-
     /// Whether operations are to end before the board answers: one that starts
     /// at once, or that is waited for, is as well finished in one go.
     fn must_finish(&self, context: &Context<'_>, main: &Call<'_>, waits: bool) -> bool {
@@ -139,8 +133,9 @@ impl Session {
         match envelope.class {
             _ if waits || context.time == Time::Strict => true,
             Class::Enqueue => {
-                let operation = self.operation(main, main.entry_ns);
-                self.timeline.would_start(&operation, main.header.now_ns)
+                let operation = self.schedule.operation(main, main.entry_ns);
+                let timeline = &self.schedule.timeline;
+                timeline.would_start(&operation, main.submission.now_ns())
             }
             _ => envelope.signals.is_none(),
         }
@@ -160,7 +155,7 @@ impl Session {
             false => None,
         };
         let done = self.done(main, &received, places)?;
-        let mut slots = self.slots(context, main, &done, waits);
+        let mut slots = self.delivery.slots(context, main, &done, waits);
         output::fill(context, client, main, &mut slots)?;
         let bytes = done.reports.iter();
         let bytes = bytes.map(|report| reports::receive(client, report));
@@ -168,13 +163,14 @@ impl Session {
         let own = slots.iter().map(|slot| &slot.bytes);
         let all = own.chain(bytes.iter().flatten()).map(Vec::as_slice);
         let all: Vec<&[u8]> = all.collect();
-        self.record_call(context, main, input, Some(done.record()), &all);
-        self.account(context, main, &done);
-        let kept = self.kept.take();
+        self.link
+            .record_call(context, main, input, Some(done.record()), &all);
+        account(context, main, &done);
+        let kept = self.link.kept.take();
         if done.status == CallStatus::Ran {
-            self.remember(kept, Some(&done.result));
+            self.link.remember(kept, Some(&done.result));
         }
-        self.notices |= done.notices;
+        self.delivery.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
             CallStatus::Ran => Ok(Brought { done, slots, bytes }),
@@ -202,7 +198,7 @@ impl Session {
                 out,
                 reports,
                 notices,
-            } if seq == main.header.seq => Done {
+            } if seq == main.submission.seq => Done {
                 status,
                 result: result.to_vec(),
                 cpu_ns,
@@ -245,28 +241,22 @@ impl Session {
         if main.envelope.signals == Some(event) {
             return Some(out_regions(main).map(Extents::len).collect());
         }
-        let pending = self.pending.get(&event)?;
-        (!pending.is_reported).then(|| self.room_of(pending))
+        let operation = self.schedule.pending.get(&event)?;
+        (!operation.is_reported).then(|| self.delivery.room_of(operation))
     }
+}
 
-    /// Bytes of output that an operation may make, of each region.
-    pub(super) fn room_of(&self, pending: &Pending) -> Vec<u64> {
-        let seq = pending.output();
-        seq.map_or_else(Vec::new, |seq| self.held.lens(seq))
-    }
-
-    fn account(&self, context: &mut Context<'_>, main: &Call<'_>, done: &Done) {
-        let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
-        let now_ns = main.header.now_ns;
-        context.stats.board_busy(done.busy_ns);
-        let entry = context.stats.entry(main.envelope.op);
-        entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(done.cpu_ns);
-        entry.bytes_from_board += done.out.iter().sum::<u64>();
-        let simulated = &mut context.stats.report.simulated;
-        simulated.excess_ns = simulated
-            .excess_ns
-            .saturating_add(now_ns.saturating_sub(returns_ns));
-    }
+fn account(context: &mut Context<'_>, main: &Call<'_>, done: &Done) {
+    let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
+    let now_ns = main.submission.now_ns();
+    context.stats.board_busy(done.busy_ns);
+    let entry = context.stats.entry(main.envelope.op);
+    entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(done.cpu_ns);
+    entry.bytes_from_board += done.out.iter().sum::<u64>();
+    let simulated = &mut context.stats.report.simulated;
+    simulated.excess_ns = simulated
+        .excess_ns
+        .saturating_add(now_ns.saturating_sub(returns_ns));
 }
 
 impl Done {

@@ -1,10 +1,9 @@
 //! Operations that the board's driver refused although nobody waited for its
 //! word: the next call that waits for their queue is told, once.
 
-use super::Session;
 use gil_timing::Event;
 use gil_wire::ending::Ending;
-use gil_wire::envelope::{Envelope, Observation, State};
+use gil_wire::envelope::{Observation, State};
 use std::collections::HashMap;
 
 /// Queues with a failure that nobody heard of yet; of more, the program learns
@@ -47,7 +46,7 @@ impl Failures {
         all
     }
 
-    fn take(&mut self, queue: u64) -> Option<Observation> {
+    pub(super) fn take(&mut self, queue: u64) -> Option<Observation> {
         let (event, code) = self.0.remove(&queue)?;
         Some(Observation {
             event,
@@ -58,15 +57,6 @@ impl Failures {
             start_ns: 0,
             end_ns: 0,
         })
-    }
-}
-
-impl Session {
-    /// What a call that waits for its queue is told of it.
-    pub(super) fn told(&mut self, envelope: &Envelope<'_>, waits: bool) -> Vec<Observation> {
-        let queue = envelope.queue.filter(|_| waits);
-        let told = queue.and_then(|queue| self.failures.take(queue.id));
-        told.into_iter().collect()
     }
 }
 

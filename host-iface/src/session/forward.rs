@@ -1,17 +1,15 @@
 //! Sends calls to the board, their input straight out of guest RAM.
 
 use super::calls::Call;
-use super::served::Served;
-use super::{Context, Link, Refusal, Session};
+use super::delivery::Delivery;
+use super::{Context, Refusal, Session};
 use crate::client::{Client, ClientError};
-use crate::mailbox::Region;
 use crate::memory::read_region;
+use crate::submission::Region;
 use crate::vectored::{SendSpan, Span};
-use gil_files::recording::{self, Record, SessionOpened};
 use gil_wire::Op;
 use gil_wire::frame;
 use gil_wire::message::{RegionDesc, Reply, Request};
-use gil_wire::monitor::Event as Monitor;
 use gil_wire::window;
 
 /// One input region's bytes.
@@ -39,24 +37,26 @@ impl Session {
             return Ok(Sent::new());
         };
         let op = last.envelope.op;
-        let mut client = self.open(context, op, last.header.now_ns)?;
-        let inputs = self.inputs(context, calls)?;
+        let mut client = self.open(context, op, last.submission.now_ns())?;
+        let inputs = self.delivery.inputs(context, calls)?;
         let kept: Vec<_> = calls
             .iter()
             .map(|call| self.kept(context.memory, call))
             .collect();
         let outcome = send(&mut client, calls, &inputs, answered);
         context.took.waited += client.take_waited();
-        self.link = Link::Open(client);
+        self.link.put(client);
         match outcome {
             Ok(()) => {
                 for (index, kept) in kept.into_iter().enumerate() {
                     match answered == Some(index) {
-                        true => self.kept = kept,
-                        false => self.remember(kept, None),
+                        true => self.link.kept = kept,
+                        false => self.link.remember(kept, None),
                     }
                 }
-                Ok(self.sent(context, calls, inputs, answered))
+                let sent = sent(context, calls, inputs);
+                self.link.record_posts(context, calls, &sent, answered);
+                Ok(sent)
             }
             Err(error) => Err(self.lose(context, op, &error)),
         }
@@ -69,59 +69,15 @@ impl Session {
         op: Op,
         now_ns: u64,
     ) -> Result<Box<Client>, Refusal> {
-        match std::mem::replace(&mut self.link, Link::Lost) {
-            Link::Open(mut client) => {
-                client.begin();
-                Ok(client)
-            }
-            Link::Lost => Err(Refusal::Lost),
-            Link::Unopened => {
-                if context.stats.first_call(now_ns) {
-                    let name = op.to_string();
-                    context.events.tell(Monitor::FirstCall { now_ns, name });
-                }
-                let opened = self.connect(context);
-                opened.map_err(|error| self.lose(context, op, &error))
-            }
+        if self.link.is_lost() {
+            return Err(Refusal::Lost);
         }
+        let opened = self.link.open(context, op, now_ns);
+        opened.map_err(|error| self.lose(context, op, &error))
     }
+}
 
-    pub(super) fn connect(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Result<Box<Client>, ClientError> {
-        let events = &mut *context.events;
-        let connected = Client::connect_saying(context.board, &mut |text| events.warn(text));
-        let mut client = Box::new(connected?);
-        client.begin();
-        let (process, pointer_bits) = (self.process, self.pointer_bits);
-        client.send_message(&Request::Open {
-            process,
-            pointer_bits,
-        })?;
-        let header = client.reply()?.header;
-        context.took.waited += client.take_waited();
-        match postcard::from_bytes(&header).map_err(frame::FrameError::from)? {
-            Reply::Opened { apis } => self.apis = Served::by(apis),
-            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
-            other => return Err(unexpected(&other, "the session's opening")),
-        }
-        if let Some(recorder) = context.trace {
-            self.recorded_as = recorder.next_session();
-            let session = self.recorded_as;
-            context.record(
-                &Record::SessionOpened(SessionOpened {
-                    session,
-                    process,
-                    pointer_bits,
-                    apis: self.apis.all().to_vec(),
-                }),
-                &[],
-            );
-        }
-        Ok(client)
-    }
-
+impl Delivery {
     fn inputs<'a>(
         &self,
         context: &Context<'a>,
@@ -154,62 +110,21 @@ impl Session {
         self.held.overlay(extents, &mut bytes);
         Ok(Input::Copied(bytes))
     }
+}
 
-    /// Counts what was sent, and records the posts.
-    fn sent(
-        &mut self,
-        context: &mut Context<'_>,
-        calls: &[Call<'_>],
-        inputs: Vec<Vec<Input<'_>>>,
-        answered: Option<usize>,
-    ) -> Sent {
-        let mut all = Vec::with_capacity(calls.len());
-        for (index, (call, inputs)) in calls.iter().zip(inputs).enumerate() {
-            let len: u64 = lens(call).iter().sum();
-            context.stats.entry(call.envelope.op).bytes_to_board += len;
-            let bytes: Vec<Vec<u8>> = inputs
-                .into_iter()
-                .filter_map(|input| match input {
-                    Input::Copied(bytes) => Some(bytes),
-                    Input::InPlace(_) => None,
-                })
-                .collect();
-            if answered != Some(index) {
-                self.record_call(context, call, &bytes, None, &[]);
-            }
-            all.push(bytes);
-        }
-        all
-    }
-
-    /// Records one call.
-    pub(super) fn record_call(
-        &self,
-        context: &mut Context<'_>,
-        call: &Call<'_>,
-        input: &[Vec<u8>],
-        done: Option<recording::Done<'_>>,
-        output: &[&[u8]],
-    ) {
-        if context.trace.is_none() {
-            return;
-        }
-        let record = Record::Call(recording::Call {
-            session: self.recorded_as,
-            seq: call.header.seq,
-            op: call.envelope.op,
-            thread: call.header.thread,
-            answer: call.is_answered,
-            finish: call.finish,
-            event: call.envelope.signals,
-            args: call.envelope.args,
-            regions: descriptions(call),
-            done,
+/// Counts what was sent; what was copied of it.
+fn sent(context: &mut Context<'_>, calls: &[Call<'_>], inputs: Vec<Vec<Input<'_>>>) -> Sent {
+    let mut all = Vec::with_capacity(calls.len());
+    for (call, inputs) in calls.iter().zip(inputs) {
+        let len: u64 = lens(call).iter().sum();
+        context.stats.entry(call.envelope.op).bytes_to_board += len;
+        let copied = inputs.into_iter().filter_map(|input| match input {
+            Input::Copied(bytes) => Some(bytes),
+            Input::InPlace(_) => None,
         });
-        let input = input.iter().map(Vec::as_slice);
-        let payload: Vec<&[u8]> = input.chain(output.iter().copied()).collect();
-        context.record(&record, &payload);
+        all.push(copied.collect());
     }
+    all
 }
 
 fn send(
@@ -234,9 +149,9 @@ fn send(
             put(client, call, &inputs[index], places);
         }
         let request = Request::Call {
-            seq: call.header.seq,
+            seq: call.submission.seq,
             op: call.envelope.op,
-            thread: call.header.thread,
+            thread: call.submission.thread,
             answer: is_answered,
             finish: call.finish,
             event: call.envelope.signals,

@@ -1,8 +1,9 @@
 //! A call's own output: from the board to guest RAM, or held until it is due.
 
+use super::Context;
 use super::calls::Call;
+use super::delivery::Delivery;
 use super::exchange::{Done, out_regions};
-use super::{Context, Session};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
 use gil_address_tables::Extents;
@@ -21,7 +22,7 @@ pub(super) struct Slot {
     place: Option<u64>,
 }
 
-impl Session {
+impl Delivery {
     /// Where each run of bytes in the answer goes: at once to guest RAM if it
     /// is surely due when the thread goes on, and nothing else is.
     pub(super) fn slots(
@@ -58,7 +59,7 @@ impl Session {
             return false;
         }
         let outs: Vec<Extents> = out_regions(main).cloned().collect();
-        let seq = main.header.seq;
+        let seq = main.submission.seq;
         self.held.insert(seq, main.envelope.signals, outs);
         for slot in slots.into_iter().filter(|slot| !slot.in_place) {
             self.held.fill(seq, slot.index, slot.bytes);
@@ -69,17 +70,10 @@ impl Session {
     /// The call's output is seen at its end, or from now on if that has come;
     /// older output that it lies over goes first, so that the newer one stays.
     pub(super) fn give(&mut self, context: &mut Context<'_>, main: &Call<'_>, end_ns: u64) {
-        let (seq, now_ns) = (main.header.seq, main.header.now_ns);
+        let (seq, now_ns) = (main.submission.seq, main.submission.now_ns());
         self.held.resolve(seq, end_ns);
         let outs: Vec<&Extents> = out_regions(main).collect();
-        for due in self.held.take_overlapping(end_ns, &outs) {
-            let is_own = due.seq == seq;
-            let at_ns = if is_own { due.end_ns } else { now_ns };
-            self.deliver_one(context, at_ns, &due);
-            if !is_own {
-                self.released.push_back(due.seq);
-            }
-        }
+        self.deliver_over(context, (seq, now_ns), end_ns, &outs);
     }
 
     /// What the driver is told of output that stays held.

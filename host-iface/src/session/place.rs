@@ -3,7 +3,8 @@
 
 use super::calls::Calls;
 use super::forward::unexpected;
-use super::{Context, Link, Refusal, Session};
+use super::schedule::Schedule;
+use super::{Context, Refusal, Session};
 use crate::client::{Client, ClientError};
 use gil_files::recording::{self, Record};
 use gil_timing::QueueRef;
@@ -47,28 +48,31 @@ impl Session {
     ) -> Result<(), Refusal> {
         let key = (op.api(), device);
         // A device that the process made of another is its own.
-        let is_known = self.places.contains_key(&key) || !Handle(device).is_boards();
-        if is_known || self.places.len() >= ASKED_MAX {
+        let places = &self.schedule.places;
+        let is_known = places.contains_key(&key) || !Handle(device).is_boards();
+        if is_known || places.len() >= ASKED_MAX {
             return Ok(());
         }
-        let Link::Open(client) = &mut self.link else {
+        let Some(client) = self.link.client() else {
             return Ok(());
         };
         let asked = identify(client, key);
         context.took.waited += client.take_waited();
         let identity = asked.map_err(|error| self.lose(context, op, &error))?;
         let record = Record::Device(recording::Device {
-            session: self.recorded_as,
+            session: self.link.recorded_as(),
             api: key.0,
             device,
             identity: identity.clone(),
         });
         context.record(&record, &[]);
         let number = identity.and_then(|identity| context.devices.number(identity));
-        self.places.insert(key, number);
+        self.schedule.places.insert(key, number);
         Ok(())
     }
+}
 
+impl Schedule {
     /// A call's queue as the timeline knows it.
     pub(super) fn queue_ref(&self, op: Op, queue: Queue) -> QueueRef {
         let place = self

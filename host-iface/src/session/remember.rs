@@ -14,7 +14,7 @@ impl Session {
         let envelope = call.envelope;
         let is_answered = call.is_answered && envelope.class == Class::Sync;
         let is_post = !call.is_answered && envelope.class == Class::Post;
-        self.log.as_ref().filter(|log| log.is_whole())?;
+        self.link.log.as_ref().filter(|log| log.is_whole())?;
         let contents = match (is_answered, is_post) {
             (false, true) => effect(envelope.op, envelope.args, None)?.contents,
             (true, false) => effect(envelope.op, envelope.args, None).and_then(|e| e.contents),
@@ -25,29 +25,18 @@ impl Session {
         let own = ins.filter(|(index, _)| contents != u32::try_from(*index).ok());
         let bytes = own.map(|(_, region)| {
             let mut bytes = read_region(memory, &region.extents).ok()?;
-            self.held.overlay(&region.extents, &mut bytes);
+            self.delivery.held.overlay(&region.extents, &mut bytes);
             Some(bytes)
         });
         Some(Kept {
-            seq: call.header.seq,
+            seq: call.submission.seq,
             op: envelope.op,
-            thread: call.header.thread,
+            thread: call.submission.thread,
             event: envelope.signals,
             args: envelope.args.to_vec(),
             regions: super::forward::descriptions(call),
             payload: bytes.collect::<Option<_>>()?,
             result: None,
         })
-    }
-
-    /// The call was made, and answered so if it was to be.
-    pub(super) fn remember(&mut self, kept: Option<Kept>, result: Option<&[u8]>) {
-        let (Some(mut kept), Some(log)) = (kept, &mut self.log) else {
-            return;
-        };
-        if let Some(effect) = effect(kept.op, &kept.args, result) {
-            kept.result = result.map(<[u8]>::to_vec);
-            log.add(kept, effect);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! How operations ended, as the board says it: checked, and noted.
 
 use super::exchange::{fits, wrong};
-use super::{Context, Pending, Session};
+use super::{Context, Session};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
 use gil_files::recording::{Ended, Record};
@@ -25,9 +25,9 @@ impl Session {
             Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
-        let pending = self.pending.get(&event);
+        let pending = self.schedule.pending.get(&event);
         let pending = pending.ok_or_else(|| wrong(format!("a report of {event}")))?;
-        let room = self.room_of(pending);
+        let room = self.delivery.room_of(pending);
         let len = check(&report, &room)?;
         if len != received.payload_len {
             let found = received.payload_len;
@@ -37,7 +37,7 @@ impl Session {
         context.stats.board_busy(busy_ns);
         let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let ended = Record::Ended(Ended {
-            session: self.recorded_as,
+            session: self.link.recorded_as(),
             report: report.clone(),
             busy_ns,
         });
@@ -54,7 +54,7 @@ impl Session {
         report: &Report,
     ) -> Result<(), ClientError> {
         let event = report.event;
-        let pending = self.pending.get_mut(&event);
+        let pending = self.schedule.pending.get_mut(&event);
         let pending = pending.filter(|pending| !pending.is_reported);
         let Some(pending) = pending else {
             return Err(wrong(format!("a report of operation {event}")));
@@ -71,30 +71,22 @@ impl Session {
         let bytes = report.out.iter().sum::<u64>();
         entry.bytes_from_board += bytes;
         // The driver refused it behind the program's back, and says more.
-        self.notices |= report.rejected;
-        let noted = self.timeline.report(event, duration_ns, report.ending);
+        self.delivery.notices |= report.rejected;
+        let timeline = &mut self.schedule.timeline;
+        let noted = timeline.report(event, duration_ns, report.ending);
         noted.map_err(|error| wrong(error.to_string()))
     }
 
-    /// Keeps what an operation made until its end: its output, then its text.
+    /// Keeps what an operation made until its end.
     pub(super) fn keep_bytes(
         &mut self,
         context: &mut Context<'_>,
         report: &Report,
-        mut bytes: Vec<Vec<u8>>,
+        bytes: Vec<Vec<u8>>,
     ) {
-        let text = bytes.pop().unwrap_or_default();
-        if !self.printed.add(report.event, text) {
-            let text = "text that kernels printed is dropped: the program does not take it";
-            context.events.warn(text.into());
-        }
-        let pending = self.pending.get(&report.event);
-        let Some(seq) = pending.and_then(Pending::output) else {
-            return;
-        };
-        for (region, bytes) in bytes.into_iter().enumerate() {
-            self.held.fill(seq, region, bytes);
-        }
+        let operation = self.schedule.pending.get(&report.event);
+        let delivery = &mut self.delivery;
+        delivery.keep_bytes(context, report, operation, bytes);
     }
 }
 

@@ -3,7 +3,8 @@
 use super::exchange::{in_len_of, wrong};
 use super::forward::unexpected;
 use super::log::Kept;
-use super::{Context, Link, Pending, Session};
+use super::schedule::Pending;
+use super::{Context, Session};
 use crate::checkpoint::{CheckpointError, Reader, Stored};
 use crate::client::{Client, ClientError, Received};
 use crate::executed::Executed;
@@ -30,13 +31,14 @@ impl Session {
         engines: Engines,
         is_logged: bool,
     ) -> Self {
-        let mut session = Self::of(saved.process, saved.pointer_bits, engines, is_logged);
+        let mut session = Self::new(saved.process, saved.pointer_bits, engines, is_logged);
         session.executed = Executed::restored(saved.executed, &saved.executed_above);
-        session.printed = Printed::restored(printed);
-        session.released = saved.released.iter().copied().collect();
-        session.notices = saved.notices;
+        session.delivery.printed = Printed::restored(printed);
+        session.delivery.released = saved.released.iter().copied().collect();
+        session.delivery.notices = saved.notices;
         for &(queue, event, code) in &saved.failures {
-            session.failures.note(Some(queue), event, code);
+            let failures = &mut session.delivery.failures;
+            failures.note(Some(queue), event, code);
         }
         for awaited in &saved.awaited {
             let pending = Pending {
@@ -51,7 +53,7 @@ impl Session {
                 awaited: true,
                 input_len: 0,
             };
-            session.pending.insert(awaited.event, pending);
+            session.schedule.pending.insert(awaited.event, pending);
         }
         session
     }
@@ -64,7 +66,7 @@ impl Session {
         apis: &[Described],
     ) -> Result<(), CheckpointError> {
         self.or_not_restored(same_descriptions(apis))?;
-        let mut client = self.connect(context)?;
+        let mut client = self.link.connect(context)?;
         let found = super::save::devices(&mut client)?;
         let is_recording = found.iter().any(|device| device.api == "replay");
         if found != saved && !is_recording {
@@ -73,7 +75,7 @@ impl Session {
                 saved: list(saved),
             });
         }
-        self.link = Link::Open(client);
+        self.link.put(client);
         Ok(())
     }
 
@@ -88,7 +90,7 @@ impl Session {
         if let Record::Ran(ran) = &record {
             return self.restore_interval(ran, reader);
         }
-        let Link::Open(client) = &mut self.link else {
+        let Some(client) = self.link.client() else {
             return Err(reader.not_whole());
         };
         client.begin();
@@ -105,7 +107,7 @@ impl Session {
     }
 
     fn or_not_restored(&self, done: Result<(), String>) -> Result<(), CheckpointError> {
-        let process = self.process;
+        let process = self.link.process();
         done.map_err(|reason| CheckpointError::NotRestored { process, reason })
     }
 
@@ -117,7 +119,7 @@ impl Session {
             end_ns: ran.end_ns,
             ending: ran.ending,
         };
-        let restored = self.timeline.restore(ran.event, interval);
+        let restored = self.schedule.timeline.restore(ran.event, interval);
         restored.map_err(|_| reader.not_whole())
     }
 
@@ -128,9 +130,9 @@ impl Session {
         call: &Call<'_>,
         payload: &[u8],
     ) -> Result<(), CheckpointError> {
-        let served = self.apis.check(call.op.api());
+        let served = self.link.served.check(call.op.api());
         self.or_not_restored(served.map_err(|error| error.to_string()))?;
-        let Link::Open(client) = &mut self.link else {
+        let Some(client) = self.link.client() else {
             return Ok(());
         };
         if let Some(number) = call.found {
@@ -138,7 +140,7 @@ impl Session {
             let done = restored(client, &Request::NumberFrom { api, number }, &[])?;
             self.or_not_restored(done)?;
         }
-        let Link::Open(client) = &mut self.link else {
+        let Some(client) = self.link.client() else {
             return Ok(());
         };
         send(client, call, payload)?;
@@ -162,7 +164,8 @@ impl Session {
 
     /// A checkpoint of the restored session needs the call, too.
     fn remember_again(&mut self, call: &Call<'_>, payload: &[u8]) {
-        let (Some(log), Some(effect)) = (&mut self.log, effect(call.op, call.args, call.result))
+        let (Some(log), Some(effect)) =
+            (&mut self.link.log, effect(call.op, call.args, call.result))
         else {
             return;
         };
@@ -191,7 +194,7 @@ impl Session {
         }
         let done = answer.and_then(|answer| answer.done().ok());
         let record = recording::Record::Call(recording::Call {
-            session: self.recorded_as,
+            session: self.link.recorded_as(),
             seq: call.seq,
             op: call.op,
             thread: call.thread,

@@ -2,7 +2,7 @@
 //! nor written, and keep out of the way of other operations.
 
 use super::Refusal;
-use crate::mailbox::Region;
+use crate::submission::Region;
 use gil_wire::envelope::Envelope;
 use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! A session goes into a checkpoint.
 
 use super::forward::unexpected;
-use super::{Context, Link, Refusal, Session};
+use super::{Context, Refusal, Session};
 use crate::checkpoint::{CheckpointError, Writer};
 use crate::client::{Client, ClientError};
 use crate::vectored::Span;
@@ -22,65 +22,59 @@ impl Session {
         // Nothing is left, or what is behind a user event: who takes the
         // checkpoint is told.
         if !matches!(end, Refusal::Unresolved) {
-            self.link = Link::Lost;
+            self.link.lose();
         }
-        self.deliver(context, now_ns);
-        self.timeline.last_end_ns()
+        self.delivery.deliver(context, now_ns);
+        self.schedule.timeline.last_end_ns()
     }
 
     /// Why the session cannot be in a checkpoint, in one sentence.
     pub(crate) fn not_saved(&self, reason: impl std::fmt::Display) -> CheckpointError {
         CheckpointError::Process {
-            process: self.process,
+            process: self.link.process(),
             reason: reason.to_string(),
         }
     }
 
     /// The board's devices, if the session is on a board.
     pub(crate) fn devices(&mut self) -> Option<Result<Vec<DeviceInfo>, ClientError>> {
-        match &mut self.link {
-            Link::Open(client) => Some(devices(client)),
-            Link::Unopened | Link::Lost => None,
-        }
+        self.link.client().map(devices)
     }
 
     /// Writes the session, which is quiet.
     pub(crate) fn save(&mut self, number: u64, out: &mut Writer) -> Result<(), CheckpointError> {
-        let printed = self.printed.all();
+        let printed = self.delivery.printed.all();
         let head = self.head(number, printed.len() as u64);
         out.write(&Record::Session(head), &[&printed])?;
-        let mut client = match std::mem::replace(&mut self.link, Link::Lost) {
-            Link::Open(client) => client,
-            other => {
-                self.link = other;
-                return Ok(());
-            }
+        let Some(mut client) = self.link.take() else {
+            return Ok(());
         };
         let saved = self.save_objects(&mut client, out);
         if !matches!(saved, Err(CheckpointError::Client(_))) {
-            self.link = Link::Open(client);
+            self.link.put(client);
         }
         saved
     }
 
     /// Whether the session can be in a checkpoint, as far as this side knows.
     pub(crate) fn check_quiet(&self, now_ns: u64) -> Result<(), CheckpointError> {
-        let waiting = self.timeline.unresolved();
-        let has_log = self.log.as_ref().map(|log| log.is_whole());
-        let reason = match (&self.link, has_log) {
-            (Link::Lost, _) => "it lost its board".into(),
-            (Link::Unopened, _) => return Ok(()),
-            (Link::Open(_), _) if waiting > 0 => format!(
+        let waiting = self.schedule.timeline.unresolved();
+        let last_end_ns = self.schedule.timeline.last_end_ns();
+        let has_log = self.link.log.as_ref().map(|log| log.is_whole());
+        let reason = match has_log {
+            _ if self.link.is_lost() => "it lost its board".into(),
+            _ if self.link.is_unopened() => return Ok(()),
+            _ if waiting > 0 => format!(
                 "{waiting} of its operations wait for user events that are not set: set them before"
             ),
-            (Link::Open(_), _) if self.timeline.last_end_ns() > now_ns || !self.held.is_empty() => {
+            _ if last_end_ns > now_ns || !self.delivery.held.is_empty() => {
                 "operations are under way: wait for their end".into()
             }
-            (Link::Open(_), Some(true)) => return Ok(()),
-            (Link::Open(_), Some(false)) => {
+            Some(true) => return Ok(()),
+            Some(false) => {
                 "what made its objects exceeds the bound of what is remembered: take the checkpoint before it builds as much".into()
             }
-            (Link::Open(_), None) => {
+            None => {
                 "it uses the GPU, and what made its objects is not remembered: set checkpoint-log, or take the checkpoint before the first call".into()
             }
         };
@@ -89,7 +83,7 @@ impl Session {
 
     fn head(&self, number: u64, printed: u64) -> checkpoint::Session {
         let (executed, executed_above) = self.executed.numbers();
-        let pending = self.pending.iter();
+        let pending = self.schedule.pending.iter();
         let mut awaited: Vec<_> = pending
             .map(|(&event, pending)| Awaited {
                 event,
@@ -102,15 +96,15 @@ impl Session {
         awaited.sort_unstable_by_key(|awaited| awaited.event);
         checkpoint::Session {
             number,
-            process: self.process,
-            pointer_bits: self.pointer_bits,
-            apis: matches!(self.link, Link::Open(_)).then(|| self.apis.all().to_vec()),
+            process: self.link.process(),
+            pointer_bits: self.link.pointer_bits(),
+            apis: self.link.apis(),
             executed,
             executed_above,
-            released: self.released.iter().copied().collect(),
-            notices: self.notices,
+            released: self.delivery.released.iter().copied().collect(),
+            notices: self.delivery.notices,
             awaited,
-            failures: self.failures.all(),
+            failures: self.delivery.failures.all(),
             printed,
         }
     }
@@ -134,7 +128,7 @@ impl Session {
             let bytes = bytes.map_err(|reason| self.not_saved(reason))?;
             out.write(&Record::Contents(contents), &[&bytes])?;
         }
-        for (event, interval) in self.timeline.ended() {
+        for (event, interval) in self.schedule.timeline.ended() {
             let ran = Ran {
                 event,
                 queued_ns: interval.queued_ns,
@@ -149,7 +143,7 @@ impl Session {
     }
 
     fn save_calls(&mut self, out: &mut Writer) -> Result<(), CheckpointError> {
-        let log = self.log.as_mut();
+        let log = self.link.log.as_mut();
         for entry in log.into_iter().flat_map(|log| log.calls()) {
             let call = &entry.call;
             let record = Record::Call(checkpoint::Call {

@@ -2,7 +2,8 @@
 //! those of the others go on.
 
 use super::calls::Calls;
-use super::{Context, Link, Refusal, Session};
+use super::link::Link;
+use super::{Context, Refusal, Session};
 use gil_wire::api::{self, ApiError, Described};
 use gil_wire::envelope::Class;
 use std::collections::BTreeSet;
@@ -55,27 +56,29 @@ impl Session {
         context: &mut Context<'_>,
         calls: &mut Calls<'_>,
     ) -> Result<bool, Refusal> {
-        if matches!(self.link, Link::Unopened) {
+        if self.link.is_unopened() {
             let is_sent = |class| !matches!(class, Class::Wait | Class::Poll | Class::Look);
             if !calls.all().iter().any(|call| is_sent(call.envelope.class)) {
                 return Ok(true);
             }
-            let (last, now_ns) = (calls.last(), calls.last().header.now_ns);
+            let (last, now_ns) = (calls.last(), calls.last().submission.now_ns());
             let client = self.open(context, last.envelope.op, now_ns)?;
-            self.link = Link::Open(client);
+            self.link.put(client);
         }
-        calls.retain_front(|call| self.serves(context, call.envelope.op.api()));
-        Ok(self.serves(context, calls.last().envelope.op.api()))
+        calls.retain_front(|call| self.link.serves(context, call.envelope.op.api()));
+        Ok(self.link.serves(context, calls.last().envelope.op.api()))
     }
+}
 
+impl Link {
     /// Whether the board is known not to serve an API: nothing of it will come.
     pub(super) fn is_unserved(&self, number: u16) -> bool {
-        matches!(self.link, Link::Open(_)) && self.apis.check(number).is_err()
+        self.is_open() && self.served.check(number).is_err()
     }
 
     /// Whether the board serves an API; says once why not.
     fn serves(&mut self, context: &mut Context<'_>, number: u16) -> bool {
-        let Err(error) = self.apis.check(number) else {
+        let Err(error) = self.served.check(number) else {
             return true;
         };
         self.is_not_served(context, number, error);
@@ -89,8 +92,8 @@ impl Session {
         number: u16,
         reason: impl std::fmt::Display,
     ) {
-        if self.apis.told.insert(number) {
-            let process = self.process;
+        if self.served.told.insert(number) {
+            let process = self.process();
             context.events.warn(format!("process {process}: {reason}"));
         }
     }

@@ -2,13 +2,14 @@
 //! waits.
 
 use super::calls::Call;
-use super::exchange::{Brought, Done, in_len, out_regions, wrong};
-use super::{Context, Pending, Refusal, Session};
+use super::delivery::Delivery;
+use super::exchange::{Brought, Done, wrong};
+use super::{Context, Refusal, Session};
 use crate::client::ClientError;
 use crate::mailbox::Answer;
-use gil_timing::{Engine, Event, Operation, Order};
+use gil_timing::Event;
 use gil_uapi::{Status, WaitKind, flag};
-use gil_wire::envelope::{self, Class};
+use gil_wire::envelope::Class;
 use gil_wire::message::CallStatus;
 
 impl Session {
@@ -25,7 +26,7 @@ impl Session {
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
         if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
-            let put = self.enqueue(main, returns_ns, true);
+            let put = self.schedule.enqueue(main, returns_ns, true);
             put.map_err(|_| wrong("an operation that cannot be enqueued".into()))?;
         }
         for report in &done.reports {
@@ -43,33 +44,6 @@ impl Session {
         Ok(())
     }
 
-    /// Puts an operation on the timeline.
-    pub(super) fn enqueue(
-        &mut self,
-        call: &Call<'_>,
-        submit_ns: u64,
-        awaited: bool,
-    ) -> Result<(), Refusal> {
-        let envelope = call.envelope;
-        let put = self.timeline.enqueue(self.operation(call, submit_ns));
-        put.map_err(|error| Refusal::Bad(error.to_string()))?;
-        let pending = Pending {
-            seq: call.header.seq,
-            has_output: out_regions(call).next().is_some(),
-            op: envelope.op,
-            is_reported: false,
-            is_rejected: false,
-            queue: envelope.queue.map(|queue| queue.id),
-            is_fence: order(envelope.order) != Order::Command,
-            observable: envelope.observable,
-            awaited,
-            input_len: in_len(call),
-        };
-        let event = envelope.signals.unwrap_or_default();
-        self.pending.insert(event, pending);
-        Ok(())
-    }
-
     /// Simulated time of an answer: what is published, what output is seen
     /// when, and when the thread goes on.
     pub(super) fn settle(
@@ -83,7 +57,7 @@ impl Session {
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
         let is_refused = done.refuses(main);
         let is_enqueued = main.envelope.class == Class::Enqueue && !is_refused;
-        let is_held = !is_refused && self.hold(main, slots);
+        let is_held = !is_refused && self.delivery.hold(main, slots);
         for (report, bytes) in done.reports.iter().zip(bytes) {
             self.keep_bytes(context, report, bytes);
         }
@@ -94,14 +68,17 @@ impl Session {
             _ => {
                 self.learn_ends();
                 if is_held {
-                    self.give(context, main, returns_ns);
+                    self.delivery.give(context, main, returns_ns);
                 }
                 answered(main, returns_ns, WaitKind::Occupy)
             }
         };
-        let at_ns = answer.deadline_ns.max(main.header.now_ns);
-        let told = self.told(main.envelope, waits);
-        answer.reply = self.encode(&done.result, told, main.header, at_ns)?;
+        let at_ns = answer.deadline_ns.max(main.submission.now_ns());
+        let told = self.delivery.told(main.envelope, waits);
+        let encoded = self
+            .delivery
+            .encode(&done.result, told, main.submission, at_ns);
+        answer.reply = encoded?;
         Ok(answer)
     }
 
@@ -112,15 +89,15 @@ impl Session {
         event: Event,
         (waits, is_held, returns_ns): (bool, bool, u64),
     ) -> Result<Answer, Refusal> {
-        let now_ns = main.header.now_ns;
+        let now_ns = main.submission.now_ns();
         self.publish_until(context, now_ns)?;
-        let waits = waits && !self.timeline.is_blocked(event);
+        let waits = waits && !self.schedule.timeline.is_blocked(event);
         if waits {
             self.publish_for(context, |timeline| timeline.interval(event).is_some())?;
         }
-        let interval = self.timeline.interval(event);
+        let interval = self.schedule.timeline.interval(event);
         let end_ns = interval.map(|interval| interval.end_ns);
-        self.let_go(main, event);
+        self.schedule.let_go(main, event);
         let mut answer = match end_ns.filter(|_| waits) {
             Some(end_ns) => answered(main, end_ns.max(returns_ns), WaitKind::Sleep),
             None => answered(main, returns_ns, WaitKind::Occupy),
@@ -128,60 +105,20 @@ impl Session {
         match end_ns {
             Some(end_ns) if waits || end_ns <= now_ns => {
                 if is_held {
-                    self.give(context, main, end_ns);
+                    self.delivery.give(context, main, end_ns);
                 }
             }
-            _ => answer.flags |= Self::held_flags(is_held),
+            _ => answer.flags |= Delivery::held_flags(is_held),
         }
         if end_ns.is_none() {
             answer.flags |= flag::PENDING;
         }
         Ok(answer)
     }
-
-    /// A call's operation, submitted at `submit_ns`.
-    pub(super) fn operation(&self, call: &Call<'_>, submit_ns: u64) -> Operation {
-        let envelope = call.envelope;
-        let queue = envelope.queue;
-        Operation {
-            event: envelope.signals.unwrap_or_default(),
-            entry_ns: call.entry_ns,
-            submit_ns,
-            queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
-            engine: Engine(envelope.engine.0),
-            order: order(envelope.order),
-            waits: envelope.waits.clone(),
-            // Until its end is known here; `learn_ends` retires it then.
-            observable: true,
-            attended: out_regions(call).next().is_some(),
-        }
-    }
-
-    /// `settle` has looked at an operation: from here on only its sender's or
-    /// the program's interest counts.
-    fn let_go(&mut self, main: &Call<'_>, event: Event) {
-        let envelope = main.envelope;
-        if self.timeline.interval(event).is_some() {
-            self.pending.remove(&event);
-            if !envelope.observable {
-                self.timeline.retire(event);
-            }
-        } else if let Some(pending) = self.pending.get_mut(&event) {
-            pending.awaited = envelope.blocking && !envelope.observable;
-        }
-    }
-}
-
-fn order(order: envelope::Order) -> Order {
-    match order {
-        envelope::Order::Command => Order::Command,
-        envelope::Order::Marker => Order::Marker,
-        envelope::Order::Barrier => Order::Barrier,
-    }
 }
 
 fn answered(main: &Call<'_>, deadline_ns: u64, wait: WaitKind) -> Answer {
-    let is_ahead = deadline_ns > main.header.now_ns;
+    let is_ahead = deadline_ns > main.submission.now_ns();
     Answer {
         deadline_ns: if is_ahead { deadline_ns } else { 0 },
         wait: if is_ahead { wait } else { WaitKind::None },

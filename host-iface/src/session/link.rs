@@ -1,0 +1,239 @@
+//! A session's place on the board: the connection, what the board serves, and
+//! what was asked of it.
+
+use super::Context;
+use super::calls::Call;
+use super::forward::{Sent, descriptions, unexpected};
+use super::log::{Kept, Log};
+use super::served::Served;
+use crate::client::{Client, ClientError};
+use gil_files::recording::{self, Record, SessionClosed, SessionOpened};
+use gil_wire::Op;
+use gil_wire::api::{Described, effect};
+use gil_wire::frame::FrameError;
+use gil_wire::message::{Reply, Request};
+use gil_wire::monitor::Event as Monitor;
+
+/// The connection.
+#[derive(Debug, Default)]
+enum Board {
+    /// No call to the board yet.
+    #[default]
+    Unopened,
+    /// Connected.
+    Open(Box<Client>),
+    /// Gone, for good.
+    Lost,
+}
+
+/// A session's place on the board.
+#[derive(Debug)]
+pub(super) struct Link {
+    process: u32,
+    pointer_bits: u32,
+    board: Board,
+    /// What the board serves, and what the user was told that it does not.
+    pub(super) served: Served,
+    /// The session's number in the recording.
+    recorded_as: u64,
+    /// What a checkpoint needs, if one may be taken.
+    pub(super) log: Option<Log>,
+    /// The call under way, for it.
+    pub(super) kept: Option<Kept>,
+}
+
+impl Link {
+    /// Of a guest process whose pointers have so many bits, with no connection
+    /// yet.
+    pub(super) fn new(process: u32, pointer_bits: u32, is_logged: bool) -> Self {
+        Self {
+            process,
+            pointer_bits,
+            board: Board::default(),
+            served: Served::default(),
+            recorded_as: 0,
+            log: is_logged.then(Log::default),
+            kept: None,
+        }
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.process
+    }
+
+    pub(super) fn pointer_bits(&self) -> u32 {
+        self.pointer_bits
+    }
+
+    pub(super) fn recorded_as(&self) -> u64 {
+        self.recorded_as
+    }
+
+    pub(super) fn is_unopened(&self) -> bool {
+        matches!(self.board, Board::Unopened)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.board, Board::Open(_))
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self.board, Board::Lost)
+    }
+
+    /// What the board serves, if the session is on one.
+    pub(super) fn apis(&self) -> Option<Vec<Described>> {
+        self.is_open().then(|| self.served.all().to_vec())
+    }
+
+    pub(super) fn client(&mut self) -> Option<&mut Client> {
+        match &mut self.board {
+            Board::Open(client) => Some(client),
+            Board::Unopened | Board::Lost => None,
+        }
+    }
+
+    /// Takes an open connection out: who does not put it back has lost it.
+    pub(super) fn take(&mut self) -> Option<Box<Client>> {
+        match std::mem::replace(&mut self.board, Board::Lost) {
+            Board::Open(client) => Some(client),
+            other => {
+                self.board = other;
+                None
+            }
+        }
+    }
+
+    pub(super) fn put(&mut self, client: Box<Client>) {
+        self.board = Board::Open(client);
+    }
+
+    /// There is no board any more.
+    pub(super) fn lose(&mut self) {
+        self.board = Board::Lost;
+    }
+
+    /// Takes the connection out, made if there is none yet.
+    pub(super) fn open(
+        &mut self,
+        context: &mut Context<'_>,
+        op: Op,
+        now_ns: u64,
+    ) -> Result<Box<Client>, ClientError> {
+        if self.is_unopened() {
+            if context.stats.first_call(now_ns) {
+                let name = op.to_string();
+                context.events.tell(Monitor::FirstCall { now_ns, name });
+            }
+            return self.connect(context);
+        }
+        let mut client = self.take().ok_or(ClientError::Closed)?;
+        client.begin();
+        Ok(client)
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Result<Box<Client>, ClientError> {
+        let events = &mut *context.events;
+        let connected = Client::connect_saying(context.board, &mut |text| events.warn(text));
+        let mut client = Box::new(connected?);
+        client.begin();
+        let (process, pointer_bits) = (self.process, self.pointer_bits);
+        client.send_message(&Request::Open {
+            process,
+            pointer_bits,
+        })?;
+        let header = client.reply()?.header;
+        context.took.waited += client.take_waited();
+        match postcard::from_bytes(&header).map_err(FrameError::from)? {
+            Reply::Opened { apis } => self.served = Served::by(apis),
+            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+            other => return Err(unexpected(&other, "the session's opening")),
+        }
+        self.record_opening(context);
+        Ok(client)
+    }
+
+    fn record_opening(&mut self, context: &mut Context<'_>) {
+        let Some(recorder) = context.trace else {
+            return;
+        };
+        self.recorded_as = recorder.next_session();
+        let opened = SessionOpened {
+            session: self.recorded_as,
+            process: self.process,
+            pointer_bits: self.pointer_bits,
+            apis: self.served.all().to_vec(),
+        };
+        context.record(&Record::SessionOpened(opened), &[]);
+    }
+
+    /// The session ends; never waits for the board.
+    pub(super) fn close(&mut self, context: &mut Context<'_>) {
+        if let Some(client) = self.client() {
+            client.send_last(&Request::Close);
+        }
+        if self.recorded_as != 0 {
+            let session = self.recorded_as;
+            context.record(&Record::SessionClosed(SessionClosed { session }), &[]);
+        }
+    }
+
+    /// Records calls that are not answered, with their input.
+    pub(super) fn record_posts(
+        &self,
+        context: &mut Context<'_>,
+        calls: &[Call<'_>],
+        sent: &Sent,
+        answered: Option<usize>,
+    ) {
+        for (index, (call, input)) in calls.iter().zip(sent).enumerate() {
+            if answered != Some(index) {
+                self.record_call(context, call, input, None, &[]);
+            }
+        }
+    }
+
+    /// Records one call.
+    pub(super) fn record_call(
+        &self,
+        context: &mut Context<'_>,
+        call: &Call<'_>,
+        input: &[Vec<u8>],
+        done: Option<recording::Done<'_>>,
+        output: &[&[u8]],
+    ) {
+        if context.trace.is_none() {
+            return;
+        }
+        let record = Record::Call(recording::Call {
+            session: self.recorded_as,
+            seq: call.submission.seq,
+            op: call.envelope.op,
+            thread: call.submission.thread,
+            answer: call.is_answered,
+            finish: call.finish,
+            event: call.envelope.signals,
+            args: call.envelope.args,
+            regions: descriptions(call),
+            done,
+        });
+        let input = input.iter().map(Vec::as_slice);
+        let payload: Vec<&[u8]> = input.chain(output.iter().copied()).collect();
+        context.record(&record, &payload);
+    }
+
+    /// A call was made, and answered so if it was to be: a checkpoint may need
+    /// it.
+    pub(super) fn remember(&mut self, kept: Option<Kept>, result: Option<&[u8]>) {
+        let (Some(mut kept), Some(log)) = (kept, &mut self.log) else {
+            return;
+        };
+        if let Some(effect) = effect(kept.op, &kept.args, result) {
+            kept.result = result.map(<[u8]>::to_vec);
+            log.add(kept, effect);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A session's operations: what is on the timeline, what the board has yet to
+//! report, and on which physical device each is.
+
+use super::Refusal;
+use super::calls::{Call, Calls};
+use super::exchange::{in_len, out_regions};
+use super::place::Places;
+use gil_timing::{Engine, Engines, Event, Operation, Order, Turn};
+use gil_wire::Op;
+use gil_wire::ending::Ending;
+use gil_wire::envelope::{self, Class, Observation, State};
+use std::collections::HashMap;
+
+/// The timeline, with endings as the board says them.
+pub(super) type Timeline = gil_timing::Timeline<Ending>;
+type Times = gil_timing::Times<Ending>;
+
+/// An operation that the board has yet to report, or the timeline to place.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) seq: u64,
+    /// Whether its submission's output is its own: of a submission's calls, only
+    /// the last may have any.
+    pub(super) has_output: bool,
+    /// The entry point that enqueued it.
+    pub(super) op: Op,
+    pub(super) is_reported: bool,
+    /// Whether the driver refused it, and no answer said so.
+    pub(super) is_rejected: bool,
+    /// The queue it is on.
+    pub(super) queue: Option<u64>,
+    /// Whether it only orders others, and takes no device time itself.
+    pub(super) is_fence: bool,
+    /// Whether the program holds its event.
+    pub(super) observable: bool,
+    /// Whether its sender waits for it although the program does not hold it.
+    pub(super) awaited: bool,
+    /// Bytes of input that the board keeps until it reports.
+    pub(super) input_len: u64,
+}
+
+impl Pending {
+    /// The submission whose output it makes.
+    pub(super) fn output(&self) -> Option<u64> {
+        self.has_output.then_some(self.seq)
+    }
+}
+
+/// An operation whose end became known.
+pub(super) struct End<'a> {
+    pub(super) event: Event,
+    pub(super) end_ns: u64,
+    pub(super) ending: Ending,
+    pub(super) operation: &'a Pending,
+}
+
+/// A session's operations.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub(super) timeline: Timeline,
+    pub(super) pending: HashMap<Event, Pending>,
+    pub(super) places: Places,
+}
+
+impl Schedule {
+    /// Nothing, on devices with these engines.
+    pub(super) fn new(engines: Engines) -> Self {
+        Self {
+            timeline: Timeline::sharing(engines),
+            pending: HashMap::new(),
+            places: Places::new(),
+        }
+    }
+
+    /// Whether the timeline takes all that the calls enqueue and set.
+    pub(super) fn has_room(&self, calls: &Calls<'_>) -> Result<(), Refusal> {
+        let mut events = Vec::new();
+        let all = calls.all().iter().map(|call| call.envelope);
+        for envelope in all.filter(|envelope| envelope.class == Class::Enqueue) {
+            let Some(event) = envelope.signals else {
+                return Err(Refusal::Bad("an enqueue without an event".into()));
+            };
+            if self.timeline.times(event).is_some() || events.contains(&event) {
+                return Err(Refusal::Bad(format!("event {event} is in use already")));
+            }
+            events.push(event);
+        }
+        let all = || calls.all().iter().map(|call| call.envelope);
+        let enqueues = all().filter(|envelope| envelope.class == Class::Enqueue);
+        let waits = enqueues.map(|envelope| envelope.waits.len()).sum();
+        let set = all().filter(|e| e.class != Class::Enqueue && e.signals.is_some());
+        let room = self.timeline.room_for(events.len(), waits, set.count());
+        room.map_err(|error| Refusal::Bad(error.to_string()))
+    }
+
+    /// Puts an operation on the timeline.
+    pub(super) fn enqueue(
+        &mut self,
+        call: &Call<'_>,
+        submit_ns: u64,
+        awaited: bool,
+    ) -> Result<(), Refusal> {
+        let envelope = call.envelope;
+        let put = self.timeline.enqueue(self.operation(call, submit_ns));
+        put.map_err(|error| Refusal::Bad(error.to_string()))?;
+        let pending = Pending {
+            seq: call.submission.seq,
+            has_output: out_regions(call).next().is_some(),
+            op: envelope.op,
+            is_reported: false,
+            is_rejected: false,
+            queue: envelope.queue.map(|queue| queue.id),
+            is_fence: order(envelope.order) != Order::Command,
+            observable: envelope.observable,
+            awaited,
+            input_len: in_len(call),
+        };
+        let event = envelope.signals.unwrap_or_default();
+        self.pending.insert(event, pending);
+        Ok(())
+    }
+
+    /// A call's operation, submitted at `submit_ns`.
+    pub(super) fn operation(&self, call: &Call<'_>, submit_ns: u64) -> Operation {
+        let envelope = call.envelope;
+        let queue = envelope.queue;
+        Operation {
+            event: envelope.signals.unwrap_or_default(),
+            entry_ns: call.entry_ns,
+            submit_ns,
+            queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
+            engine: Engine(envelope.engine.0),
+            order: order(envelope.order),
+            waits: envelope.waits.clone(),
+            // Until its end is known here; `learn_ends` retires it then.
+            observable: true,
+            attended: out_regions(call).next().is_some(),
+        }
+    }
+
+    /// The call that enqueued an operation is answered: from here on only its
+    /// sender's or the program's interest counts.
+    pub(super) fn let_go(&mut self, main: &Call<'_>, event: Event) {
+        let envelope = main.envelope;
+        if self.timeline.interval(event).is_some() {
+            self.pending.remove(&event);
+            if !envelope.observable {
+                self.timeline.retire(event);
+            }
+        } else if let Some(pending) = self.pending.get_mut(&event) {
+            pending.awaited = envelope.blocking && !envelope.observable;
+        }
+    }
+
+    /// Nobody will ask for the event any more. One whose end is not known yet
+    /// stays until held output has learnt it.
+    pub(super) fn retire(&mut self, event: Event) {
+        let is_known = self.timeline.interval(event).is_some();
+        match self.pending.get_mut(&event) {
+            Some(pending) if !is_known => (pending.observable, pending.awaited) = (false, false),
+            _ => {
+                self.pending.remove(&event);
+                self.timeline.retire(event);
+            }
+        }
+    }
+
+    /// The sender of operations whose events nobody holds has seen their end.
+    pub(super) fn forget_awaited(&mut self, events: &[Event]) {
+        for event in events {
+            if self.pending.remove(event).is_some_and(|p| !p.observable) {
+                self.timeline.retire(*event);
+            }
+        }
+    }
+
+    /// Tells the ends that became known, and forgets those operations of which
+    /// nobody will ask.
+    pub(super) fn learn_ends(&mut self, mut tell: impl FnMut(&End<'_>)) {
+        for event in self.timeline.newly_resolved() {
+            let interval = self.timeline.interval(event);
+            let (Some(operation), Some(interval)) = (self.pending.get(&event), interval) else {
+                continue;
+            };
+            tell(&End {
+                event,
+                end_ns: interval.end_ns,
+                ending: interval.ending,
+                operation,
+            });
+            let (observable, awaited) = (operation.observable, operation.awaited);
+            if !awaited {
+                self.pending.remove(&event);
+                if !observable {
+                    self.timeline.retire(event);
+                }
+            }
+        }
+    }
+
+    /// The turn of what is published next, unless its duration can never be
+    /// known.
+    pub(super) fn turn(&mut self, has_board: bool) -> Option<Turn> {
+        let next = self.timeline.next_candidate();
+        let next = next.filter(|next| has_board || next.is_reported);
+        next.map(|next| next.turn)
+    }
+
+    /// Bytes of input that the board keeps.
+    pub(super) fn kept_input(&self) -> u64 {
+        let kept = self.pending.values().filter(|pending| !pending.is_reported);
+        kept.map(|pending| pending.input_len).sum()
+    }
+
+    pub(super) fn observation(&self, event: Event, at_ns: u64) -> Observation {
+        let times = self.timeline.times(event);
+        let interval = times.and_then(|times| times.interval);
+        Observation {
+            event,
+            state: times.map_or(State::Queued, |times| state(times, at_ns)),
+            ending: interval.map_or(Ending::Done, |i| i.ending),
+            queued_ns: times.map_or(0, |t| t.queued_ns),
+            submitted_ns: times.map_or(0, |t| t.submitted_ns),
+            start_ns: interval.map_or(0, |i| i.start_ns),
+            end_ns: interval.map_or(0, |i| i.end_ns),
+        }
+    }
+}
+
+fn order(order: envelope::Order) -> Order {
+    match order {
+        envelope::Order::Command => Order::Command,
+        envelope::Order::Marker => Order::Marker,
+        envelope::Order::Barrier => Order::Barrier,
+    }
+}
+
+fn state(times: Times, at_ns: u64) -> State {
+    match times.interval {
+        Some(interval) if interval.end_ns <= at_ns => State::Complete,
+        Some(interval) if interval.start_ns <= at_ns => State::Running,
+        _ if times.ready_ns.is_some_and(|ready_ns| ready_ns <= at_ns) => State::Submitted,
+        _ => State::Queued,
+    }
+}
