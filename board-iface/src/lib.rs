@@ -10,9 +10,8 @@
 //! | [`inventory`] | what this machine has, and why something is left out |
 //! | [`session`] | one connection's requests and replies, its bounds |
 //! | [`board`] | what a back end offers: devices, sessions, outcomes |
-//! | [`back_end`] | how an API's drivers are found, asked and loaded |
+//! | [`back_end`] | how an API's drivers are found, asked and loaded; what all APIs do alike |
 //! | [`router`] | all back ends as one board, each loaded when it is first called |
-//! | [`table`] | which guest number stands for which real object |
 //! | [`opencl`] | the back end of that API |
 //! | [`replay`] | a recording instead of a device |
 //! | [`cli`] | the command line |
@@ -36,7 +35,6 @@ pub mod replay;
 pub mod router;
 pub mod server;
 pub mod session;
-pub mod table;
 pub mod transport;
 
 /// What gil's own agent serves.

@@ -17,6 +17,7 @@ fn doubles(api: &str) -> Paths {
         own_wire: "gil_wire".into(),
         runtime: "gil_guest".into(),
         guest: format!("crate::{api}::guest"),
+        back_end: "gil_board::back_end".into(),
         board_support: format!("crate::{api}::board::support"),
         board: format!("crate::{api}::board"),
     }

@@ -6,12 +6,11 @@
 //! begins with it already: whatever the driver's text names there, the guest's
 //! own text is the one without.
 
-use super::call::Call;
 use super::driver::fetch;
 use super::generated::types::*;
-use super::info::{InfoReply, info, info_shown};
-use super::refusal::Refusal;
 use super::session::Session;
+use crate::back_end::info::info_shown;
+use crate::back_end::{Call, InfoReply, Objects, Refusal, info};
 use gil_opencl_common::include_lines::names;
 use gil_wire::call::{InfoType, pack, unpack};
 use gil_wire::generated::opencl::{self as wire, Kind};

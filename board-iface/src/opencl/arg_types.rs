@@ -6,7 +6,7 @@ use super::driver::{Driver, fetch, fetch_handle, fetch_text};
 use super::generated::types::*;
 use super::probe::{Answer, Probe};
 use super::session::Session;
-use crate::table::Pointer;
+use crate::back_end::Pointer;
 use gil_kernel_signatures::{Argument, What};
 use gil_wire::generated::opencl::Kind;
 use std::ptr::null_mut;

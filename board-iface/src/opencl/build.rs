@@ -1,13 +1,12 @@
 //! Building programs with argument information, which the session needs to
 //! tell kernel arguments apart, without letting the guest see it.
 
-use super::call::Call;
 use super::driver::fetch;
 use super::generated::types::*;
-use super::info::{InfoReply, info, info_shown};
-use super::refusal::Refusal;
+use super::refusal::OpenClRefusal;
 use super::session::Session;
-use crate::table::Pointer;
+use crate::back_end::info::info_shown;
+use crate::back_end::{Call, InfoReply, Objects, Pointer, Refusal, info};
 use gil_opencl_common::build_options;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -49,7 +48,7 @@ impl Session {
     /// what the program was to keep for the session.
     ///
     /// # Errors
-    /// As `run`, and [`Refusal::Option`].
+    /// As `run`, and [`OpenClRefusal::Option`].
     pub(super) fn building(
         &mut self,
         call: &mut Call,
@@ -103,11 +102,11 @@ impl Session {
 /// Whether what a call gives a compiler for options may reach it.
 ///
 /// # Errors
-/// [`Refusal::Option`] names the one that may not.
+/// [`OpenClRefusal::Option`] names the one that may not.
 pub(super) fn allowed(call: &Call, options: &InData<'_>) -> Result<(), Refusal> {
     let text = String::from_utf8_lossy(call.bytes(options)?.unwrap_or_default());
     let refused = build_options::refused(&text);
-    refused.map_or(Ok(()), |word| Err(Refusal::Option(word)))
+    refused.map_or(Ok(()), |word| Err(OpenClRefusal::Option(word).into()))
 }
 
 /// `None` if they have it already.

@@ -4,9 +4,10 @@
 use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;
 use super::session::Session;
-use super::staging::Staging;
+use super::staging::form_of;
+use crate::back_end::table::Object;
+use crate::back_end::{Objects, Pointer};
 use crate::board::Unable;
-use crate::table::{Object, Pointer};
 use gil_opencl_common::status;
 use gil_wire::call::Handle;
 use gil_wire::checkpoint::{Contents, MAX_SURVEYED, PastEvent, Survey};
@@ -77,7 +78,7 @@ impl Session {
             // It lies in another one, which has its bytes.
             return Ok(());
         }
-        let staging = Staging::form(self, handle, mem)?;
+        let staging = form_of(self, handle, mem)?;
         survey.contents.push(Contents {
             api: API,
             object: handle.0,

@@ -3,7 +3,7 @@
 use super::generated::functions::Functions;
 use super::generated::types::*;
 use crate::back_end::DriverOptions;
-use crate::table::Pointer;
+use crate::back_end::{Pointer, References};
 use gil_kernel_signatures::Target;
 use gil_wire::Op;
 use gil_wire::generated::opencl::Kind;
@@ -63,13 +63,13 @@ struct Core {
     flush: OnObject,
     /// OpenCL 1.1.
     on_destroyed: Option<clSetMemObjectDestructorCallback_fn>,
-    retain: References,
-    release: References,
+    retain: Counting,
+    release: Counting,
 }
 
 /// One function for each kind of object that is counted.
 #[derive(Debug)]
-struct References {
+struct Counting {
     context: OnObject,
     queue: OnObject,
     mem: OnObject,
@@ -81,7 +81,7 @@ struct References {
     device: Option<OnObject>,
 }
 
-impl References {
+impl Counting {
     /// The functions of these names, in the order of the fields.
     fn load(library: &Library, names: &[&'static str; 8]) -> Result<Self, OpenClError> {
         let [context, queue, mem, sampler, program, kernel, event, device] = *names;
@@ -175,8 +175,8 @@ impl Core {
             set_user_event: symbol(library, "clSetUserEventStatus")?,
             flush: symbol(library, "clFlush")?,
             on_destroyed: symbol(library, "clSetMemObjectDestructorCallback").ok(),
-            retain: References::load(library, &RETAIN)?,
-            release: References::load(library, &RELEASE)?,
+            retain: Counting::load(library, &RETAIN)?,
+            release: Counting::load(library, &RELEASE)?,
         })
     }
 }
@@ -372,15 +372,6 @@ impl Driver {
         unsafe { (self.core.set_user_event)(event.as_ptr(), status) };
     }
 
-    /// Takes one more reference.
-    pub fn retain(&self, kind: Kind, object: Pointer) {
-        if let Some(function) = self.core.retain.of(kind) {
-            // SAFETY: the object is alive and of this kind: the session's table
-            // has it, or the call that made it just returned.
-            unsafe { function(object.as_ptr()) };
-        }
-    }
-
     /// Has `function` called with `user_data` when a memory object is destroyed.
     pub(super) fn on_destroyed(
         &self,
@@ -396,9 +387,20 @@ impl Driver {
             None => CL_INVALID_OPERATION,
         }
     }
+}
 
-    /// Gives up one reference.
-    pub fn release(&self, kind: Kind, object: Pointer) {
+impl References for Driver {
+    type Kind = Kind;
+
+    fn retain(&self, kind: Kind, object: Pointer) {
+        if let Some(function) = self.core.retain.of(kind) {
+            // SAFETY: the object is alive and of this kind: the session's table
+            // has it, or the call that made it just returned.
+            unsafe { function(object.as_ptr()) };
+        }
+    }
+
+    fn release(&self, kind: Kind, object: Pointer) {
         if let Some(function) = self.core.release.of(kind) {
             // SAFETY: the callers own a reference of this kind, and give it up.
             unsafe { function(object.as_ptr()) };

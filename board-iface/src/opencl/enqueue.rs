@@ -1,12 +1,9 @@
 //! Enqueues that are written by hand: what they have in common, markers and
 //! barriers.
 
-use super::call::Call;
 use super::generated::types::*;
-use super::operations::Order;
-use super::refusal::Refusal;
-use super::session::{Enqueued, Session};
-use super::support::list_ptr;
+use super::session::Session;
+use crate::back_end::{Call, Enqueued, Enqueues, Objects, Order, Refusal, list_ptr};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::generated::opencl::Kind;
 use std::ptr::null_mut;
@@ -56,7 +53,7 @@ impl<'a> Parts<'a> {
             order,
             waits: self.waits,
             signals: self.event,
-            event,
+            event: event.cast(),
         };
         session.enqueued(call, enqueued)?;
         Ok(result)

@@ -1,11 +1,9 @@
 //! What events are of: a mapping is, to the driver, a copy.
 
-use super::call::Call;
 use super::generated::types::*;
-use super::info::{InfoReply, info};
 use super::objects::Data;
-use super::refusal::Refusal;
 use super::session::Session;
+use crate::back_end::{Call, InfoReply, Objects, Refusal, info};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::generated::opencl::{self as wire, Kind};
 

@@ -2,10 +2,10 @@
 //! finds them: in a folder of their own, under their paths in the guest.
 
 use super::absolute::{self, led, original, without};
-use super::call::Call;
 use super::generated::types::{CL_OUT_OF_HOST_MEMORY, CL_SUCCESS};
-use super::refusal::Refusal;
+use super::refusal::OpenClRefusal;
 use super::session::Session;
+use crate::back_end::{Call, Refusal};
 use crate::region::{Budget, Counted};
 use gil_opencl_common::build_options::paths;
 use gil_wire::call::unpack;
@@ -49,7 +49,7 @@ impl<'a> Given<'a> {
             return Err(Refusal::missing_size("files"));
         };
         if files.len() / 2 > MAX_FILES {
-            return Err(Refusal::Path);
+            return Err(OpenClRefusal::Path.into());
         }
         let pair = |pair: &[Option<&'a [u8]>]| match *pair {
             [Some(path), Some(text)] => Ok((inside(path)?, text)),
@@ -75,7 +75,7 @@ impl<'a> Given<'a> {
         files + folders * ENTRY_COST
     }
 
-    fn write(&self, counted: [Counted; 2]) -> Result<Files, Refusal> {
+    fn write(&self, counted: [Counted; 2]) -> Result<Files, OpenClRefusal> {
         let root = tempfile::Builder::new().prefix("gil-").tempdir()?;
         let folder = root.path().join(absolute::FOLDER);
         std::fs::create_dir_all(folder.join(&self.start))?;
@@ -145,7 +145,7 @@ impl Files {
 /// working folder.
 ///
 /// # Errors
-/// [`Refusal::Option`] for a folder above the guest's root.
+/// [`OpenClRefusal::Option`] for a folder above the guest's root.
 fn lead_to(root: &Path, start: &Path, given: &CStr) -> Result<CString, Refusal> {
     let text = given.to_string_lossy();
     let mut out = text.clone().into_owned();
@@ -161,7 +161,7 @@ fn lead_to(root: &Path, start: &Path, given: &CStr) -> Result<CString, Refusal> 
         let is_there = Path::new(&there).exists();
         let from_root = Path::new("/").join(start).join(&path.text);
         if path.is_folder && !stays_below(&from_root) {
-            return Err(Refusal::Option(path.text.clone()));
+            return Err(OpenClRefusal::Option(path.text.clone()).into());
         }
         if path.is_folder || is_there {
             out.insert_str(path.at, &front.to_string_lossy());
@@ -190,12 +190,12 @@ fn stays_below(path: &Path) -> bool {
 /// A guest's absolute path as one inside a folder.
 fn inside(path: &[u8]) -> Result<PathBuf, Refusal> {
     let path = Path::new(OsStr::from_bytes(path));
-    let inside = path.strip_prefix("/").map_err(|_| Refusal::Path)?;
+    let inside = path.strip_prefix("/").map_err(|_| OpenClRefusal::Path)?;
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     let deep = inside.components().count() > MAX_DEPTH + 1;
     match !deep && inside.components().all(is_plain) {
         true => Ok(inside.to_owned()),
-        false => Err(Refusal::Path),
+        false => Err(OpenClRefusal::Path.into()),
     }
 }
 
@@ -319,6 +319,10 @@ mod tests {
             let pieces = [Some(&b"/"[..]), Some(path.as_bytes()), Some(&b""[..])];
             Given::read(&pieces).map(|_| ())
         };
+        let is_path = |result: Result<(), Refusal>| match result {
+            Err(Refusal::Api(why)) => matches!(why.downcast_ref(), Some(OpenClRefusal::Path)),
+            _ => false,
+        };
         assert!(given(&format!("/{}a.h", "n/".repeat(MAX_DEPTH))).is_ok());
         for path in [
             &format!("/{}a.h", "n/".repeat(MAX_DEPTH + 1)),
@@ -327,9 +331,9 @@ mod tests {
             "/../a.h",
             "/a/../../b.h",
         ] {
-            assert!(matches!(given(path), Err(Refusal::Path)), "{path}");
+            assert!(is_path(given(path)), "{path}");
         }
         let many = vec![Some(&b"/a"[..]); 1 + 2 * (MAX_FILES + 1)];
-        assert!(matches!(Given::read(&many), Err(Refusal::Path)));
+        assert!(is_path(Given::read(&many).map(|_| ())));
     }
 }

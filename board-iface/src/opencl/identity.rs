@@ -1,7 +1,7 @@
 //! Which physical device an OpenCL device is.
 
 use super::driver::Driver;
-use crate::table::Pointer;
+use crate::back_end::Pointer;
 use gil_wire::identity::{DeviceIdentity, PciAddress};
 
 /// `CL_DEVICE_UUID_KHR` of the extension `cl_khr_device_uuid`: 16 bytes.

@@ -1,11 +1,9 @@
 //! Making images, with what they hold at first.
 
-use super::call::Call;
 use super::generated::types::*;
-use super::refusal::Refusal;
 use super::session::Session;
 use super::shield;
-use super::support::size;
+use crate::back_end::{Call, Objects, Refusal, size};
 use gil_opencl_common::image::{Form, Layout, element_bytes};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{self as wire, Kind};

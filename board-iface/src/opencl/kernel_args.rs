@@ -6,14 +6,12 @@
 //! reach the driver as pointers.
 
 use super::arg_types::{ArgType, number_of_args};
-use super::call::Call;
 use super::generated::types::*;
-use super::hold::Hold;
 use super::objects::Reference;
 use super::probe::Answer;
-use super::refusal::Refusal;
 use super::session::Session;
-use crate::table::Pointer;
+use crate::back_end::hold::Hold;
+use crate::back_end::{Call, Objects, Pointer, Refusal};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{ClSetKernelArgArgs, KernelArgument, Kind};
 use std::collections::HashMap;
@@ -79,7 +77,7 @@ pub fn set(
     let Some(arg) = arg_type(session, args.kernel, args.arg_index)? else {
         return Ok(CL_INVALID_ARG_INDEX);
     };
-    let mut size = super::support::size(args.arg_size, "arg_size")?;
+    let mut size = crate::back_end::size(args.arg_size, "arg_size")?;
     let is_handle = args.arg_size == u64::from(session.guest.pointer_bits / 8);
     if matches!(arg, ArgType::Object(_)) && !is_handle {
         return Ok(CL_INVALID_ARG_SIZE);
@@ -176,7 +174,7 @@ fn value(
             Err(CL_INVALID_ARG_SIZE)
         }
         (KernelArgument::Bytes(data), _) => {
-            let size = super::support::size(args.arg_size, "arg_size")?;
+            let size = crate::back_end::size(args.arg_size, "arg_size")?;
             let pointer = call.input(data, size)?;
             Ok(match pointer.is_null() {
                 true => Value::Null,

@@ -2,7 +2,6 @@
 
 use super::absolute;
 use super::build;
-use super::call::Call;
 use super::enqueue::{Parts, first_error};
 use super::event_info;
 use super::files;
@@ -14,16 +13,14 @@ use super::kernel_args;
 use super::memory;
 use super::migrate;
 use super::notices;
-use super::operations::Order;
 use super::part;
 use super::queue::{NewQueue, with_profiling};
-use super::refusal::Refusal;
 use super::session::Session;
 use super::shield;
 use super::subgroups;
-use super::support::{Board, encode, size};
+use super::support::Board;
 use super::svm;
-use crate::table::Pointer;
+use crate::back_end::{Call, Objects, Order, Pointer, Refusal, encode, size};
 use gil_wire::call::OutData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;

@@ -1,13 +1,11 @@
 //! Memory objects that lie in the board's own memory count against the session's
 //! bound, and devices say so.
 
-use super::call::Call;
 use super::driver::{Driver, fetch, fetch_handle};
 use super::generated::types::*;
-use super::info::{InfoReply, info};
-use super::refusal::Refusal;
+use super::refusal::OpenClRefusal;
 use super::session::Session;
-use crate::table::Pointer;
+use crate::back_end::{Call, InfoReply, Objects, Pointer, Refusal, info};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
 impl Session {
@@ -22,7 +20,7 @@ impl Session {
             return Ok(());
         }
         let counted = self.driver.keep(mem, self.budget.object(bytes)?);
-        counted.map_err(Refusal::Uncounted)
+        Ok(counted.map_err(OpenClRefusal::Uncounted)?)
     }
 
     /// Bytes of the board's memory that a memory object has for itself.

@@ -7,7 +7,7 @@
 //! these, objects stay on the device.
 
 use super::generated::types::cl_mem_migration_flags;
-use super::operations::Operations;
+use crate::back_end::operations::Operations;
 
 /// `CL_MIGRATE_MEM_OBJECT_HOST`.
 const TO_HOST: cl_mem_migration_flags = 1;

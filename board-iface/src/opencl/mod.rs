@@ -2,30 +2,27 @@
 //! found on this machine at run time.
 //!
 //! In strict mode every enqueued operation is waited for at once, unless it
-//! waits for something that the guest has yet to cause ([`operations`]).
+//! waits for something that the guest has yet to cause ([`operations`](crate::back_end::operations)).
 
 mod absolute;
 mod arg_types;
 mod build;
-pub mod call;
 mod checkpoint;
 mod driver;
 mod enqueue;
 mod event_info;
 mod files;
 pub mod generated;
-mod hold;
 mod icd;
 mod identity;
 mod image;
-pub mod info;
+mod kept;
 mod kernel_args;
 mod manual;
 mod memory;
 mod migrate;
 mod notices;
 mod objects;
-pub mod operations;
 mod part;
 mod printing;
 mod probe;
@@ -50,7 +47,7 @@ use gil_wire::message::DeviceInfo;
 use std::io;
 use std::path::PathBuf;
 
-impl crate::table::Kind for Kind {
+impl crate::back_end::Kind for Kind {
     fn name(self) -> &'static str {
         Kind::name(self)
     }

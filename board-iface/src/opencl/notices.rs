@@ -1,134 +1,17 @@
-//! What the driver says of contexts, on whatever thread it likes, and what this
-//! board says itself of operations that nobody waited to hear of: kept until
-//! the guest asks.
+//! Making contexts, of which drivers say something, and giving the guest what
+//! was said.
 
-use super::call::Call;
 use super::generated::types::*;
 use super::objects::Data;
-use super::refusal::Refusal;
-use super::session::{Enqueued, Session};
-use super::support::{encode, list_ptr, words};
-use crate::table::Pointer;
+use super::session::Session;
+use crate::back_end::notices::{PRIVATE_MAX, TEXT_MAX, hear};
+use crate::back_end::{
+    Call, Enqueued, Objects, Pointer, References, Refusal, encode, list_ptr, words,
+};
 use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::{self as wire, Kind};
-use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-
-/// Most bytes of a text, without its NUL; more is cut off.
-pub const TEXT_MAX: usize = 1023;
-/// Most bytes of a driver's private data; more is cut off.
-pub const PRIVATE_MAX: usize = 1024;
-/// Most notices of one context that wait; later ones are dropped.
-const WAITING_MAX: usize = 16;
-/// The same for all contexts of a session.
-const ALL_WAITING_MAX: usize = 256;
-
-/// Something said of a context.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notice {
-    /// The guest's number of the context.
-    pub context: Handle,
-    /// In words.
-    pub text: Vec<u8>,
-    /// For the driver's vendor.
-    pub private: Vec<u8>,
-}
-
-#[derive(Debug, Default)]
-struct Inbox {
-    waiting: VecDeque<Notice>,
-    has_news: bool,
-}
-
-impl Inbox {
-    fn add(&mut self, notice: Notice) {
-        let all = self.waiting.iter();
-        let of_it = all.filter(|n| n.context == notice.context).count();
-        if of_it < WAITING_MAX && self.waiting.len() < ALL_WAITING_MAX {
-            self.waiting.push_back(notice);
-            self.has_news = true;
-        }
-    }
-}
-
-/// A context that a driver may speak of.
-#[derive(Debug)]
-struct Heard {
-    inbox: Weak<Mutex<Inbox>>,
-    context: Handle,
-}
-
-/// By what drivers are given as user data: numbers, never used again, so that a
-/// word that comes late finds nothing.
-#[derive(Debug)]
-struct Listeners {
-    all: BTreeMap<usize, Heard>,
-    last: usize,
-}
-
-static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
-    all: BTreeMap::new(),
-    last: 0,
-});
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What was said of a session's contexts.
-#[derive(Debug, Default)]
-pub struct Notices {
-    inbox: Arc<Mutex<Inbox>>,
-}
-
-/// Listens for a context until it is dropped.
-#[derive(Debug)]
-pub struct Listener(usize);
-
-impl Listener {
-    /// What to give the driver as user data: a number, not an address (see
-    /// [`LISTENERS`]).
-    fn user_data(&self) -> *mut c_void {
-        self.0 as *mut c_void
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        locked(&LISTENERS).all.remove(&self.0);
-    }
-}
-
-impl Notices {
-    /// Listens for a context that the guest numbers so.
-    fn listen(&self, context: Handle) -> Listener {
-        let mut listeners = locked(&LISTENERS);
-        listeners.last += 1;
-        let number = listeners.last;
-        let inbox = Arc::downgrade(&self.inbox);
-        listeners.all.insert(number, Heard { inbox, context });
-        Listener(number)
-    }
-
-    /// Whether something was said since this was asked last.
-    pub fn take_news(&mut self) -> bool {
-        std::mem::take(&mut locked(&self.inbox).has_news)
-    }
-
-    fn say(&self, context: Handle, text: String) {
-        locked(&self.inbox).add(Notice {
-            context,
-            text: text.into_bytes(),
-            private: Vec::new(),
-        });
-    }
-
-    fn next(&self) -> Option<Notice> {
-        locked(&self.inbox).waiting.pop_front()
-    }
-}
 
 /// What drivers call.
 ///
@@ -152,17 +35,7 @@ unsafe extern "C" fn collect(
             copy(private_info.cast(), cb.min(PRIVATE_MAX)),
         )
     };
-    let listeners = locked(&LISTENERS);
-    let Some(listener) = listeners.all.get(&(user_data as usize)) else {
-        return;
-    };
-    if let Some(inbox) = listener.inbox.upgrade() {
-        locked(&inbox).add(Notice {
-            context: listener.context,
-            text,
-            private,
-        });
-    }
+    hear(user_data, text, private);
 }
 
 /// # Safety
@@ -338,6 +211,7 @@ fn sentence(op: Op, error: cl_int) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::back_end::notices::Notices;
 
     fn say(data: *mut c_void, text: &std::ffi::CStr, private: &[u8]) {
         // SAFETY: a string and bytes that are alive.
@@ -363,34 +237,5 @@ mod tests {
         assert_eq!((cut.text.len(), cut.private.len()), (TEXT_MAX, PRIVATE_MAX));
         assert_eq!(notices.next().unwrap().text, b"");
         assert_eq!(notices.next(), None);
-    }
-
-    #[test]
-    fn a_driver_that_never_stops_takes_no_memory() {
-        let notices = Notices::default();
-        let contexts = 1..=100;
-        let listeners: Vec<_> = contexts.map(|n| notices.listen(Handle(n))).collect();
-        for listener in &listeners {
-            (0..100).for_each(|_| say(listener.user_data(), c"again", b""));
-        }
-        let kept = std::iter::from_fn(|| notices.next()).collect::<Vec<_>>();
-        assert_eq!(kept.len(), ALL_WAITING_MAX);
-        let of_first = kept.iter().filter(|n| n.context == Handle(1));
-        assert_eq!(of_first.count(), WAITING_MAX);
-    }
-
-    #[test]
-    fn words_of_contexts_that_are_gone_find_nobody() {
-        let notices = Notices::default();
-        let (first, second) = (notices.listen(Handle(1)), notices.listen(Handle(2)));
-        let (gone, number) = (first.user_data(), second.0);
-        drop(first);
-        say(gone, c"late", b"");
-        assert_eq!(notices.next(), None);
-        drop(notices);
-        // The session is over, and its contexts are not released yet.
-        say(second.user_data(), c"late", b"");
-        drop(second);
-        assert!(!locked(&LISTENERS).all.contains_key(&number));
     }
 }

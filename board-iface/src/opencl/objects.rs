@@ -4,11 +4,11 @@ use super::driver::Driver;
 use super::files::ProgramFiles;
 use super::generated::types::*;
 use super::kernel_args::KernelArgs;
-use super::notices::Listener;
 use super::programs::MadeOf;
 use super::queue::Made;
 use super::session::Session;
-use crate::table::Pointer;
+use crate::back_end::notices::Listener;
+use crate::back_end::{self, Pointer};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
 use std::ffi::CString;
@@ -68,39 +68,8 @@ pub struct Kernel {
     pub prints: Option<bool>,
 }
 
-/// A reference to an object of the driver's, given up when it is dropped.
-#[derive(Debug)]
-pub struct Reference {
-    driver: &'static Driver,
-    /// The object's kind.
-    pub kind: Kind,
-    /// The object.
-    pub object: Pointer,
-}
-
-impl Reference {
-    /// Takes one more reference to an object that is alive.
-    pub fn new(driver: &'static Driver, kind: Kind, object: Pointer) -> Self {
-        driver.retain(kind, object);
-        Self {
-            driver,
-            kind,
-            object,
-        }
-    }
-}
-
-impl Clone for Reference {
-    fn clone(&self) -> Self {
-        Self::new(self.driver, self.kind, self.object)
-    }
-}
-
-impl Drop for Reference {
-    fn drop(&mut self) {
-        self.driver.release(self.kind, self.object);
-    }
-}
+/// A reference to an object of the driver's.
+pub type Reference = back_end::Reference<Driver>;
 
 impl Session {
     /// What is kept of a program.

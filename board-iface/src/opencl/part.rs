@@ -1,13 +1,10 @@
 //! Parts of images and of buffers with three dimensions. Rows of the guest's
 //! memory come and go one behind the other: its pitches stay there.
 
-use super::call::Call;
 use super::enqueue::Parts;
 use super::generated::types::*;
-use super::operations::Order;
-use super::refusal::Refusal;
 use super::session::Session;
-use super::support::{bytes as bytes_of, size};
+use crate::back_end::{Call, Objects, Order, Refusal, bytes as bytes_of, size};
 use gil_wire::call::{Handle, InData, NewEvent, OutRoom};
 use gil_wire::generated::opencl::Kind;
 use gil_wire::length::Length;

@@ -1,49 +1,15 @@
-//! Kernels that print run one at a time on the whole board, each to its end, so
-//! that what stands on the process's standard output then is its own.
+//! Which kernels may print.
 
-use super::call::Call;
-use super::driver::{fetch, fetch_handle};
+use super::driver::{Driver, fetch, fetch_handle};
 use super::generated::types::*;
-use super::operations::Operations;
-use super::refusal::Refusal;
 use super::session::Session;
-use crate::board::Ended;
-use crate::printed::{self, Turn};
-use crate::table::Pointer;
+use crate::back_end::operations::Operation;
+use crate::back_end::{Call, Objects, Pointer, Refusal};
+use crate::printed;
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::generated::opencl::Kind;
-use std::collections::{HashMap, VecDeque};
 
-/// Bytes of text that a session keeps for operations nobody awaits, at most.
-const MAX_KEPT: usize = 16 << 20;
 const WORD: &[u8] = b"printf";
-
-/// What a session knows about printing.
-#[derive(Debug, Default)]
-pub struct Printing {
-    /// Operations that may print and wait for the program, in their order.
-    blocked: VecDeque<u64>,
-    /// Text of operations that are not reported.
-    texts: HashMap<u64, Vec<u8>>,
-    kept: usize,
-}
-
-impl Printing {
-    fn keep(&mut self, number: u64, text: Vec<u8>) {
-        if text.is_empty() || self.kept + text.len() > MAX_KEPT {
-            return;
-        }
-        self.kept += text.len();
-        self.texts.insert(number, text);
-    }
-
-    /// The text of an operation that is reported now.
-    fn take(&mut self, number: u64) -> Vec<u8> {
-        let text = self.texts.remove(&number).unwrap_or_default();
-        self.kept -= text.len();
-        text
-    }
-}
 
 impl Session {
     /// Runs what launches a kernel: with what the kernel reaches kept until the
@@ -68,7 +34,9 @@ impl Session {
         };
         let result = run(self, call)?;
         if let Some(turn) = turn {
-            self.collect(event.number.0, &turn);
+            let wait = wait(self.driver);
+            let number = event.number.0;
+            self.printing.collect(&self.operations, number, &turn, wait);
         }
         Ok(result)
     }
@@ -82,34 +50,16 @@ impl Session {
         call: &mut Call,
         run: impl FnOnce(&mut Self, &mut Call) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
-        let turn = match self.printing.blocked.is_empty() {
-            true => None,
-            false => printed::turn(),
+        let turn = match self.printing.has_blocked() {
+            true => printed::turn(),
+            false => None,
         };
         let result = run(self, call)?;
         if let Some(turn) = turn {
-            for number in std::mem::take(&mut self.printing.blocked) {
-                self.collect(number, &turn);
-            }
+            let wait = wait(self.driver);
+            self.printing.collect_blocked(&self.operations, &turn, wait);
         }
         Ok(result)
-    }
-
-    fn collect(&mut self, number: u64, turn: &Turn) {
-        if self.operations.is_blocked(number) {
-            self.printing.blocked.push_back(number);
-            return;
-        }
-        wait_for(&self.operations, self.driver, number);
-        let text = turn.take();
-        self.printing.keep(number, text);
-    }
-
-    /// Gives an operation that is reported its text.
-    pub(super) fn printed_by(&mut self, ended: &mut Ended) {
-        if ended.printed.is_empty() {
-            ended.printed = self.printing.take(ended.event);
-        }
     }
 
     fn may_print(&mut self, kernel: Handle) -> bool {
@@ -173,8 +123,9 @@ impl Session {
     }
 }
 
-fn wait_for(operations: &Operations, driver: &super::Driver, number: u64) {
-    if let Some(operation) = operations.under_way(number) {
+/// Waits for an operation, whose references stay.
+fn wait(driver: &Driver) -> impl Fn(&Operation) + '_ {
+    |operation| {
         driver.flush(operation.queue.queue);
         driver.wait(operation.event);
     }

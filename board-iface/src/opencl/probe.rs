@@ -8,7 +8,7 @@
 
 use super::driver::Driver;
 use super::generated::types::*;
-use crate::table::Pointer;
+use crate::back_end::Pointer;
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
 

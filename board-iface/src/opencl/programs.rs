@@ -8,15 +8,13 @@
 
 use super::absolute::original;
 use super::build::allowed;
-use super::call::Call;
 use super::driver::{Driver, fetch, fetch_handle, fetch_text};
 use super::generated::dispatch::run;
 use super::generated::types::*;
 use super::printing::mentions;
-use super::refusal::Refusal;
 use super::session::Session;
+use crate::back_end::{Call, Pointer, Refusal};
 use crate::region::{Budget, Counted};
-use crate::table::Pointer;
 use gil_kernel_signatures::{Program, Signatures, Target, spirv};
 use gil_wire::call::{Handle, InData, unpack};
 use gil_wire::generated::opencl::{self as wire, Kind};

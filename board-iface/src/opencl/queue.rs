@@ -1,10 +1,9 @@
 //! Making command queues.
 
-use super::call::Call;
 use super::generated::types::*;
 use super::objects::Data;
-use super::refusal::Refusal;
 use super::session::Session;
+use crate::back_end::{Call, Objects, Refusal};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
 use std::ptr::null_mut;

@@ -1,36 +1,44 @@
 //! One guest program's OpenCL objects and operations.
 
-use super::call::Call;
 use super::driver::Driver;
 use super::files;
 use super::generated;
-use super::generated::dispatch::failed;
 use super::generated::functions::Functions;
 use super::generated::types::*;
-use super::notices::Notices;
 use super::objects::Data;
-use super::operations::{Device, Finished, Operation, Operations, Order, QueueRef};
-use super::printing::Printing;
 use super::programs::Programs;
-use super::refusal::Refusal;
-use super::staging;
+use super::refusal;
+use super::staging::Staged;
 use super::svm::Svm;
 use super::waits::StandIn;
+use crate::back_end::dispatch::Dispatch;
+use crate::back_end::notices::Notices;
+use crate::back_end::operations::{Device, Finished, Operation, Operations, QueueRef};
+use crate::back_end::printing::Printing;
+use crate::back_end::{
+    Call, Enqueued, Enqueues, Objects, Pointer, References, Refusal, Table, staging,
+};
 use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
-use crate::table::{Pointer, Table};
 use gil_opencl_common::status;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
-use gil_wire::call::{Handle, NewEvent, Property};
+use gil_wire::call::Handle;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::ending::Ending;
-use gil_wire::envelope::Class;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::identity::DeviceIdentity;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::time::Instant;
+
+/// What is generated.
+const DISPATCH: Dispatch<Session> = Dispatch {
+    function: generated::dispatch,
+    failed: generated::dispatch::failed,
+    code: refusal::code,
+    missing: CL_INVALID_OPERATION,
+};
 
 /// A session of the OpenCL back end.
 #[derive(Debug)]
@@ -55,23 +63,6 @@ pub struct Session {
     pub(super) files: Budget,
 }
 
-/// An enqueue function returned.
-#[derive(Debug)]
-pub struct Enqueued<'a> {
-    /// What it returned.
-    pub result: cl_int,
-    /// On which queue.
-    pub queue: Handle,
-    /// How it is ordered there.
-    pub order: Order,
-    /// Its wait list.
-    pub waits: &'a [Handle],
-    /// The guest's number for its event.
-    pub signals: NewEvent,
-    /// Its event, if it succeeded.
-    pub event: cl_event,
-}
-
 impl Session {
     /// A session without objects but platforms and devices, which have the same
     /// numbers in every session.
@@ -94,211 +85,6 @@ impl Session {
             svm: Svm::default(),
             files: files::budget(),
         }
-    }
-
-    /// The driver's functions.
-    pub fn functions(&self) -> &'static Functions {
-        &self.driver.functions
-    }
-
-    /// The object with this number.
-    ///
-    /// # Errors
-    /// [`Refusal::Table`] if it is NULL, unknown, or of another kind.
-    pub fn get<T>(&self, kind: Kind, handle: Handle) -> Result<*mut T, Refusal> {
-        Ok(self.table.get(handle, kind)?.as_ptr().cast())
-    }
-
-    /// As [`get`](Self::get), and null for NULL.
-    ///
-    /// # Errors
-    /// [`Refusal::Table`].
-    pub fn get_optional<T>(&self, kind: Kind, handle: Handle) -> Result<*mut T, Refusal> {
-        if handle.is_null() {
-            return Ok(std::ptr::null_mut());
-        }
-        self.get(kind, handle)
-    }
-
-    /// The objects with these numbers.
-    ///
-    /// # Errors
-    /// [`Refusal::Table`] for the first that is not there.
-    pub fn list<T>(&self, kind: Kind, handles: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
-        handles
-            .iter()
-            .map(|handle| self.get(kind, *handle))
-            .collect()
-    }
-
-    /// Whether the guest may give a new object this number.
-    ///
-    /// # Errors
-    /// [`Refusal::Table`].
-    pub fn can_bind(&self, number: Handle) -> Result<(), Refusal> {
-        Ok(self.table.vacant(number)?)
-    }
-
-    /// Enters an object that the call made under the guest's number. The
-    /// session owns the reference from here on.
-    ///
-    /// # Errors
-    /// [`Refusal::Table`] if the number cannot be used, [`Refusal::Objects`] if
-    /// there is no room for it; the object is released.
-    pub fn bind<T>(
-        &mut self,
-        kind: Kind,
-        number: Handle,
-        object: *mut T,
-        parent: Handle,
-    ) -> Result<(), Refusal> {
-        self.bind_with(kind, number, object, kind.into())?;
-        if kind == Kind::Kernel {
-            self.kernel_made(number, parent)?;
-        }
-        Ok(())
-    }
-
-    /// As [`bind`](Self::bind), with what is to be kept of the object.
-    ///
-    /// # Errors
-    /// As [`bind`](Self::bind).
-    pub(super) fn bind_with<T>(
-        &mut self,
-        kind: Kind,
-        number: Handle,
-        object: *mut T,
-        data: Data,
-    ) -> Result<(), Refusal> {
-        let Some(pointer) = NonNull::new(object.cast()) else {
-            return Err(Refusal::parameter("new object", 0));
-        };
-        let counted = match kind {
-            Kind::Mem => self.count(pointer),
-            _ => Ok(()),
-        };
-        let bound = counted.and_then(|()| Ok(self.table.insert(number, kind, pointer, data)?));
-        if bound.is_err() {
-            self.driver.release(kind, pointer);
-        }
-        bound
-    }
-
-    /// The number of an object that a query named; NULL for null, and when the
-    /// session has too many objects.
-    pub fn found<T>(&mut self, kind: Kind, object: *mut T) -> Handle {
-        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
-            return Handle::NULL;
-        };
-        let driver = self.driver;
-        let retain = || driver.retain(kind, pointer);
-        let number = self.table.found(kind, pointer, retain);
-        number.unwrap_or(Handle::NULL)
-    }
-
-    /// The board's number for an object that a call made, whose reference is the
-    /// session's from here on; NULL as with [`found`](Self::found).
-    pub fn made<T>(&mut self, kind: Kind, object: *mut T) -> Handle {
-        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
-            return Handle::NULL;
-        };
-        self.table.made(kind, pointer).unwrap_or_else(|_| {
-            self.driver.release(kind, pointer);
-            Handle::NULL
-        })
-    }
-
-    /// The guest's last reference is gone. What operations under way use, the
-    /// driver or the operation itself keeps.
-    ///
-    /// # Errors
-    /// [`Refusal::Table`].
-    pub fn release(&mut self, kind: Kind, number: Handle) -> Result<(), Refusal> {
-        let (pointer, data) = self.table.remove(number, kind)?;
-        drop(data);
-        self.driver.release(kind, pointer);
-        Ok(())
-    }
-
-    /// A property list for the driver: flat, terminated by 0.
-    ///
-    /// # Errors
-    /// [`Refusal::Parameter`] for an object under a key that has none, or a
-    /// number under one that has; [`Refusal::Table`].
-    pub fn properties(
-        &self,
-        list: &Option<Vec<Property>>,
-        kinds: &[(u64, Kind)],
-    ) -> Result<Option<Vec<u64>>, Refusal> {
-        let Some(list) = list else { return Ok(None) };
-        let kind_of = |key: u64| kinds.iter().find(|(k, _)| *k == key).map(|(_, kind)| *kind);
-        let mut flat = Vec::new();
-        for property in list {
-            match property {
-                Property::Word(key, word) if kind_of(*key).is_none() => flat.extend([*key, *word]),
-                Property::Many(key, words) if kind_of(*key).is_none() => {
-                    flat.push(*key);
-                    flat.extend(words.iter().chain([&0]));
-                }
-                Property::Handle(key, handle) => {
-                    let none = || Refusal::parameter("properties", *key);
-                    let object = self.get::<c_void>(kind_of(*key).ok_or_else(none)?, *handle)?;
-                    // With its sign, as all words of the list.
-                    flat.extend([*key, object as isize as u64]);
-                }
-                Property::Word(key, _) | Property::Many(key, _) => {
-                    return Err(Refusal::parameter("properties", *key));
-                }
-            }
-        }
-        flat.push(0);
-        Ok(Some(flat))
-    }
-
-    /// An enqueue function returned: its memory becomes the operation's, and
-    /// unless it is blocked, it is waited for if the call says so.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    pub fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
-        call.set_enqueued();
-        self.fail_stand_ins();
-        let result = self.result_of(call, &op);
-        if result != CL_SUCCESS {
-            // Nothing was enqueued. The host learns it here; it has put a call
-            // that it gets no answer to on its timeline.
-            self.refused(call, op.queue, result);
-            return Ok(());
-        }
-        let Some(event) = NonNull::new(op.event.cast::<c_void>()) else {
-            // The driver may use the call's memory for ever.
-            std::mem::forget(call.take_memory());
-            return Err(Refusal::NoEvent);
-        };
-        if op.signals.kept {
-            self.driver.retain(Kind::Event, event);
-        }
-        let operation = self.operation(call, &op, event)?;
-        let mut finisher = Finisher(self.driver);
-        let finish = call.finishes();
-        let ended = self.operations.enqueued(operation, finish, &mut finisher);
-        if let Some((operation, finished)) = ended {
-            call.report(Ended {
-                event: operation.number,
-                duration_ns: finished.duration_ns,
-                ending: finished.ending,
-                out: Vec::new(),
-                printed: Vec::new(),
-                rejected: false,
-            });
-            if !finished.ending.is_failure() {
-                call.give_back(operation.memory);
-            }
-        }
-        if op.signals.kept {
-            self.bind(Kind::Event, op.signals.number, event.as_ptr(), op.queue)?;
-        }
-        Ok(())
     }
 
     /// An operation with the call's memory.
@@ -350,45 +136,79 @@ impl Session {
         self.driver.release(Kind::Event, event);
         ended
             .into_iter()
-            .map(|(op, ending)| report(op, ending))
+            .map(|(operation, finished)| finished.report(operation))
             .collect()
     }
+}
 
-    fn run(&mut self, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let function = generated::dispatch::dispatch(call.op());
-        let function = function.ok_or(Refusal::UnknownOp(call.op()))?;
-        let result = function(self, call, args);
-        let result = result.or_else(|refusal| not_asked(call, refusal))?;
-        for ended in call.ended_mut() {
-            self.printed_by(ended);
+impl Objects for Session {
+    type Kind = Kind;
+    type Data = Data;
+    type Driver = Driver;
+    type Functions = Functions;
+
+    fn driver(&self) -> &'static Driver {
+        self.driver
+    }
+
+    fn functions(&self) -> &'static Functions {
+        &self.driver.functions
+    }
+
+    fn table(&self) -> &Table<Kind, Data> {
+        &self.table
+    }
+
+    fn table_mut(&mut self) -> &mut Table<Kind, Data> {
+        &mut self.table
+    }
+
+    fn admit(&mut self, kind: Kind, object: Pointer) -> Result<(), Refusal> {
+        match kind {
+            Kind::Mem => self.count(object),
+            _ => Ok(()),
         }
-        if is_enqueue(call.op()) && !call.was_enqueued() {
-            // The driver lacks the function: nothing will come of this either.
-            call.reject(CL_INVALID_OPERATION);
+    }
+
+    fn entered(&mut self, kind: Kind, number: Handle, parent: Handle) -> Result<(), Refusal> {
+        match kind {
+            Kind::Kernel => self.kernel_made(number, parent),
+            _ => Ok(()),
         }
-        Ok(result)
     }
 }
 
-fn is_enqueue(op: Op) -> bool {
-    let info = gil_wire::api::info(op);
-    info.is_some_and(|info| info.class == Some(Class::Enqueue))
-}
+impl Enqueues for Session {
+    fn waits<T>(&mut self, list: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
+        self.wait_list(list)
+    }
 
-/// The answer where a value does not fit this machine's types: the API's error,
-/// as if the driver had given it.
-fn not_asked(call: &mut Call, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
-    let code = refusal.code(call.op());
-    let answer = code.and_then(|code| Some((code, failed(call.op(), code)?)));
-    let Some((code, answer)) = answer else {
-        return Err(refusal);
-    };
-    tracing::info!("{} fails with {code}: {refusal}", call.op());
-    if is_enqueue(call.op()) {
+    fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
         call.set_enqueued();
-        call.reject(code);
+        self.fail_stand_ins();
+        let result = self.result_of(call, &op);
+        if result != CL_SUCCESS {
+            // Nothing was enqueued. The host learns it here; it has put a call
+            // that it gets no answer to on its timeline.
+            self.refused(call, op.queue, result);
+            return Ok(());
+        }
+        let Some(event) = NonNull::new(op.event.cast::<c_void>()) else {
+            // The driver may use the call's memory for ever.
+            std::mem::forget(call.take_memory());
+            return Err(Refusal::NoEvent);
+        };
+        if op.signals.kept {
+            self.driver.retain(Kind::Event, event);
+        }
+        let operation = self.operation(call, &op, event)?;
+        let mut finisher = Finisher(self.driver);
+        self.operations.enqueued_by(call, operation, &mut finisher);
+        if op.signals.kept {
+            self.bind(Kind::Event, op.signals.number, event.as_ptr(), op.queue)?;
+        }
+        Ok(())
     }
-    answer
 }
 
 impl board::Session for Session {
@@ -397,28 +217,27 @@ impl board::Session for Session {
     }
 
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
-        let mut running = Call::new(call.op, call.event, call.regions);
-        if !call.finish {
-            running.set_unfinished();
+        let (op, args, answer) = (call.op, call.args, call.answer);
+        let mut running = Call::of(call);
+        let result = DISPATCH.run(self, &mut running, args);
+        for ended in running.ended_mut() {
+            self.printing.give(ended);
         }
-        if !call.answer {
-            running.set_unanswered();
-        }
-        let mut outcome = match self.run(&mut running, call.args) {
+        let mut outcome = match result {
             Ok(result) => running.outcome(result),
-            Err(refusal) => Outcome::refused(format_args!("{} is refused: {refusal}", call.op)),
+            Err(refusal) => Outcome::refused(format_args!("{op} is refused: {refusal}")),
         };
         self.fail_stand_ins();
         self.svm.settle(self.driver);
-        outcome.notices = call.answer && self.notices.take_news();
+        outcome.notices = answer && self.notices.take_news();
         outcome
     }
 
     fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
         let mut finisher = Finisher(self.driver);
-        let (operation, ending) = self.operations.finish(event, &mut finisher)?;
-        let mut ended = report(operation, ending);
-        self.printed_by(&mut ended);
+        let (operation, finished) = self.operations.finish(event, &mut finisher)?;
+        let mut ended = finished.report(operation);
+        self.printing.give(&mut ended);
         self.svm.settle(self.driver);
         Some(ended)
     }
@@ -433,11 +252,11 @@ impl board::Session for Session {
     }
 
     fn fetch(&mut self, _api: u16, object: u64) -> Result<Vec<u8>, Unable> {
-        staging::fetch(self, Handle(object))
+        staging::fetch(&Staged::new(self, Handle(object))?)
     }
 
     fn fill(&mut self, _api: u16, object: u64, bytes: &[u8]) -> Result<(), Unable> {
-        staging::fill(self, Handle(object), bytes)
+        staging::fill(&Staged::new(self, Handle(object))?, object, bytes)
     }
 
     fn past(&mut self, event: &PastEvent) -> Result<(), Unable> {
@@ -467,12 +286,7 @@ impl Drop for Session {
             self.unblock(event, true);
         }
         self.operations.finish_all(&mut Finisher(self.driver));
-        let mut left = 0;
-        for (number, object, data) in self.table.drain() {
-            drop(data);
-            self.driver.release(object.kind, object.pointer);
-            left += usize::from(!number.is_boards());
-        }
+        let mut left = self.release_all();
         left += self.svm.release(self.driver);
         let process = self.guest.process;
         tracing::debug!(
@@ -480,21 +294,6 @@ impl Drop for Session {
             left,
             "session over; what the program left is released"
         );
-    }
-}
-
-fn report(operation: Operation, finished: Finished) -> Ended {
-    let memory = operation.memory;
-    Ended {
-        event: operation.number,
-        duration_ns: finished.duration_ns,
-        ending: finished.ending,
-        printed: Vec::new(),
-        rejected: false,
-        out: match finished.ending {
-            Ending::Done => memory.outputs(),
-            Ending::Failed(_) => memory.no_outputs(),
-        },
     }
 }
 

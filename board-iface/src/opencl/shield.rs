@@ -3,7 +3,7 @@
 //! What a driver with its own checks would have said is the same.
 
 use super::generated::types::*;
-use super::refusal::Refusal;
+use crate::back_end::Refusal;
 use gil_wire::call::InData;
 use gil_wire::generated::opencl as wire;
 

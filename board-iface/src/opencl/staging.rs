@@ -1,142 +1,87 @@
-//! Reads and writes whole memory objects, whatever the program may do with them
-//! itself: through a buffer of the board's own, piece by piece.
+//! What memory objects hold, through a queue and a buffer of the board's own.
 
 use super::checkpoint::failed;
 use super::driver::fetch_handle;
 use super::generated::types::*;
 use super::session::Session;
+use crate::back_end::staging::{Piece, Stage, Staging};
+use crate::back_end::{Objects, Pointer, References};
 use crate::board::Unable;
-use crate::memory::OutOfMemory;
-use crate::table::Pointer;
 use gil_opencl_common::image::{Form as ImageForm, Layout};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-/// Bytes of a buffer that are copied at a time.
-const PIECE: usize = 64 << 20;
-
 /// What a memory object holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Staging {
-    /// So many bytes.
-    Buffer(usize),
-    /// Elements, rows, slices or layers, and bytes of an element.
-    Image([usize; 3], usize),
+///
+/// # Errors
+/// [`Unable`] for what has no bytes that could be read.
+pub(super) fn form_of(session: &Session, handle: Handle, mem: Pointer) -> Result<Staging, Unable> {
+    let number = handle.0;
+    let odd = || {
+        Unable(format!(
+            "the size of its memory object {number:#x} is not known"
+        ))
+    };
+    let word = |bytes: Option<Vec<u8>>| {
+        let bytes = bytes?;
+        Some(usize::from_ne_bytes(*bytes.first_chunk()?))
+    };
+    let kind = session.mem_info(mem, CL_MEM_TYPE).ok_or_else(odd)?;
+    let kind = cl_uint::from_ne_bytes(*kind.first_chunk().ok_or_else(odd)?);
+    match kind {
+        CL_MEM_OBJECT_BUFFER => {
+            let size = word(session.mem_info(mem, CL_MEM_SIZE));
+            size.map(Staging::Buffer).ok_or_else(odd)
+        }
+        CL_MEM_OBJECT_PIPE => Err(Unable(format!(
+            "what its pipe {number:#x} holds cannot be read: release it before"
+        ))),
+        _ => image(session, mem, kind).ok_or_else(odd),
+    }
 }
 
-/// A piece: where it begins, how large it is, and its bytes in the whole.
-struct Piece {
-    origin: [usize; 3],
-    region: [usize; 3],
-    at: usize,
-    len: usize,
-}
-
-impl Staging {
-    /// What a memory object holds.
-    ///
-    /// # Errors
-    /// [`Unable`] for what has no bytes that could be read.
-    pub fn form(session: &Session, handle: Handle, mem: Pointer) -> Result<Self, Unable> {
-        let number = handle.0;
-        let odd = || {
-            Unable(format!(
-                "the size of its memory object {number:#x} is not known"
-            ))
+fn image(session: &Session, mem: Pointer, kind: cl_uint) -> Option<Staging> {
+    let ask = session.functions().clGetImageInfo?;
+    let number = |name| {
+        let mut value = 0usize;
+        let room = (&raw mut value).cast();
+        // SAFETY: the object is alive, the room as large as said.
+        let result = unsafe {
+            ask(
+                mem.as_ptr().cast(),
+                name,
+                size_of::<usize>(),
+                room,
+                null_mut(),
+            )
         };
-        let word = |bytes: Option<Vec<u8>>| {
-            let bytes = bytes?;
-            Some(usize::from_ne_bytes(*bytes.first_chunk()?))
-        };
-        let kind = session.mem_info(mem, CL_MEM_TYPE).ok_or_else(odd)?;
-        let kind = cl_uint::from_ne_bytes(*kind.first_chunk().ok_or_else(odd)?);
-        match kind {
-            CL_MEM_OBJECT_BUFFER => {
-                let size = word(session.mem_info(mem, CL_MEM_SIZE));
-                size.map(Self::Buffer).ok_or_else(odd)
-            }
-            CL_MEM_OBJECT_PIPE => Err(Unable(format!(
-                "what its pipe {number:#x} holds cannot be read: release it before"
-            ))),
-            _ => Self::image(session, mem, kind).ok_or_else(odd),
-        }
-    }
-
-    fn image(session: &Session, mem: Pointer, kind: cl_uint) -> Option<Self> {
-        let ask = session.functions().clGetImageInfo?;
-        let number = |name| {
-            let mut value = 0usize;
-            let room = (&raw mut value).cast();
-            // SAFETY: the object is alive, the room as large as said.
-            let result = unsafe {
-                ask(
-                    mem.as_ptr().cast(),
-                    name,
-                    size_of::<usize>(),
-                    room,
-                    null_mut(),
-                )
-            };
-            (result == CL_SUCCESS).then_some(value as u64)
-        };
-        let extent = [
-            number(CL_IMAGE_WIDTH)?,
-            number(CL_IMAGE_HEIGHT)?,
-            number(CL_IMAGE_DEPTH)?,
-        ];
-        let layers = number(CL_IMAGE_ARRAY_SIZE)?;
-        let element = number(CL_IMAGE_ELEMENT_SIZE)?;
-        let form = ImageForm::of(kind)?;
-        let layout = Layout::new(form, element, extent, layers, (0, 0))?;
-        let [width, rows, slices] = layout.size.map(|size| size as usize);
-        // Layers of rows are rows to the functions that copy.
-        let size = match form {
-            ImageForm::OneDArray => [width, slices, 1],
-            _ => [width, rows, slices],
-        };
-        let all = size
-            .iter()
-            .try_fold(element as usize, |all, n| all.checked_mul(*n));
-        all.map(|_| Self::Image(size, element as usize))
-    }
-
-    /// Bytes.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::Buffer(len) => *len as u64,
-            Self::Image(size, element) => (size.iter().product::<usize>() * element) as u64,
-        }
-    }
-
-    fn pieces(self) -> Vec<Piece> {
-        let piece = |origin, region, at, len| Piece {
-            origin,
-            region,
-            at,
-            len,
-        };
-        match self {
-            Self::Buffer(len) => (0..len)
-                .step_by(PIECE)
-                .map(|at| {
-                    let now = PIECE.min(len - at);
-                    piece([at, 0, 0], [now, 1, 1], at, now)
-                })
-                .collect(),
-            Self::Image([width, rows, slices], element) => (0..slices)
-                .map(|z| {
-                    let len = width * rows * element;
-                    piece([0, 0, z], [width, rows, 1], z * len, len)
-                })
-                .collect(),
-        }
-    }
+        (result == CL_SUCCESS).then_some(value as u64)
+    };
+    let extent = [
+        number(CL_IMAGE_WIDTH)?,
+        number(CL_IMAGE_HEIGHT)?,
+        number(CL_IMAGE_DEPTH)?,
+    ];
+    let layers = number(CL_IMAGE_ARRAY_SIZE)?;
+    let element = number(CL_IMAGE_ELEMENT_SIZE)?;
+    let form = ImageForm::of(kind)?;
+    let layout = Layout::new(form, element, extent, layers, (0, 0))?;
+    let [width, rows, slices] = layout.size.map(|size| size as usize);
+    // Layers of rows are rows to the functions that copy.
+    let size = match form {
+        ImageForm::OneDArray => [width, slices, 1],
+        _ => [width, rows, slices],
+    };
+    let all = size
+        .iter()
+        .try_fold(element as usize, |all, n| all.checked_mul(*n));
+    all.map(|_| Staging::Image(size, element as usize))
 }
 
 /// The board's own queue and buffer, in the context of a memory object.
-struct Stage<'s> {
+pub(super) struct Staged<'s> {
     session: &'s Session,
     form: Staging,
     mem: cl_mem,
@@ -144,7 +89,7 @@ struct Stage<'s> {
     buffer: Pointer,
 }
 
-impl Drop for Stage<'_> {
+impl Drop for Staged<'_> {
     fn drop(&mut self) {
         let driver = self.session.driver;
         driver.release(Kind::Mem, self.buffer);
@@ -152,19 +97,22 @@ impl Drop for Stage<'_> {
     }
 }
 
-impl<'s> Stage<'s> {
-    fn new(session: &'s Session, object: Handle) -> Result<Self, Unable> {
+impl<'s> Staged<'s> {
+    /// Of the memory object with this number.
+    ///
+    /// # Errors
+    /// [`Unable`].
+    pub(super) fn new(session: &'s Session, object: Handle) -> Result<Self, Unable> {
         let mem = session
             .table
             .get(object, Kind::Mem)
             .map_err(Unable::because)?;
-        let form = Staging::form(session, object, mem)?;
+        let form = form_of(session, object, mem)?;
         let context = session.mem_info(mem, CL_MEM_CONTEXT);
         let context = context.as_deref().and_then(fetch_handle);
         let context = context.ok_or_else(|| failed("clGetMemObjectInfo", CL_INVALID_VALUE))?;
         let queue = queue_in(session, context)?;
-        let longest = form.pieces().iter().map(|piece| piece.len).max();
-        let buffer = buffer_in(session, context, longest.unwrap_or(0).max(1));
+        let buffer = buffer_in(session, context, form.longest().max(1));
         let buffer = buffer.inspect_err(|_| session.driver.release(Kind::CommandQueue, queue))?;
         Ok(Self {
             session,
@@ -174,8 +122,13 @@ impl<'s> Stage<'s> {
             buffer,
         })
     }
+}
 
-    /// Copies a piece of the object to the buffer's beginning.
+impl Stage for Staged<'_> {
+    fn form(&self) -> Staging {
+        self.form
+    }
+
     fn copy_out(&self, piece: &Piece) -> Result<(), Unable> {
         let functions = self.session.functions();
         let (queue, mem) = (self.queue.as_ptr().cast(), self.mem);
@@ -206,7 +159,6 @@ impl<'s> Stage<'s> {
         worked("copy from a memory object", result)
     }
 
-    /// Copies the buffer's beginning to a piece of the object.
     fn copy_in(&self, piece: &Piece) -> Result<(), Unable> {
         let functions = self.session.functions();
         let (queue, mem) = (self.queue.as_ptr().cast(), self.mem);
@@ -257,6 +209,13 @@ impl<'s> Stage<'s> {
         });
         worked("write of a buffer", result)
     }
+
+    fn finish(&self) -> Result<(), Unable> {
+        let finish = self.session.functions().clFinish;
+        // SAFETY: the queue is alive.
+        let result = finish.map(|finish| unsafe { finish(self.queue.as_ptr().cast()) });
+        worked("clFinish", result)
+    }
 }
 
 fn worked(what: &str, result: Option<cl_int>) -> Result<(), Unable> {
@@ -290,68 +249,4 @@ fn buffer_in(session: &Session, context: Pointer, len: usize) -> Result<Pointer,
     });
     let buffer = buffer.and_then(|buffer| Pointer::new(buffer.cast()));
     buffer.ok_or_else(|| failed("clCreateBuffer", result))
-}
-
-/// What a memory object holds.
-///
-/// # Errors
-/// [`Unable`]; the session goes on.
-pub fn fetch(session: &Session, object: Handle) -> Result<Vec<u8>, Unable> {
-    let stage = Stage::new(session, object)?;
-    let len = stage.form.len() as usize;
-    let mut all = Vec::new();
-    OutOfMemory::reserve(&mut all, len).map_err(Unable::because)?;
-    all.resize(len, 0);
-    for piece in stage.form.pieces() {
-        stage.copy_out(&piece)?;
-        stage.read(&mut all[piece.at..piece.at + piece.len])?;
-    }
-    Ok(all)
-}
-
-/// A memory object holds this again.
-///
-/// # Errors
-/// [`Unable`]; the session goes on.
-pub fn fill(session: &Session, object: Handle, bytes: &[u8]) -> Result<(), Unable> {
-    let stage = Stage::new(session, object)?;
-    let (len, found) = (stage.form.len(), bytes.len());
-    if len != found as u64 {
-        let number = object.0;
-        let text = format!("memory object {number:#x} has {len} bytes, the checkpoint {found}");
-        return Err(Unable(text));
-    }
-    for piece in stage.form.pieces() {
-        stage.write(&bytes[piece.at..piece.at + piece.len])?;
-        stage.copy_in(&piece)?;
-    }
-    // The guest's queues know nothing of this one.
-    let finish = session.functions().clFinish;
-    // SAFETY: the queue is alive.
-    let result = finish.map(|finish| unsafe { finish(stage.queue.as_ptr().cast()) });
-    worked("clFinish", result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_cover_every_byte_once() {
-        for form in [
-            Staging::Buffer(0),
-            Staging::Buffer(5),
-            Staging::Buffer(PIECE),
-            Staging::Buffer(2 * PIECE + 7),
-            Staging::Image([5, 3, 4], 16),
-            Staging::Image([5, 1, 1], 4),
-        ] {
-            let mut at = 0;
-            for piece in form.pieces() {
-                assert_eq!(piece.at, at);
-                at += piece.len;
-            }
-            assert_eq!(at as u64, form.len());
-        }
-    }
 }

@@ -1,10 +1,8 @@
 //! `clGetKernelSubGroupInfo`: sizes in, sizes out.
 
-use super::call::Call;
 use super::generated::types::*;
-use super::refusal::Refusal;
 use super::session::Session;
-use super::support::{encode, list_ptr, size};
+use crate::back_end::{Call, Objects, Refusal, encode, list_ptr, size};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ptr::null_mut;
 

@@ -3,17 +3,13 @@
 //! the program maps and unmaps. An address of the guest's reaches the driver
 //! only where it lies in an allocation of the session's.
 
-use super::call::Call;
 use super::driver::Driver;
 use super::enqueue::Parts;
 use super::generated::types::*;
-use super::hold::{Hold, Leaving, Left};
-use super::operations::Order;
-use super::refusal::Refusal;
 use super::session::Session;
-use super::support::{list_ptr, size};
+use crate::back_end::hold::{Hold, Leaving, Left};
+use crate::back_end::{Call, Objects, Order, Pointer, References, Refusal, list_ptr, size};
 use crate::region::{Counted, NoRoom};
-use crate::table::Pointer;
 use gil_wire::call::InData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::BTreeMap;

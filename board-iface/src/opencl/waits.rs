@@ -5,9 +5,9 @@
 //! once the command is enqueued, which every driver passes on.
 
 use super::generated::types::*;
-use super::refusal::Refusal;
+use super::refusal::OpenClRefusal;
 use super::session::Session;
-use crate::table::Pointer;
+use crate::back_end::{Objects, Pointer, References, Refusal};
 use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
 
@@ -24,12 +24,12 @@ impl Session {
     ///
     /// # Errors
     /// [`Refusal::Table`] for the first that is not there,
-    /// [`Refusal::StandIn`] if the driver makes no user event.
-    pub fn waits(&mut self, list: &[Handle]) -> Result<Vec<cl_event>, Refusal> {
-        let mut waits: Vec<cl_event> = self.list(Kind::Event, list)?;
+    /// [`OpenClRefusal::StandIn`] if the driver makes no user event.
+    pub(super) fn wait_list<T>(&mut self, list: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
+        let mut waits: Vec<*mut T> = self.list(Kind::Event, list)?;
         if self.operations.has_failed() {
             for event in &mut waits {
-                *event = self.stand_in(*event)?;
+                *event = self.stand_in(event.cast())?.cast();
             }
         }
         Ok(waits)
@@ -44,7 +44,7 @@ impl Session {
         if status >= 0 {
             return Ok(event);
         }
-        let event = self.sibling(failed).map_err(Refusal::StandIn)?;
+        let event = self.sibling(failed).map_err(OpenClRefusal::StandIn)?;
         self.stand_ins.push(StandIn { event, status });
         Ok(event.as_ptr().cast())
     }

@@ -70,8 +70,8 @@ pub fn manual(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: what is written by hand.", api.title), api);
     let _ = writeln!(
         out,
-        "#![allow(unused_imports)]\n\nuse {}::{{Call, Refusal, Session}};\nuse {} as wire;\n",
-        paths.board_support, paths.wire
+        "#![allow(unused_imports)]\n\nuse {}::{{Call, Refusal}};\nuse {}::Session;\nuse {} as wire;\n",
+        paths.back_end, paths.board_support, paths.wire
     );
     out.push_str("/// Calls whose bodies are written by hand.\npub trait Manual {\n");
     for call in api.calls.iter().filter(|call| is_manual(call)) {
@@ -114,8 +114,8 @@ pub fn dispatch(api: &Api, paths: &Paths) -> String {
     );
     let _ = writeln!(
         out,
-        "use {0}::manual::Manual;\nuse {0}::types::*;\nuse {1}::{{self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session}};",
-        paths.board, paths.board_support
+        "use {0}::{{self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal}};\nuse {1}::manual::Manual;\nuse {1}::types::*;\nuse {2}::{{self, Board, Session}};",
+        paths.back_end, paths.board, paths.board_support
     );
     let kind = kind_import(api);
     let _ = writeln!(
@@ -171,7 +171,7 @@ fn failed(api: &Api, out: &mut String) {
     out.push_str("\n/// The answer of a call that failed with an error of the API, before the driver was\n/// asked; `None` for one whose answer has no error.\npub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {\nSome(match op.entry() {\n");
     for call in api.calls.iter().filter(|call| call.is_forwarded()) {
         if let Some(reply) = failed_reply(call) {
-            let _ = writeln!(out, "{} => support::encode(&{reply}),", call.number);
+            let _ = writeln!(out, "{} => back_end::encode(&{reply}),", call.number);
         }
     }
     out.push_str("_ => return None,\n})\n}\n");
@@ -199,7 +199,7 @@ fn table(api: &Api, out: &mut String) {
         .collect();
     let _ = writeln!(
         out,
-        "\n/// By entry number.\nstatic DISPATCH: [(u16, DispatchFn); {}] = [",
+        "\n/// By entry number.\nstatic DISPATCH: [(u16, DispatchFn<Session>); {}] = [",
         calls.len()
     );
     for call in calls {
@@ -207,7 +207,7 @@ fn table(api: &Api, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "];\n\n/// The function that runs an operation; `None` for one that is never forwarded.\npub fn dispatch(op: Op) -> Option<DispatchFn> {{\nif op.api() != {} {{ return None; }}\nlet at = DISPATCH.binary_search_by_key(&op.entry(), |(entry, _)| *entry).ok()?;\nSome(DISPATCH[at].1)\n}}",
+        "];\n\n/// The function that runs an operation; `None` for one that is never forwarded.\npub fn dispatch(op: Op) -> Option<DispatchFn<Session>> {{\nif op.api() != {} {{ return None; }}\nlet at = DISPATCH.binary_search_by_key(&op.entry(), |(entry, _)| *entry).ok()?;\nSome(DISPATCH[at].1)\n}}",
         api.number
     );
 }
@@ -238,7 +238,7 @@ impl Body<'_> {
     fn answer(&self, reply: &str) -> String {
         match self.call.around {
             true => format!("Ok({reply})"),
-            false => format!("support::encode(&{reply})"),
+            false => format!("back_end::encode(&{reply})"),
         }
     }
 
@@ -249,7 +249,7 @@ impl Body<'_> {
             "args"
         };
         format!(
-            "let {args}: wire::{}Args = support::decode(args)?;\n",
+            "let {args}: wire::{}Args = back_end::decode(args)?;\n",
             camel(&self.call.name)
         )
     }
@@ -278,7 +278,7 @@ impl Body<'_> {
         let decode = self.decode();
         match manual_reply(self.call).starts_with("Vec") {
             true => format!("{decode}Board::{name}(session, call, args)\n"),
-            false => format!("{decode}support::encode(&Board::{name}(session, call, args)?)\n"),
+            false => format!("{decode}back_end::encode(&Board::{name}(session, call, args)?)\n"),
         }
     }
 
@@ -344,12 +344,12 @@ impl Body<'_> {
             .map_or(String::new(), |param| ident(&param.name));
         let _ = writeln!(
             out,
-            "// SAFETY: the objects are alive, and `info` gives room of the size it says.\nlet info = support::info(session, call, kind, args.{room}, |size, value, size_ret| unsafe {{ function({}) }})?;",
+            "// SAFETY: the objects are alive, and `info` gives room of the size it says.\nlet info = back_end::info(session, call, kind, args.{room}, |size, value, size_ret| unsafe {{ function({}) }})?;",
             args.join(", ")
         );
         let _ = writeln!(
             out,
-            "support::encode(&wire::{}Reply {{ result: info.result, size: info.size, value: info.value() }})",
+            "back_end::encode(&wire::{}Reply {{ result: info.result, size: info.size, value: info.value() }})",
             camel(&self.call.name)
         );
         out
@@ -414,9 +414,9 @@ impl Body<'_> {
             ..
         }) = expr::is_plain(self.call, len)
         {
-            return format!("support::size(args.{}, \"{name}\")?", ident(name));
+            return format!("back_end::size(args.{}, \"{name}\")?", ident(name));
         }
-        format!("support::bytes({}, \"{of}\")?", self.length(len))
+        format!("back_end::bytes({}, \"{of}\")?", self.length(len))
     }
 
     fn length(&self, len: &Expr) -> String {

@@ -28,7 +28,9 @@ pub struct Paths {
     pub runtime: String,
     /// The guest's generated code.
     pub guest: String,
-    /// The board's hand-written support code.
+    /// What all back ends have.
+    pub back_end: String,
+    /// The API's own hand-written support code on the board.
     pub board_support: String,
     /// The board's generated code.
     pub board: String,
@@ -43,6 +45,7 @@ impl Paths {
             own_wire: "crate".into(),
             runtime: "gil_guest".into(),
             guest: "crate::generated".into(),
+            back_end: "crate::back_end".into(),
             board_support: format!("crate::{}::support", api.name),
             board: format!("crate::{}::generated", api.name),
         }

@@ -9,9 +9,12 @@
     clippy::useless_conversion
 )]
 
+use crate::back_end::{
+    self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
+};
 use crate::opencl::generated::manual::Manual;
 use crate::opencl::generated::types::*;
-use crate::opencl::support::{self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session};
+use crate::opencl::support::{self, Board, Session};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
 use gil_wire::generated::opencl::{self as wire, Kind};
@@ -21,7 +24,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 99] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 99] = [
     (1, cl_get_platform_ids),
     (2, cl_get_platform_info),
     (3, cl_get_device_ids),
@@ -124,7 +127,7 @@ static DISPATCH: [(u16, DispatchFn); 99] = [
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
-pub fn dispatch(op: Op) -> Option<DispatchFn> {
+pub fn dispatch(op: Op) -> Option<DispatchFn<Session>> {
     if op.api() != 1 {
         return None;
     }
@@ -139,14 +142,14 @@ fn cl_get_platform_ids(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetPlatformIDsArgs = support::decode(args)?;
+    let args: wire::ClGetPlatformIDsArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetPlatformIDs else {
-        return support::encode(&wire::ClGetPlatformIDsReply {
+        return back_end::encode(&wire::ClGetPlatformIDsReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
     };
-    let platforms_room = support::room(
+    let platforms_room = back_end::room(
         args.num_entries
             .try_into()
             .map_err(|_| Refusal::missing_size("platforms"))?,
@@ -175,7 +178,7 @@ fn cl_get_platform_ids(
     } else {
         usize::try_from(num_platforms).unwrap_or(0)
     });
-    support::encode(&wire::ClGetPlatformIDsReply {
+    back_end::encode(&wire::ClGetPlatformIDsReply {
         result,
         platforms: platforms
             .into_iter()
@@ -190,9 +193,9 @@ fn cl_get_platform_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetPlatformInfoArgs = support::decode(args)?;
+    let args: wire::ClGetPlatformInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetPlatformInfo else {
-        return support::encode(&wire::ClGetPlatformInfoReply {
+        return back_end::encode(&wire::ClGetPlatformInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -202,7 +205,7 @@ fn cl_get_platform_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
@@ -211,7 +214,7 @@ fn cl_get_platform_info(
             function(platform, args.param_name, size, value, size_ret)
         },
     )?;
-    support::encode(&wire::ClGetPlatformInfoReply {
+    back_end::encode(&wire::ClGetPlatformInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -223,15 +226,15 @@ fn cl_get_device_ids(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetDeviceIDsArgs = support::decode(args)?;
+    let args: wire::ClGetDeviceIDsArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetDeviceIDs else {
-        return support::encode(&wire::ClGetDeviceIDsReply {
+        return back_end::encode(&wire::ClGetDeviceIDsReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
     };
     let platform: cl_platform_id = session.get(Kind::Platform, args.platform)?;
-    let devices_room = support::room(
+    let devices_room = back_end::room(
         args.num_entries
             .try_into()
             .map_err(|_| Refusal::missing_size("devices"))?,
@@ -262,7 +265,7 @@ fn cl_get_device_ids(
     } else {
         usize::try_from(num_devices).unwrap_or(0)
     });
-    support::encode(&wire::ClGetDeviceIDsReply {
+    back_end::encode(&wire::ClGetDeviceIDsReply {
         result,
         devices: devices
             .into_iter()
@@ -277,7 +280,7 @@ fn cl_get_device_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetDeviceInfoArgs = support::decode(args)?;
+    let args: wire::ClGetDeviceInfoArgs = back_end::decode(args)?;
     Board::cl_get_device_info(session, call, args)
 }
 
@@ -286,8 +289,8 @@ fn cl_create_context(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateContextArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_context(session, call, args)?)
+    let args: wire::ClCreateContextArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_context(session, call, args)?)
 }
 
 fn cl_create_context_from_type(
@@ -295,8 +298,8 @@ fn cl_create_context_from_type(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateContextFromTypeArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_context_from_type(session, call, args)?)
+    let args: wire::ClCreateContextFromTypeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_context_from_type(session, call, args)?)
 }
 
 fn cl_release_context(
@@ -304,7 +307,7 @@ fn cl_release_context(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseContextArgs = support::decode(args)?;
+    let args: wire::ClReleaseContextArgs = back_end::decode(args)?;
     session.release(Kind::Context, args.context)?;
     Ok(Vec::new())
 }
@@ -314,9 +317,9 @@ fn cl_get_context_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetContextInfoArgs = support::decode(args)?;
+    let args: wire::ClGetContextInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetContextInfo else {
-        return support::encode(&wire::ClGetContextInfoReply {
+        return back_end::encode(&wire::ClGetContextInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -326,7 +329,7 @@ fn cl_get_context_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
@@ -335,7 +338,7 @@ fn cl_get_context_info(
             function(context, args.param_name, size, value, size_ret)
         },
     )?;
-    support::encode(&wire::ClGetContextInfoReply {
+    back_end::encode(&wire::ClGetContextInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -347,8 +350,8 @@ fn cl_create_command_queue(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateCommandQueueArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_command_queue(session, call, args)?)
+    let args: wire::ClCreateCommandQueueArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_command_queue(session, call, args)?)
 }
 
 fn cl_release_command_queue(
@@ -356,7 +359,7 @@ fn cl_release_command_queue(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseCommandQueueArgs = support::decode(args)?;
+    let args: wire::ClReleaseCommandQueueArgs = back_end::decode(args)?;
     session.release(Kind::CommandQueue, args.command_queue)?;
     Ok(Vec::new())
 }
@@ -366,9 +369,9 @@ fn cl_get_command_queue_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetCommandQueueInfoArgs = support::decode(args)?;
+    let args: wire::ClGetCommandQueueInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetCommandQueueInfo else {
-        return support::encode(&wire::ClGetCommandQueueInfoReply {
+        return back_end::encode(&wire::ClGetCommandQueueInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -378,7 +381,7 @@ fn cl_get_command_queue_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
@@ -387,7 +390,7 @@ fn cl_get_command_queue_info(
             function(command_queue, args.param_name, size, value, size_ret)
         },
     )?;
-    support::encode(&wire::ClGetCommandQueueInfoReply {
+    back_end::encode(&wire::ClGetCommandQueueInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -399,8 +402,8 @@ fn cl_create_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateBufferArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_buffer(session, call, args)?)
+    let args: wire::ClCreateBufferArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_buffer(session, call, args)?)
 }
 
 fn cl_create_image2d(
@@ -408,8 +411,8 @@ fn cl_create_image2d(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateImage2DArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_image2d(session, call, args)?)
+    let args: wire::ClCreateImage2DArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_image2d(session, call, args)?)
 }
 
 fn cl_create_image3d(
@@ -417,8 +420,8 @@ fn cl_create_image3d(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateImage3DArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_image3d(session, call, args)?)
+    let args: wire::ClCreateImage3DArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_image3d(session, call, args)?)
 }
 
 fn cl_release_mem_object(
@@ -426,7 +429,7 @@ fn cl_release_mem_object(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseMemObjectArgs = support::decode(args)?;
+    let args: wire::ClReleaseMemObjectArgs = back_end::decode(args)?;
     session.release(Kind::Mem, args.memobj)?;
     Ok(Vec::new())
 }
@@ -436,15 +439,15 @@ fn cl_get_supported_image_formats(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetSupportedImageFormatsArgs = support::decode(args)?;
+    let args: wire::ClGetSupportedImageFormatsArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetSupportedImageFormats else {
-        return support::encode(&wire::ClGetSupportedImageFormatsReply {
+        return back_end::encode(&wire::ClGetSupportedImageFormatsReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
     };
     let context: cl_context = session.get(Kind::Context, args.context)?;
-    let image_formats_room = support::room(
+    let image_formats_room = back_end::room(
         args.num_entries
             .try_into()
             .map_err(|_| Refusal::missing_size("image_formats"))?,
@@ -476,7 +479,7 @@ fn cl_get_supported_image_formats(
     } else {
         usize::try_from(num_image_formats).unwrap_or(0)
     });
-    support::encode(&wire::ClGetSupportedImageFormatsReply {
+    back_end::encode(&wire::ClGetSupportedImageFormatsReply {
         result,
         image_formats: image_formats.iter().map(|item| item.to_wire()).collect(),
         num_image_formats,
@@ -488,9 +491,9 @@ fn cl_get_mem_object_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetMemObjectInfoArgs = support::decode(args)?;
+    let args: wire::ClGetMemObjectInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetMemObjectInfo else {
-        return support::encode(&wire::ClGetMemObjectInfoReply {
+        return back_end::encode(&wire::ClGetMemObjectInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -500,14 +503,14 @@ fn cl_get_mem_object_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
         args.param_value,
         |size, value, size_ret| unsafe { function(memobj, args.param_name, size, value, size_ret) },
     )?;
-    support::encode(&wire::ClGetMemObjectInfoReply {
+    back_end::encode(&wire::ClGetMemObjectInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -519,9 +522,9 @@ fn cl_get_image_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetImageInfoArgs = support::decode(args)?;
+    let args: wire::ClGetImageInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetImageInfo else {
-        return support::encode(&wire::ClGetImageInfoReply {
+        return back_end::encode(&wire::ClGetImageInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -531,14 +534,14 @@ fn cl_get_image_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
         args.param_value,
         |size, value, size_ret| unsafe { function(image, args.param_name, size, value, size_ret) },
     )?;
-    support::encode(&wire::ClGetImageInfoReply {
+    back_end::encode(&wire::ClGetImageInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -550,9 +553,9 @@ fn cl_create_sampler(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateSamplerArgs = support::decode(args)?;
+    let args: wire::ClCreateSamplerArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateSampler else {
-        return support::encode(&wire::ClCreateSamplerReply {
+        return back_end::encode(&wire::ClCreateSamplerReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -573,7 +576,7 @@ fn cl_create_sampler(
     if result == CL_SUCCESS {
         session.bind(Kind::Sampler, args.new, object, args.context)?;
     }
-    support::encode(&wire::ClCreateSamplerReply { result })
+    back_end::encode(&wire::ClCreateSamplerReply { result })
 }
 
 fn cl_release_sampler(
@@ -581,7 +584,7 @@ fn cl_release_sampler(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseSamplerArgs = support::decode(args)?;
+    let args: wire::ClReleaseSamplerArgs = back_end::decode(args)?;
     session.release(Kind::Sampler, args.sampler)?;
     Ok(Vec::new())
 }
@@ -591,9 +594,9 @@ fn cl_get_sampler_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetSamplerInfoArgs = support::decode(args)?;
+    let args: wire::ClGetSamplerInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetSamplerInfo else {
-        return support::encode(&wire::ClGetSamplerInfoReply {
+        return back_end::encode(&wire::ClGetSamplerInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -603,7 +606,7 @@ fn cl_get_sampler_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
@@ -612,7 +615,7 @@ fn cl_get_sampler_info(
             function(sampler, args.param_name, size, value, size_ret)
         },
     )?;
-    support::encode(&wire::ClGetSamplerInfoReply {
+    back_end::encode(&wire::ClGetSamplerInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -624,8 +627,8 @@ fn cl_create_program_with_source(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateProgramWithSourceArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_program_with_source(session, call, args)?)
+    let args: wire::ClCreateProgramWithSourceArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_program_with_source(session, call, args)?)
 }
 
 fn cl_create_program_with_binary(
@@ -633,9 +636,9 @@ fn cl_create_program_with_binary(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateProgramWithBinaryArgs = support::decode(args)?;
+    let args: wire::ClCreateProgramWithBinaryArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateProgramWithBinary else {
-        return support::encode(&wire::ClCreateProgramWithBinaryReply {
+        return back_end::encode(&wire::ClCreateProgramWithBinaryReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -654,7 +657,7 @@ fn cl_create_program_with_binary(
     if !binaries.covers(Length::of(args.num_devices)) {
         return Err(Refusal::missing_size("binaries"));
     }
-    let binary_status_room = support::room(
+    let binary_status_room = back_end::room(
         args.num_devices
             .try_into()
             .map_err(|_| Refusal::missing_size("binary_status"))?,
@@ -687,7 +690,7 @@ fn cl_create_program_with_binary(
     } else {
         binary_status_room
     });
-    support::encode(&wire::ClCreateProgramWithBinaryReply {
+    back_end::encode(&wire::ClCreateProgramWithBinaryReply {
         result,
         binary_status,
     })
@@ -698,7 +701,7 @@ fn cl_release_program(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseProgramArgs = support::decode(args)?;
+    let args: wire::ClReleaseProgramArgs = back_end::decode(args)?;
     session.release(Kind::Program, args.program)?;
     Ok(Vec::new())
 }
@@ -708,8 +711,8 @@ fn cl_build_program(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClBuildProgramArgs = support::decode(args)?;
-    support::encode(&Board::cl_build_program(session, call, args)?)
+    let args: wire::ClBuildProgramArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_build_program(session, call, args)?)
 }
 
 fn cl_unload_compiler(
@@ -717,16 +720,16 @@ fn cl_unload_compiler(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let _: wire::ClUnloadCompilerArgs = support::decode(args)?;
+    let _: wire::ClUnloadCompilerArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clUnloadCompiler else {
-        return support::encode(&wire::ClUnloadCompilerReply {
+        return back_end::encode(&wire::ClUnloadCompilerReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function() });
-    support::encode(&wire::ClUnloadCompilerReply { result })
+    back_end::encode(&wire::ClUnloadCompilerReply { result })
 }
 
 fn cl_get_program_info(
@@ -734,7 +737,7 @@ fn cl_get_program_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetProgramInfoArgs = support::decode(args)?;
+    let args: wire::ClGetProgramInfoArgs = back_end::decode(args)?;
     Board::cl_get_program_info(session, call, args)
 }
 
@@ -743,7 +746,7 @@ fn cl_get_program_build_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetProgramBuildInfoArgs = support::decode(args)?;
+    let args: wire::ClGetProgramBuildInfoArgs = back_end::decode(args)?;
     Board::cl_get_program_build_info(session, call, args)
 }
 
@@ -752,9 +755,9 @@ fn cl_create_kernel(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateKernelArgs = support::decode(args)?;
+    let args: wire::ClCreateKernelArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateKernel else {
-        return support::encode(&wire::ClCreateKernelReply {
+        return back_end::encode(&wire::ClCreateKernelReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -777,7 +780,7 @@ fn cl_create_kernel(
     if result == CL_SUCCESS {
         session.bind(Kind::Kernel, args.new, object, args.program)?;
     }
-    support::encode(&wire::ClCreateKernelReply { result })
+    back_end::encode(&wire::ClCreateKernelReply { result })
 }
 
 fn cl_create_kernels_in_program(
@@ -785,15 +788,15 @@ fn cl_create_kernels_in_program(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateKernelsInProgramArgs = support::decode(args)?;
+    let args: wire::ClCreateKernelsInProgramArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateKernelsInProgram else {
-        return support::encode(&wire::ClCreateKernelsInProgramReply {
+        return back_end::encode(&wire::ClCreateKernelsInProgramReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
     };
     let program: cl_program = session.get(Kind::Program, args.program)?;
-    let kernels_room = support::room(
+    let kernels_room = back_end::room(
         args.num_kernels
             .try_into()
             .map_err(|_| Refusal::missing_size("kernels"))?,
@@ -823,7 +826,7 @@ fn cl_create_kernels_in_program(
     } else {
         usize::try_from(num_kernels_ret).unwrap_or(0)
     });
-    support::encode(&wire::ClCreateKernelsInProgramReply {
+    back_end::encode(&wire::ClCreateKernelsInProgramReply {
         result,
         kernels: kernels
             .into_iter()
@@ -838,7 +841,7 @@ fn cl_release_kernel(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseKernelArgs = support::decode(args)?;
+    let args: wire::ClReleaseKernelArgs = back_end::decode(args)?;
     session.release(Kind::Kernel, args.kernel)?;
     Ok(Vec::new())
 }
@@ -848,8 +851,8 @@ fn cl_set_kernel_arg(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetKernelArgArgs = support::decode(args)?;
-    support::encode(&Board::cl_set_kernel_arg(session, call, args)?)
+    let args: wire::ClSetKernelArgArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_set_kernel_arg(session, call, args)?)
 }
 
 fn cl_get_kernel_info(
@@ -857,9 +860,9 @@ fn cl_get_kernel_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetKernelInfoArgs = support::decode(args)?;
+    let args: wire::ClGetKernelInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetKernelInfo else {
-        return support::encode(&wire::ClGetKernelInfoReply {
+        return back_end::encode(&wire::ClGetKernelInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -869,14 +872,14 @@ fn cl_get_kernel_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
         args.param_value,
         |size, value, size_ret| unsafe { function(kernel, args.param_name, size, value, size_ret) },
     )?;
-    support::encode(&wire::ClGetKernelInfoReply {
+    back_end::encode(&wire::ClGetKernelInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -888,9 +891,9 @@ fn cl_get_kernel_work_group_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetKernelWorkGroupInfoArgs = support::decode(args)?;
+    let args: wire::ClGetKernelWorkGroupInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetKernelWorkGroupInfo else {
-        return support::encode(&wire::ClGetKernelWorkGroupInfoReply {
+        return back_end::encode(&wire::ClGetKernelWorkGroupInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -901,7 +904,7 @@ fn cl_get_kernel_work_group_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
@@ -910,7 +913,7 @@ fn cl_get_kernel_work_group_info(
             function(kernel, device, args.param_name, size, value, size_ret)
         },
     )?;
-    support::encode(&wire::ClGetKernelWorkGroupInfoReply {
+    back_end::encode(&wire::ClGetKernelWorkGroupInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -922,7 +925,7 @@ fn cl_get_event_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetEventInfoArgs = support::decode(args)?;
+    let args: wire::ClGetEventInfoArgs = back_end::decode(args)?;
     Board::cl_get_event_info(session, call, args)
 }
 
@@ -931,13 +934,13 @@ fn cl_release_event(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseEventArgs = support::decode(args)?;
+    let args: wire::ClReleaseEventArgs = back_end::decode(args)?;
     session.release(Kind::Event, args.event)?;
     Ok(Vec::new())
 }
 
 fn cl_flush(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClFlushArgs = support::decode(args)?;
+    let args: wire::ClFlushArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clFlush else {
         return Ok(Vec::new());
     };
@@ -953,17 +956,17 @@ fn cl_enqueue_read_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueReadBufferArgs = support::decode(args)?;
+    let args: wire::ClEnqueueReadBufferArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueReadBuffer else {
-        return support::encode(&wire::ClEnqueueReadBufferReply {
+        return back_end::encode(&wire::ClEnqueueReadBufferReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
-    let offset = support::size(args.offset, "offset")?;
-    let size = support::size(args.size, "size")?;
-    let ptr_len = support::size(args.size, "size")?;
+    let offset = back_end::size(args.offset, "offset")?;
+    let size = back_end::size(args.size, "size")?;
+    let ptr_len = back_end::size(args.size, "size")?;
     let mut ptr = call.output(args.ptr, ptr_len)?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
@@ -979,7 +982,7 @@ fn cl_enqueue_read_buffer(
             size,
             ptr.as_mut_ptr().cast(),
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -991,10 +994,10 @@ fn cl_enqueue_read_buffer(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueReadBufferReply { result })
+    back_end::encode(&wire::ClEnqueueReadBufferReply { result })
 }
 
 fn cl_enqueue_write_buffer(
@@ -1002,17 +1005,17 @@ fn cl_enqueue_write_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueWriteBufferArgs = support::decode(args)?;
+    let args: wire::ClEnqueueWriteBufferArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueWriteBuffer else {
-        return support::encode(&wire::ClEnqueueWriteBufferReply {
+        return back_end::encode(&wire::ClEnqueueWriteBufferReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
-    let offset = support::size(args.offset, "offset")?;
-    let size = support::size(args.size, "size")?;
-    let ptr = call.keep_input(&args.ptr, support::size(args.size, "size")?)?;
+    let offset = back_end::size(args.offset, "offset")?;
+    let size = back_end::size(args.size, "size")?;
+    let ptr = call.keep_input(&args.ptr, back_end::size(args.size, "size")?)?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
@@ -1027,7 +1030,7 @@ fn cl_enqueue_write_buffer(
             size,
             ptr.cast(),
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1039,10 +1042,10 @@ fn cl_enqueue_write_buffer(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueWriteBufferReply { result })
+    back_end::encode(&wire::ClEnqueueWriteBufferReply { result })
 }
 
 fn cl_enqueue_copy_buffer(
@@ -1050,18 +1053,18 @@ fn cl_enqueue_copy_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueCopyBufferArgs = support::decode(args)?;
+    let args: wire::ClEnqueueCopyBufferArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueCopyBuffer else {
-        return support::encode(&wire::ClEnqueueCopyBufferReply {
+        return back_end::encode(&wire::ClEnqueueCopyBufferReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let src_buffer: cl_mem = session.get(Kind::Mem, args.src_buffer)?;
     let dst_buffer: cl_mem = session.get(Kind::Mem, args.dst_buffer)?;
-    let src_offset = support::size(args.src_offset, "src_offset")?;
-    let dst_offset = support::size(args.dst_offset, "dst_offset")?;
-    let size = support::size(args.size, "size")?;
+    let src_offset = back_end::size(args.src_offset, "src_offset")?;
+    let dst_offset = back_end::size(args.dst_offset, "dst_offset")?;
+    let size = back_end::size(args.size, "size")?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
@@ -1076,7 +1079,7 @@ fn cl_enqueue_copy_buffer(
             dst_offset,
             size,
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1088,10 +1091,10 @@ fn cl_enqueue_copy_buffer(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueCopyBufferReply { result })
+    back_end::encode(&wire::ClEnqueueCopyBufferReply { result })
 }
 
 fn cl_enqueue_read_image(
@@ -1099,8 +1102,8 @@ fn cl_enqueue_read_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueReadImageArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_read_image(session, call, args)?)
+    let args: wire::ClEnqueueReadImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_read_image(session, call, args)?)
 }
 
 fn cl_enqueue_write_image(
@@ -1108,8 +1111,8 @@ fn cl_enqueue_write_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueWriteImageArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_write_image(session, call, args)?)
+    let args: wire::ClEnqueueWriteImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_write_image(session, call, args)?)
 }
 
 fn cl_enqueue_copy_image(
@@ -1117,9 +1120,9 @@ fn cl_enqueue_copy_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueCopyImageArgs = support::decode(args)?;
+    let args: wire::ClEnqueueCopyImageArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueCopyImage else {
-        return support::encode(&wire::ClEnqueueCopyImageReply {
+        return back_end::encode(&wire::ClEnqueueCopyImageReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1155,7 +1158,7 @@ fn cl_enqueue_copy_image(
             length::pointer(&dst_origin).cast(),
             length::pointer(&region).cast(),
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1167,10 +1170,10 @@ fn cl_enqueue_copy_image(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueCopyImageReply { result })
+    back_end::encode(&wire::ClEnqueueCopyImageReply { result })
 }
 
 fn cl_enqueue_copy_image_to_buffer(
@@ -1178,9 +1181,9 @@ fn cl_enqueue_copy_image_to_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueCopyImageToBufferArgs = support::decode(args)?;
+    let args: wire::ClEnqueueCopyImageToBufferArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueCopyImageToBuffer else {
-        return support::encode(&wire::ClEnqueueCopyImageToBufferReply {
+        return back_end::encode(&wire::ClEnqueueCopyImageToBufferReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1197,7 +1200,7 @@ fn cl_enqueue_copy_image_to_buffer(
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
-    let dst_offset = support::size(args.dst_offset, "dst_offset")?;
+    let dst_offset = back_end::size(args.dst_offset, "dst_offset")?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
@@ -1212,7 +1215,7 @@ fn cl_enqueue_copy_image_to_buffer(
             length::pointer(&region).cast(),
             dst_offset,
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1224,10 +1227,10 @@ fn cl_enqueue_copy_image_to_buffer(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueCopyImageToBufferReply { result })
+    back_end::encode(&wire::ClEnqueueCopyImageToBufferReply { result })
 }
 
 fn cl_enqueue_copy_buffer_to_image(
@@ -1235,16 +1238,16 @@ fn cl_enqueue_copy_buffer_to_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueCopyBufferToImageArgs = support::decode(args)?;
+    let args: wire::ClEnqueueCopyBufferToImageArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueCopyBufferToImage else {
-        return support::encode(&wire::ClEnqueueCopyBufferToImageReply {
+        return back_end::encode(&wire::ClEnqueueCopyBufferToImageReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let src_buffer: cl_mem = session.get(Kind::Mem, args.src_buffer)?;
     let dst_image: cl_mem = session.get(Kind::Mem, args.dst_image)?;
-    let src_offset = support::size(args.src_offset, "src_offset")?;
+    let src_offset = back_end::size(args.src_offset, "src_offset")?;
     let dst_origin: Option<Vec<usize>> =
         length::convert(&args.dst_origin).ok_or(Refusal::wide("dst_origin"))?;
     if !length::covers(&dst_origin, Length::of(3u64)) {
@@ -1269,7 +1272,7 @@ fn cl_enqueue_copy_buffer_to_image(
             length::pointer(&dst_origin).cast(),
             length::pointer(&region).cast(),
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1281,10 +1284,10 @@ fn cl_enqueue_copy_buffer_to_image(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueCopyBufferToImageReply { result })
+    back_end::encode(&wire::ClEnqueueCopyBufferToImageReply { result })
 }
 
 fn cl_enqueue_map_buffer(
@@ -1292,8 +1295,8 @@ fn cl_enqueue_map_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueMapBufferArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_map_buffer(session, call, args)?)
+    let args: wire::ClEnqueueMapBufferArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_map_buffer(session, call, args)?)
 }
 
 fn cl_enqueue_map_image(
@@ -1301,8 +1304,8 @@ fn cl_enqueue_map_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueMapImageArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_map_image(session, call, args)?)
+    let args: wire::ClEnqueueMapImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_map_image(session, call, args)?)
 }
 
 fn cl_enqueue_unmap_mem_object(
@@ -1310,8 +1313,8 @@ fn cl_enqueue_unmap_mem_object(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueUnmapMemObjectArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_unmap_mem_object(session, call, args)?)
+    let args: wire::ClEnqueueUnmapMemObjectArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_unmap_mem_object(session, call, args)?)
 }
 
 fn cl_enqueue_nd_range_kernel(
@@ -1319,8 +1322,8 @@ fn cl_enqueue_nd_range_kernel(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueNDRangeKernelArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_nd_range_kernel(session, call, args)?)
+    let args: wire::ClEnqueueNDRangeKernelArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_nd_range_kernel(session, call, args)?)
 }
 
 fn cl_enqueue_task(
@@ -1328,8 +1331,8 @@ fn cl_enqueue_task(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueTaskArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_task(session, call, args)?)
+    let args: wire::ClEnqueueTaskArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_task(session, call, args)?)
 }
 
 fn cl_enqueue_marker(
@@ -1337,8 +1340,8 @@ fn cl_enqueue_marker(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueMarkerArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_marker(session, call, args)?)
+    let args: wire::ClEnqueueMarkerArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_marker(session, call, args)?)
 }
 
 fn cl_enqueue_wait_for_events(
@@ -1346,8 +1349,8 @@ fn cl_enqueue_wait_for_events(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueWaitForEventsArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_wait_for_events(session, call, args)?)
+    let args: wire::ClEnqueueWaitForEventsArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_wait_for_events(session, call, args)?)
 }
 
 fn cl_enqueue_barrier(
@@ -1355,8 +1358,8 @@ fn cl_enqueue_barrier(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueBarrierArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_barrier(session, call, args)?)
+    let args: wire::ClEnqueueBarrierArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_barrier(session, call, args)?)
 }
 
 fn cl_create_sub_buffer(
@@ -1364,9 +1367,9 @@ fn cl_create_sub_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateSubBufferArgs = support::decode(args)?;
+    let args: wire::ClCreateSubBufferArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateSubBuffer else {
-        return support::encode(&wire::ClCreateSubBufferReply {
+        return back_end::encode(&wire::ClCreateSubBufferReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1395,7 +1398,7 @@ fn cl_create_sub_buffer(
     if result == CL_SUCCESS {
         session.bind(Kind::Mem, args.new, object, args.buffer)?;
     }
-    support::encode(&wire::ClCreateSubBufferReply { result })
+    back_end::encode(&wire::ClCreateSubBufferReply { result })
 }
 
 fn cl_create_user_event(
@@ -1403,8 +1406,8 @@ fn cl_create_user_event(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateUserEventArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_user_event(session, call, args)?)
+    let args: wire::ClCreateUserEventArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_user_event(session, call, args)?)
 }
 
 fn cl_set_user_event_status(
@@ -1412,8 +1415,8 @@ fn cl_set_user_event_status(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetUserEventStatusArgs = support::decode(args)?;
-    support::encode(&Board::cl_set_user_event_status(session, call, args)?)
+    let args: wire::ClSetUserEventStatusArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_set_user_event_status(session, call, args)?)
 }
 
 fn cl_enqueue_read_buffer_rect(
@@ -1421,8 +1424,8 @@ fn cl_enqueue_read_buffer_rect(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueReadBufferRectArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_read_buffer_rect(session, call, args)?)
+    let args: wire::ClEnqueueReadBufferRectArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_read_buffer_rect(session, call, args)?)
 }
 
 fn cl_enqueue_write_buffer_rect(
@@ -1430,8 +1433,8 @@ fn cl_enqueue_write_buffer_rect(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueWriteBufferRectArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_write_buffer_rect(session, call, args)?)
+    let args: wire::ClEnqueueWriteBufferRectArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_write_buffer_rect(session, call, args)?)
 }
 
 fn cl_enqueue_copy_buffer_rect(
@@ -1439,9 +1442,9 @@ fn cl_enqueue_copy_buffer_rect(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueCopyBufferRectArgs = support::decode(args)?;
+    let args: wire::ClEnqueueCopyBufferRectArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueCopyBufferRect else {
-        return support::encode(&wire::ClEnqueueCopyBufferRectReply {
+        return back_end::encode(&wire::ClEnqueueCopyBufferRectReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1463,10 +1466,10 @@ fn cl_enqueue_copy_buffer_rect(
     if !length::covers(&region, Length::of(3u64)) {
         return Err(Refusal::missing_size("region"));
     }
-    let src_row_pitch = support::size(args.src_row_pitch, "src_row_pitch")?;
-    let src_slice_pitch = support::size(args.src_slice_pitch, "src_slice_pitch")?;
-    let dst_row_pitch = support::size(args.dst_row_pitch, "dst_row_pitch")?;
-    let dst_slice_pitch = support::size(args.dst_slice_pitch, "dst_slice_pitch")?;
+    let src_row_pitch = back_end::size(args.src_row_pitch, "src_row_pitch")?;
+    let src_slice_pitch = back_end::size(args.src_slice_pitch, "src_slice_pitch")?;
+    let dst_row_pitch = back_end::size(args.dst_row_pitch, "dst_row_pitch")?;
+    let dst_slice_pitch = back_end::size(args.dst_slice_pitch, "dst_slice_pitch")?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
     session.can_bind(args.event.number)?;
     let mut event: cl_event = ptr::null_mut();
@@ -1485,7 +1488,7 @@ fn cl_enqueue_copy_buffer_rect(
             dst_row_pitch,
             dst_slice_pitch,
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1497,10 +1500,10 @@ fn cl_enqueue_copy_buffer_rect(
             order: Order::Command,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueCopyBufferRectReply { result })
+    back_end::encode(&wire::ClEnqueueCopyBufferRectReply { result })
 }
 
 fn cl_create_sub_devices(
@@ -1508,9 +1511,9 @@ fn cl_create_sub_devices(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateSubDevicesArgs = support::decode(args)?;
+    let args: wire::ClCreateSubDevicesArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateSubDevices else {
-        return support::encode(&wire::ClCreateSubDevicesReply {
+        return back_end::encode(&wire::ClCreateSubDevicesReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -1518,9 +1521,9 @@ fn cl_create_sub_devices(
     let in_device: cl_device_id = session.get(Kind::Device, args.in_device)?;
     let properties: Option<Vec<isize>> = session
         .properties(&args.properties, &[])?
-        .map(|list| support::words(&list, "properties"))
+        .map(|list| back_end::words(&list, "properties"))
         .transpose()?;
-    let out_devices_room = support::room(
+    let out_devices_room = back_end::room(
         args.num_devices
             .try_into()
             .map_err(|_| Refusal::missing_size("out_devices"))?,
@@ -1551,7 +1554,7 @@ fn cl_create_sub_devices(
     } else {
         usize::try_from(num_devices_ret).unwrap_or(0)
     });
-    support::encode(&wire::ClCreateSubDevicesReply {
+    back_end::encode(&wire::ClCreateSubDevicesReply {
         result,
         out_devices: out_devices
             .into_iter()
@@ -1566,7 +1569,7 @@ fn cl_release_device(
     _call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClReleaseDeviceArgs = support::decode(args)?;
+    let args: wire::ClReleaseDeviceArgs = back_end::decode(args)?;
     session.release(Kind::Device, args.device)?;
     Ok(Vec::new())
 }
@@ -1576,8 +1579,8 @@ fn cl_create_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateImageArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_image(session, call, args)?)
+    let args: wire::ClCreateImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_image(session, call, args)?)
 }
 
 fn cl_create_program_with_built_in_kernels(
@@ -1585,9 +1588,9 @@ fn cl_create_program_with_built_in_kernels(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateProgramWithBuiltInKernelsArgs = support::decode(args)?;
+    let args: wire::ClCreateProgramWithBuiltInKernelsArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateProgramWithBuiltInKernels else {
-        return support::encode(&wire::ClCreateProgramWithBuiltInKernelsReply {
+        return back_end::encode(&wire::ClCreateProgramWithBuiltInKernelsReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1620,7 +1623,7 @@ fn cl_create_program_with_built_in_kernels(
     if result == CL_SUCCESS {
         session.bind(Kind::Program, args.new, object, args.context)?;
     }
-    support::encode(&wire::ClCreateProgramWithBuiltInKernelsReply { result })
+    back_end::encode(&wire::ClCreateProgramWithBuiltInKernelsReply { result })
 }
 
 fn cl_compile_program(
@@ -1628,8 +1631,8 @@ fn cl_compile_program(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCompileProgramArgs = support::decode(args)?;
-    support::encode(&Board::cl_compile_program(session, call, args)?)
+    let args: wire::ClCompileProgramArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_compile_program(session, call, args)?)
 }
 
 fn cl_link_program(
@@ -1637,8 +1640,8 @@ fn cl_link_program(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClLinkProgramArgs = support::decode(args)?;
-    support::encode(&Board::cl_link_program(session, call, args)?)
+    let args: wire::ClLinkProgramArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_link_program(session, call, args)?)
 }
 
 fn cl_unload_platform_compiler(
@@ -1646,9 +1649,9 @@ fn cl_unload_platform_compiler(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClUnloadPlatformCompilerArgs = support::decode(args)?;
+    let args: wire::ClUnloadPlatformCompilerArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clUnloadPlatformCompiler else {
-        return support::encode(&wire::ClUnloadPlatformCompilerReply {
+        return back_end::encode(&wire::ClUnloadPlatformCompilerReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1656,7 +1659,7 @@ fn cl_unload_platform_compiler(
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function(platform) });
-    support::encode(&wire::ClUnloadPlatformCompilerReply { result })
+    back_end::encode(&wire::ClUnloadPlatformCompilerReply { result })
 }
 
 fn cl_get_kernel_arg_info(
@@ -1664,7 +1667,7 @@ fn cl_get_kernel_arg_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetKernelArgInfoArgs = support::decode(args)?;
+    let args: wire::ClGetKernelArgInfoArgs = back_end::decode(args)?;
     Board::cl_get_kernel_arg_info(session, call, args)
 }
 
@@ -1673,8 +1676,8 @@ fn cl_enqueue_fill_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueFillBufferArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_fill_buffer(session, call, args)?)
+    let args: wire::ClEnqueueFillBufferArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_fill_buffer(session, call, args)?)
 }
 
 fn cl_enqueue_fill_image(
@@ -1682,8 +1685,8 @@ fn cl_enqueue_fill_image(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueFillImageArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_fill_image(session, call, args)?)
+    let args: wire::ClEnqueueFillImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_fill_image(session, call, args)?)
 }
 
 fn cl_enqueue_migrate_mem_objects(
@@ -1691,8 +1694,8 @@ fn cl_enqueue_migrate_mem_objects(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueMigrateMemObjectsArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_migrate_mem_objects(session, call, args)?)
+    let args: wire::ClEnqueueMigrateMemObjectsArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_migrate_mem_objects(session, call, args)?)
 }
 
 fn cl_enqueue_marker_with_wait_list(
@@ -1700,9 +1703,9 @@ fn cl_enqueue_marker_with_wait_list(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueMarkerWithWaitListArgs = support::decode(args)?;
+    let args: wire::ClEnqueueMarkerWithWaitListArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueMarkerWithWaitList else {
-        return support::encode(&wire::ClEnqueueMarkerWithWaitListReply {
+        return back_end::encode(&wire::ClEnqueueMarkerWithWaitListReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1716,7 +1719,7 @@ fn cl_enqueue_marker_with_wait_list(
         function(
             command_queue,
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1728,10 +1731,10 @@ fn cl_enqueue_marker_with_wait_list(
             order: Order::Marker,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueMarkerWithWaitListReply { result })
+    back_end::encode(&wire::ClEnqueueMarkerWithWaitListReply { result })
 }
 
 fn cl_enqueue_barrier_with_wait_list(
@@ -1739,9 +1742,9 @@ fn cl_enqueue_barrier_with_wait_list(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueBarrierWithWaitListArgs = support::decode(args)?;
+    let args: wire::ClEnqueueBarrierWithWaitListArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clEnqueueBarrierWithWaitList else {
-        return support::encode(&wire::ClEnqueueBarrierWithWaitListReply {
+        return back_end::encode(&wire::ClEnqueueBarrierWithWaitListReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1755,7 +1758,7 @@ fn cl_enqueue_barrier_with_wait_list(
         function(
             command_queue,
             event_wait_list.len() as cl_uint,
-            support::list_ptr(&event_wait_list),
+            back_end::list_ptr(&event_wait_list),
             &mut event,
         )
     });
@@ -1767,10 +1770,10 @@ fn cl_enqueue_barrier_with_wait_list(
             order: Order::Barrier,
             waits: &args.event_wait_list,
             signals: args.event,
-            event,
+            event: event.cast(),
         },
     )?;
-    support::encode(&wire::ClEnqueueBarrierWithWaitListReply { result })
+    back_end::encode(&wire::ClEnqueueBarrierWithWaitListReply { result })
 }
 
 fn cl_create_command_queue_with_properties(
@@ -1778,23 +1781,23 @@ fn cl_create_command_queue_with_properties(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateCommandQueueWithPropertiesArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_command_queue_with_properties(
+    let args: wire::ClCreateCommandQueueWithPropertiesArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_command_queue_with_properties(
         session, call, args,
     )?)
 }
 
 fn cl_create_pipe(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreatePipeArgs = support::decode(args)?;
+    let args: wire::ClCreatePipeArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreatePipe else {
-        return support::encode(&wire::ClCreatePipeReply {
+        return back_end::encode(&wire::ClCreatePipeReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let context: cl_context = session.get(Kind::Context, args.context)?;
     let properties: Option<Vec<isize>> = session
         .properties(&args.properties, &[])?
-        .map(|list| support::words(&list, "properties"))
+        .map(|list| back_end::words(&list, "properties"))
         .transpose()?;
     session.can_bind(args.new)?;
     let mut result: cl_int = CL_SUCCESS;
@@ -1813,7 +1816,7 @@ fn cl_create_pipe(session: &mut Session, call: &mut Call, args: &[u8]) -> Result
     if result == CL_SUCCESS {
         session.bind(Kind::Mem, args.new, object, args.context)?;
     }
-    support::encode(&wire::ClCreatePipeReply { result })
+    back_end::encode(&wire::ClCreatePipeReply { result })
 }
 
 fn cl_get_pipe_info(
@@ -1821,9 +1824,9 @@ fn cl_get_pipe_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetPipeInfoArgs = support::decode(args)?;
+    let args: wire::ClGetPipeInfoArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clGetPipeInfo else {
-        return support::encode(&wire::ClGetPipeInfoReply {
+        return back_end::encode(&wire::ClGetPipeInfoReply {
             result: CL_INVALID_OPERATION as i32,
             ..Default::default()
         });
@@ -1833,14 +1836,14 @@ fn cl_get_pipe_info(
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
     // SAFETY: the objects are alive, and `info` gives room of the size it says.
-    let info = support::info(
+    let info = back_end::info(
         session,
         call,
         kind,
         args.param_value,
         |size, value, size_ret| unsafe { function(pipe, args.param_name, size, value, size_ret) },
     )?;
-    support::encode(&wire::ClGetPipeInfoReply {
+    back_end::encode(&wire::ClGetPipeInfoReply {
         result: info.result,
         size: info.size,
         value: info.value(),
@@ -1848,13 +1851,13 @@ fn cl_get_pipe_info(
 }
 
 fn cl_svm_alloc(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSVMAllocArgs = support::decode(args)?;
-    support::encode(&Board::cl_svm_alloc(session, call, args)?)
+    let args: wire::ClSVMAllocArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_svm_alloc(session, call, args)?)
 }
 
 fn cl_svm_free(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSVMFreeArgs = support::decode(args)?;
-    support::encode(&Board::cl_svm_free(session, call, args)?)
+    let args: wire::ClSVMFreeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_svm_free(session, call, args)?)
 }
 
 fn cl_enqueue_svm_free(
@@ -1862,8 +1865,8 @@ fn cl_enqueue_svm_free(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueSVMFreeArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_svm_free(session, call, args)?)
+    let args: wire::ClEnqueueSVMFreeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_svm_free(session, call, args)?)
 }
 
 fn cl_enqueue_svm_memcpy(
@@ -1871,8 +1874,8 @@ fn cl_enqueue_svm_memcpy(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueSVMMemcpyArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_svm_memcpy(session, call, args)?)
+    let args: wire::ClEnqueueSVMMemcpyArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_svm_memcpy(session, call, args)?)
 }
 
 fn cl_enqueue_svm_mem_fill(
@@ -1880,8 +1883,8 @@ fn cl_enqueue_svm_mem_fill(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueSVMMemFillArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_svm_mem_fill(session, call, args)?)
+    let args: wire::ClEnqueueSVMMemFillArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_svm_mem_fill(session, call, args)?)
 }
 
 fn cl_enqueue_svm_map(
@@ -1889,8 +1892,8 @@ fn cl_enqueue_svm_map(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueSVMMapArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_svm_map(session, call, args)?)
+    let args: wire::ClEnqueueSVMMapArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_svm_map(session, call, args)?)
 }
 
 fn cl_enqueue_svm_unmap(
@@ -1898,8 +1901,8 @@ fn cl_enqueue_svm_unmap(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueSVMUnmapArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_svm_unmap(session, call, args)?)
+    let args: wire::ClEnqueueSVMUnmapArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_svm_unmap(session, call, args)?)
 }
 
 fn cl_create_sampler_with_properties(
@@ -1907,9 +1910,9 @@ fn cl_create_sampler_with_properties(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateSamplerWithPropertiesArgs = support::decode(args)?;
+    let args: wire::ClCreateSamplerWithPropertiesArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateSamplerWithProperties else {
-        return support::encode(&wire::ClCreateSamplerWithPropertiesReply {
+        return back_end::encode(&wire::ClCreateSamplerWithPropertiesReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1931,7 +1934,7 @@ fn cl_create_sampler_with_properties(
     if result == CL_SUCCESS {
         session.bind(Kind::Sampler, args.new, object, args.context)?;
     }
-    support::encode(&wire::ClCreateSamplerWithPropertiesReply { result })
+    back_end::encode(&wire::ClCreateSamplerWithPropertiesReply { result })
 }
 
 fn cl_set_kernel_arg_svm_pointer(
@@ -1939,8 +1942,8 @@ fn cl_set_kernel_arg_svm_pointer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetKernelArgSVMPointerArgs = support::decode(args)?;
-    support::encode(&Board::cl_set_kernel_arg_svm_pointer(session, call, args)?)
+    let args: wire::ClSetKernelArgSVMPointerArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_set_kernel_arg_svm_pointer(session, call, args)?)
 }
 
 fn cl_set_kernel_exec_info(
@@ -1948,8 +1951,8 @@ fn cl_set_kernel_exec_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetKernelExecInfoArgs = support::decode(args)?;
-    support::encode(&Board::cl_set_kernel_exec_info(session, call, args)?)
+    let args: wire::ClSetKernelExecInfoArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_set_kernel_exec_info(session, call, args)?)
 }
 
 fn cl_clone_kernel(
@@ -1957,9 +1960,9 @@ fn cl_clone_kernel(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCloneKernelArgs = support::decode(args)?;
+    let args: wire::ClCloneKernelArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCloneKernel else {
-        return support::encode(&wire::ClCloneKernelReply {
+        return back_end::encode(&wire::ClCloneKernelReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -1972,7 +1975,7 @@ fn cl_clone_kernel(
     if result == CL_SUCCESS {
         session.bind(Kind::Kernel, args.new, object, args.source_kernel)?;
     }
-    support::encode(&wire::ClCloneKernelReply { result })
+    back_end::encode(&wire::ClCloneKernelReply { result })
 }
 
 fn cl_create_program_with_il(
@@ -1980,15 +1983,15 @@ fn cl_create_program_with_il(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateProgramWithILArgs = support::decode(args)?;
+    let args: wire::ClCreateProgramWithILArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clCreateProgramWithIL else {
-        return support::encode(&wire::ClCreateProgramWithILReply {
+        return back_end::encode(&wire::ClCreateProgramWithILReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let context: cl_context = session.get(Kind::Context, args.context)?;
-    let il = call.input(&args.il, support::size(args.length, "length")?)?;
-    let length = support::size(args.length, "length")?;
+    let il = call.input(&args.il, back_end::size(args.length, "length")?)?;
+    let length = back_end::size(args.length, "length")?;
     session.can_bind(args.new)?;
     let mut result: cl_int = CL_SUCCESS;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -1997,7 +2000,7 @@ fn cl_create_program_with_il(
     if result == CL_SUCCESS {
         session.bind(Kind::Program, args.new, object, args.context)?;
     }
-    support::encode(&wire::ClCreateProgramWithILReply { result })
+    back_end::encode(&wire::ClCreateProgramWithILReply { result })
 }
 
 fn cl_enqueue_svm_migrate_mem(
@@ -2005,8 +2008,8 @@ fn cl_enqueue_svm_migrate_mem(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClEnqueueSVMMigrateMemArgs = support::decode(args)?;
-    support::encode(&Board::cl_enqueue_svm_migrate_mem(session, call, args)?)
+    let args: wire::ClEnqueueSVMMigrateMemArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_enqueue_svm_migrate_mem(session, call, args)?)
 }
 
 fn cl_get_kernel_sub_group_info(
@@ -2014,7 +2017,7 @@ fn cl_get_kernel_sub_group_info(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClGetKernelSubGroupInfoArgs = support::decode(args)?;
+    let args: wire::ClGetKernelSubGroupInfoArgs = back_end::decode(args)?;
     Board::cl_get_kernel_sub_group_info(session, call, args)
 }
 
@@ -2023,9 +2026,9 @@ fn cl_set_default_device_command_queue(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetDefaultDeviceCommandQueueArgs = support::decode(args)?;
+    let args: wire::ClSetDefaultDeviceCommandQueueArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clSetDefaultDeviceCommandQueue else {
-        return support::encode(&wire::ClSetDefaultDeviceCommandQueueReply {
+        return back_end::encode(&wire::ClSetDefaultDeviceCommandQueueReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
@@ -2036,7 +2039,7 @@ fn cl_set_default_device_command_queue(
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function(context, device, command_queue) });
-    support::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result })
+    back_end::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result })
 }
 
 fn cl_set_program_release_callback(
@@ -2044,8 +2047,8 @@ fn cl_set_program_release_callback(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetProgramReleaseCallbackArgs = support::decode(args)?;
-    support::encode(&Board::cl_set_program_release_callback(
+    let args: wire::ClSetProgramReleaseCallbackArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_set_program_release_callback(
         session, call, args,
     )?)
 }
@@ -2055,23 +2058,23 @@ fn cl_set_program_specialization_constant(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClSetProgramSpecializationConstantArgs = support::decode(args)?;
+    let args: wire::ClSetProgramSpecializationConstantArgs = back_end::decode(args)?;
     let Some(function) = session.functions().clSetProgramSpecializationConstant else {
-        return support::encode(&wire::ClSetProgramSpecializationConstantReply {
+        return back_end::encode(&wire::ClSetProgramSpecializationConstantReply {
             result: CL_INVALID_OPERATION as i32,
         });
     };
     let program: cl_program = session.get(Kind::Program, args.program)?;
-    let spec_size = support::size(args.spec_size, "spec_size")?;
+    let spec_size = back_end::size(args.spec_size, "spec_size")?;
     let spec_value = call.input(
         &args.spec_value,
-        support::size(args.spec_size, "spec_size")?,
+        back_end::size(args.spec_size, "spec_size")?,
     )?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result =
         call.timed(|| unsafe { function(program, args.spec_id, spec_size, spec_value.cast()) });
-    support::encode(&wire::ClSetProgramSpecializationConstantReply { result })
+    back_end::encode(&wire::ClSetProgramSpecializationConstantReply { result })
 }
 
 fn cl_create_buffer_with_properties(
@@ -2079,8 +2082,8 @@ fn cl_create_buffer_with_properties(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateBufferWithPropertiesArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_buffer_with_properties(
+    let args: wire::ClCreateBufferWithPropertiesArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_buffer_with_properties(
         session, call, args,
     )?)
 }
@@ -2090,8 +2093,8 @@ fn cl_create_image_with_properties(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::ClCreateImageWithPropertiesArgs = support::decode(args)?;
-    support::encode(&Board::cl_create_image_with_properties(
+    let args: wire::ClCreateImageWithPropertiesArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cl_create_image_with_properties(
         session, call, args,
     )?)
 }
@@ -2101,8 +2104,8 @@ fn gil_get_svm_capabilities(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GilGetSvmCapabilitiesArgs = support::decode(args)?;
-    support::encode(&Board::gil_get_svm_capabilities(session, call, args)?)
+    let args: wire::GilGetSvmCapabilitiesArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_get_svm_capabilities(session, call, args)?)
 }
 
 fn gil_create_svm_buffer(
@@ -2110,8 +2113,8 @@ fn gil_create_svm_buffer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GilCreateSvmBufferArgs = support::decode(args)?;
-    support::encode(&Board::gil_create_svm_buffer(session, call, args)?)
+    let args: wire::GilCreateSvmBufferArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_create_svm_buffer(session, call, args)?)
 }
 
 fn gil_get_program_binary(
@@ -2119,7 +2122,7 @@ fn gil_get_program_binary(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GilGetProgramBinaryArgs = support::decode(args)?;
+    let args: wire::GilGetProgramBinaryArgs = back_end::decode(args)?;
     Board::gil_get_program_binary(session, call, args)
 }
 
@@ -2128,13 +2131,13 @@ fn gil_take_notice(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GilTakeNoticeArgs = support::decode(args)?;
+    let args: wire::GilTakeNoticeArgs = back_end::decode(args)?;
     Board::gil_take_notice(session, call, args)
 }
 
 fn gil_give_files(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GilGiveFilesArgs = support::decode(args)?;
-    support::encode(&Board::gil_give_files(session, call, args)?)
+    let args: wire::GilGiveFilesArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_give_files(session, call, args)?)
 }
 
 /// Calls that have something by hand around them: what is generated for each.
@@ -2156,10 +2159,10 @@ pub mod run {
             });
         };
         let context: cl_context = session.get(Kind::Context, args.context)?;
-        let size = support::size(args.size, "size")?;
+        let size = back_end::size(args.size, "size")?;
         let host_ptr = call.input(
             &args.host_ptr,
-            support::bytes(
+            back_end::bytes(
                 (Length::of(args.size)
                     * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
                         .test(Length::of(0u64), u64::ne)),
@@ -2286,7 +2289,7 @@ pub mod run {
                 length::pointer(&global_work_size).cast(),
                 length::pointer(&local_work_size).cast(),
                 event_wait_list.len() as cl_uint,
-                support::list_ptr(&event_wait_list),
+                back_end::list_ptr(&event_wait_list),
                 &mut event,
             )
         });
@@ -2298,7 +2301,7 @@ pub mod run {
                 order: Order::Command,
                 waits: &args.event_wait_list,
                 signals: args.event,
-                event,
+                event: event.cast(),
             },
         )?;
         Ok(wire::ClEnqueueNDRangeKernelReply { result })
@@ -2331,7 +2334,7 @@ pub mod run {
                 command_queue,
                 kernel,
                 event_wait_list.len() as cl_uint,
-                support::list_ptr(&event_wait_list),
+                back_end::list_ptr(&event_wait_list),
                 &mut event,
             )
         });
@@ -2343,7 +2346,7 @@ pub mod run {
                 order: Order::Command,
                 waits: &args.event_wait_list,
                 signals: args.event,
-                event,
+                event: event.cast(),
             },
         )?;
         Ok(wire::ClEnqueueTaskReply { result })
@@ -2498,11 +2501,11 @@ pub mod run {
         let buffer: cl_mem = session.get(Kind::Mem, args.buffer)?;
         let pattern = call.keep_input(
             &args.pattern,
-            support::size(args.pattern_size, "pattern_size")?,
+            back_end::size(args.pattern_size, "pattern_size")?,
         )?;
-        let pattern_size = support::size(args.pattern_size, "pattern_size")?;
-        let offset = support::size(args.offset, "offset")?;
-        let size = support::size(args.size, "size")?;
+        let pattern_size = back_end::size(args.pattern_size, "pattern_size")?;
+        let offset = back_end::size(args.offset, "offset")?;
+        let size = back_end::size(args.size, "size")?;
         let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
         session.can_bind(args.event.number)?;
         let mut event: cl_event = ptr::null_mut();
@@ -2517,7 +2520,7 @@ pub mod run {
                 offset,
                 size,
                 event_wait_list.len() as cl_uint,
-                support::list_ptr(&event_wait_list),
+                back_end::list_ptr(&event_wait_list),
                 &mut event,
             )
         });
@@ -2529,7 +2532,7 @@ pub mod run {
                 order: Order::Command,
                 waits: &args.event_wait_list,
                 signals: args.event,
-                event,
+                event: event.cast(),
             },
         )?;
         Ok(wire::ClEnqueueFillBufferReply { result })
@@ -2571,7 +2574,7 @@ pub mod run {
                 length::pointer(&mem_objects).cast(),
                 args.flags,
                 event_wait_list.len() as cl_uint,
-                support::list_ptr(&event_wait_list),
+                back_end::list_ptr(&event_wait_list),
                 &mut event,
             )
         });
@@ -2583,7 +2586,7 @@ pub mod run {
                 order: Order::Command,
                 waits: &args.event_wait_list,
                 signals: args.event,
-                event,
+                event: event.cast(),
             },
         )?;
         Ok(wire::ClEnqueueMigrateMemObjectsReply { result })
@@ -2607,10 +2610,10 @@ pub mod run {
         let properties: Option<Vec<u64>> = session
             .properties(&args.properties, &[])?
             .map(|list| list.iter().map(|word| *word as u64).collect());
-        let size = support::size(args.size, "size")?;
+        let size = back_end::size(args.size, "size")?;
         let host_ptr = call.input(
             &args.host_ptr,
-            support::bytes(
+            back_end::bytes(
                 (Length::of(args.size)
                     * (Length::of(args.flags) & (Length::of(8u64) | Length::of(32u64)))
                         .test(Length::of(0u64), u64::ne)),
@@ -2642,171 +2645,171 @@ pub mod run {
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
     Some(match op.entry() {
-        1 => support::encode(&wire::ClGetPlatformIDsReply {
+        1 => back_end::encode(&wire::ClGetPlatformIDsReply {
             result,
             ..Default::default()
         }),
-        2 => support::encode(&wire::ClGetPlatformInfoReply {
+        2 => back_end::encode(&wire::ClGetPlatformInfoReply {
             result,
             ..Default::default()
         }),
-        3 => support::encode(&wire::ClGetDeviceIDsReply {
+        3 => back_end::encode(&wire::ClGetDeviceIDsReply {
             result,
             ..Default::default()
         }),
-        4 => support::encode(&wire::ClGetDeviceInfoReply {
+        4 => back_end::encode(&wire::ClGetDeviceInfoReply {
             result,
             ..Default::default()
         }),
-        5 => support::encode(&wire::ClCreateContextReply { result }),
-        6 => support::encode(&wire::ClCreateContextFromTypeReply { result }),
-        9 => support::encode(&wire::ClGetContextInfoReply {
+        5 => back_end::encode(&wire::ClCreateContextReply { result }),
+        6 => back_end::encode(&wire::ClCreateContextFromTypeReply { result }),
+        9 => back_end::encode(&wire::ClGetContextInfoReply {
             result,
             ..Default::default()
         }),
-        10 => support::encode(&wire::ClCreateCommandQueueReply { result }),
-        13 => support::encode(&wire::ClGetCommandQueueInfoReply {
+        10 => back_end::encode(&wire::ClCreateCommandQueueReply { result }),
+        13 => back_end::encode(&wire::ClGetCommandQueueInfoReply {
             result,
             ..Default::default()
         }),
-        15 => support::encode(&wire::ClCreateBufferReply { result }),
-        16 => support::encode(&wire::ClCreateImage2DReply { result }),
-        17 => support::encode(&wire::ClCreateImage3DReply { result }),
-        20 => support::encode(&wire::ClGetSupportedImageFormatsReply {
+        15 => back_end::encode(&wire::ClCreateBufferReply { result }),
+        16 => back_end::encode(&wire::ClCreateImage2DReply { result }),
+        17 => back_end::encode(&wire::ClCreateImage3DReply { result }),
+        20 => back_end::encode(&wire::ClGetSupportedImageFormatsReply {
             result,
             ..Default::default()
         }),
-        21 => support::encode(&wire::ClGetMemObjectInfoReply {
+        21 => back_end::encode(&wire::ClGetMemObjectInfoReply {
             result,
             ..Default::default()
         }),
-        22 => support::encode(&wire::ClGetImageInfoReply {
+        22 => back_end::encode(&wire::ClGetImageInfoReply {
             result,
             ..Default::default()
         }),
-        23 => support::encode(&wire::ClCreateSamplerReply { result }),
-        26 => support::encode(&wire::ClGetSamplerInfoReply {
+        23 => back_end::encode(&wire::ClCreateSamplerReply { result }),
+        26 => back_end::encode(&wire::ClGetSamplerInfoReply {
             result,
             ..Default::default()
         }),
-        27 => support::encode(&wire::ClCreateProgramWithSourceReply { result }),
-        28 => support::encode(&wire::ClCreateProgramWithBinaryReply {
+        27 => back_end::encode(&wire::ClCreateProgramWithSourceReply { result }),
+        28 => back_end::encode(&wire::ClCreateProgramWithBinaryReply {
             result,
             ..Default::default()
         }),
-        31 => support::encode(&wire::ClBuildProgramReply { result }),
-        32 => support::encode(&wire::ClUnloadCompilerReply { result }),
-        33 => support::encode(&wire::ClGetProgramInfoReply {
+        31 => back_end::encode(&wire::ClBuildProgramReply { result }),
+        32 => back_end::encode(&wire::ClUnloadCompilerReply { result }),
+        33 => back_end::encode(&wire::ClGetProgramInfoReply {
             result,
             ..Default::default()
         }),
-        34 => support::encode(&wire::ClGetProgramBuildInfoReply {
+        34 => back_end::encode(&wire::ClGetProgramBuildInfoReply {
             result,
             ..Default::default()
         }),
-        35 => support::encode(&wire::ClCreateKernelReply { result }),
-        36 => support::encode(&wire::ClCreateKernelsInProgramReply {
+        35 => back_end::encode(&wire::ClCreateKernelReply { result }),
+        36 => back_end::encode(&wire::ClCreateKernelsInProgramReply {
             result,
             ..Default::default()
         }),
-        39 => support::encode(&wire::ClSetKernelArgReply { result }),
-        40 => support::encode(&wire::ClGetKernelInfoReply {
+        39 => back_end::encode(&wire::ClSetKernelArgReply { result }),
+        40 => back_end::encode(&wire::ClGetKernelInfoReply {
             result,
             ..Default::default()
         }),
-        41 => support::encode(&wire::ClGetKernelWorkGroupInfoReply {
+        41 => back_end::encode(&wire::ClGetKernelWorkGroupInfoReply {
             result,
             ..Default::default()
         }),
-        43 => support::encode(&wire::ClGetEventInfoReply {
+        43 => back_end::encode(&wire::ClGetEventInfoReply {
             result,
             ..Default::default()
         }),
-        49 => support::encode(&wire::ClEnqueueReadBufferReply { result }),
-        50 => support::encode(&wire::ClEnqueueWriteBufferReply { result }),
-        51 => support::encode(&wire::ClEnqueueCopyBufferReply { result }),
-        52 => support::encode(&wire::ClEnqueueReadImageReply { result }),
-        53 => support::encode(&wire::ClEnqueueWriteImageReply { result }),
-        54 => support::encode(&wire::ClEnqueueCopyImageReply { result }),
-        55 => support::encode(&wire::ClEnqueueCopyImageToBufferReply { result }),
-        56 => support::encode(&wire::ClEnqueueCopyBufferToImageReply { result }),
-        57 => support::encode(&wire::ClEnqueueMapBufferReply { result }),
-        58 => support::encode(&wire::ClEnqueueMapImageReply { result }),
-        59 => support::encode(&wire::ClEnqueueUnmapMemObjectReply { result }),
-        60 => support::encode(&wire::ClEnqueueNDRangeKernelReply { result }),
-        61 => support::encode(&wire::ClEnqueueTaskReply { result }),
-        63 => support::encode(&wire::ClEnqueueMarkerReply { result }),
-        64 => support::encode(&wire::ClEnqueueWaitForEventsReply { result }),
-        65 => support::encode(&wire::ClEnqueueBarrierReply { result }),
-        83 => support::encode(&wire::ClCreateSubBufferReply { result }),
-        85 => support::encode(&wire::ClCreateUserEventReply { result }),
-        86 => support::encode(&wire::ClSetUserEventStatusReply { result }),
-        87 => support::encode(&wire::ClEnqueueReadBufferRectReply { result }),
-        88 => support::encode(&wire::ClEnqueueWriteBufferRectReply { result }),
-        89 => support::encode(&wire::ClEnqueueCopyBufferRectReply { result }),
-        94 => support::encode(&wire::ClCreateSubDevicesReply {
+        49 => back_end::encode(&wire::ClEnqueueReadBufferReply { result }),
+        50 => back_end::encode(&wire::ClEnqueueWriteBufferReply { result }),
+        51 => back_end::encode(&wire::ClEnqueueCopyBufferReply { result }),
+        52 => back_end::encode(&wire::ClEnqueueReadImageReply { result }),
+        53 => back_end::encode(&wire::ClEnqueueWriteImageReply { result }),
+        54 => back_end::encode(&wire::ClEnqueueCopyImageReply { result }),
+        55 => back_end::encode(&wire::ClEnqueueCopyImageToBufferReply { result }),
+        56 => back_end::encode(&wire::ClEnqueueCopyBufferToImageReply { result }),
+        57 => back_end::encode(&wire::ClEnqueueMapBufferReply { result }),
+        58 => back_end::encode(&wire::ClEnqueueMapImageReply { result }),
+        59 => back_end::encode(&wire::ClEnqueueUnmapMemObjectReply { result }),
+        60 => back_end::encode(&wire::ClEnqueueNDRangeKernelReply { result }),
+        61 => back_end::encode(&wire::ClEnqueueTaskReply { result }),
+        63 => back_end::encode(&wire::ClEnqueueMarkerReply { result }),
+        64 => back_end::encode(&wire::ClEnqueueWaitForEventsReply { result }),
+        65 => back_end::encode(&wire::ClEnqueueBarrierReply { result }),
+        83 => back_end::encode(&wire::ClCreateSubBufferReply { result }),
+        85 => back_end::encode(&wire::ClCreateUserEventReply { result }),
+        86 => back_end::encode(&wire::ClSetUserEventStatusReply { result }),
+        87 => back_end::encode(&wire::ClEnqueueReadBufferRectReply { result }),
+        88 => back_end::encode(&wire::ClEnqueueWriteBufferRectReply { result }),
+        89 => back_end::encode(&wire::ClEnqueueCopyBufferRectReply { result }),
+        94 => back_end::encode(&wire::ClCreateSubDevicesReply {
             result,
             ..Default::default()
         }),
-        97 => support::encode(&wire::ClCreateImageReply { result }),
-        98 => support::encode(&wire::ClCreateProgramWithBuiltInKernelsReply { result }),
-        99 => support::encode(&wire::ClCompileProgramReply { result }),
-        100 => support::encode(&wire::ClLinkProgramReply { result }),
-        101 => support::encode(&wire::ClUnloadPlatformCompilerReply { result }),
-        102 => support::encode(&wire::ClGetKernelArgInfoReply {
+        97 => back_end::encode(&wire::ClCreateImageReply { result }),
+        98 => back_end::encode(&wire::ClCreateProgramWithBuiltInKernelsReply { result }),
+        99 => back_end::encode(&wire::ClCompileProgramReply { result }),
+        100 => back_end::encode(&wire::ClLinkProgramReply { result }),
+        101 => back_end::encode(&wire::ClUnloadPlatformCompilerReply { result }),
+        102 => back_end::encode(&wire::ClGetKernelArgInfoReply {
             result,
             ..Default::default()
         }),
-        103 => support::encode(&wire::ClEnqueueFillBufferReply { result }),
-        104 => support::encode(&wire::ClEnqueueFillImageReply { result }),
-        105 => support::encode(&wire::ClEnqueueMigrateMemObjectsReply { result }),
-        106 => support::encode(&wire::ClEnqueueMarkerWithWaitListReply { result }),
-        107 => support::encode(&wire::ClEnqueueBarrierWithWaitListReply { result }),
-        124 => support::encode(&wire::ClCreateCommandQueueWithPropertiesReply { result }),
-        125 => support::encode(&wire::ClCreatePipeReply { result }),
-        126 => support::encode(&wire::ClGetPipeInfoReply {
+        103 => back_end::encode(&wire::ClEnqueueFillBufferReply { result }),
+        104 => back_end::encode(&wire::ClEnqueueFillImageReply { result }),
+        105 => back_end::encode(&wire::ClEnqueueMigrateMemObjectsReply { result }),
+        106 => back_end::encode(&wire::ClEnqueueMarkerWithWaitListReply { result }),
+        107 => back_end::encode(&wire::ClEnqueueBarrierWithWaitListReply { result }),
+        124 => back_end::encode(&wire::ClCreateCommandQueueWithPropertiesReply { result }),
+        125 => back_end::encode(&wire::ClCreatePipeReply { result }),
+        126 => back_end::encode(&wire::ClGetPipeInfoReply {
             result,
             ..Default::default()
         }),
-        127 => support::encode(&wire::ClSVMAllocReply {
+        127 => back_end::encode(&wire::ClSVMAllocReply {
             result,
             ..Default::default()
         }),
-        128 => support::encode(&wire::ClSVMFreeReply { result }),
-        129 => support::encode(&wire::ClEnqueueSVMFreeReply { result }),
-        130 => support::encode(&wire::ClEnqueueSVMMemcpyReply { result }),
-        131 => support::encode(&wire::ClEnqueueSVMMemFillReply { result }),
-        132 => support::encode(&wire::ClEnqueueSVMMapReply { result }),
-        133 => support::encode(&wire::ClEnqueueSVMUnmapReply { result }),
-        134 => support::encode(&wire::ClCreateSamplerWithPropertiesReply { result }),
-        135 => support::encode(&wire::ClSetKernelArgSVMPointerReply { result }),
-        136 => support::encode(&wire::ClSetKernelExecInfoReply { result }),
-        138 => support::encode(&wire::ClCloneKernelReply { result }),
-        139 => support::encode(&wire::ClCreateProgramWithILReply { result }),
-        140 => support::encode(&wire::ClEnqueueSVMMigrateMemReply { result }),
-        143 => support::encode(&wire::ClGetKernelSubGroupInfoReply {
+        128 => back_end::encode(&wire::ClSVMFreeReply { result }),
+        129 => back_end::encode(&wire::ClEnqueueSVMFreeReply { result }),
+        130 => back_end::encode(&wire::ClEnqueueSVMMemcpyReply { result }),
+        131 => back_end::encode(&wire::ClEnqueueSVMMemFillReply { result }),
+        132 => back_end::encode(&wire::ClEnqueueSVMMapReply { result }),
+        133 => back_end::encode(&wire::ClEnqueueSVMUnmapReply { result }),
+        134 => back_end::encode(&wire::ClCreateSamplerWithPropertiesReply { result }),
+        135 => back_end::encode(&wire::ClSetKernelArgSVMPointerReply { result }),
+        136 => back_end::encode(&wire::ClSetKernelExecInfoReply { result }),
+        138 => back_end::encode(&wire::ClCloneKernelReply { result }),
+        139 => back_end::encode(&wire::ClCreateProgramWithILReply { result }),
+        140 => back_end::encode(&wire::ClEnqueueSVMMigrateMemReply { result }),
+        143 => back_end::encode(&wire::ClGetKernelSubGroupInfoReply {
             result,
             ..Default::default()
         }),
-        144 => support::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result }),
-        145 => support::encode(&wire::ClSetProgramReleaseCallbackReply { result }),
-        146 => support::encode(&wire::ClSetProgramSpecializationConstantReply { result }),
-        147 => support::encode(&wire::ClCreateBufferWithPropertiesReply { result }),
-        148 => support::encode(&wire::ClCreateImageWithPropertiesReply { result }),
-        340 => support::encode(&wire::GilGetSvmCapabilitiesReply {
+        144 => back_end::encode(&wire::ClSetDefaultDeviceCommandQueueReply { result }),
+        145 => back_end::encode(&wire::ClSetProgramReleaseCallbackReply { result }),
+        146 => back_end::encode(&wire::ClSetProgramSpecializationConstantReply { result }),
+        147 => back_end::encode(&wire::ClCreateBufferWithPropertiesReply { result }),
+        148 => back_end::encode(&wire::ClCreateImageWithPropertiesReply { result }),
+        340 => back_end::encode(&wire::GilGetSvmCapabilitiesReply {
             result,
             ..Default::default()
         }),
-        341 => support::encode(&wire::GilCreateSvmBufferReply { result }),
-        1002 => support::encode(&wire::GilGetProgramBinaryReply {
+        341 => back_end::encode(&wire::GilCreateSvmBufferReply { result }),
+        1002 => back_end::encode(&wire::GilGetProgramBinaryReply {
             result,
             ..Default::default()
         }),
-        1003 => support::encode(&wire::GilTakeNoticeReply {
+        1003 => back_end::encode(&wire::GilTakeNoticeReply {
             result,
             ..Default::default()
         }),
-        1004 => support::encode(&wire::GilGiveFilesReply { result }),
+        1004 => back_end::encode(&wire::GilGiveFilesReply { result }),
         _ => return None,
     })
 }

@@ -4,7 +4,8 @@
 
 #![allow(unused_imports)]
 
-use crate::opencl::support::{Call, Refusal, Session};
+use crate::back_end::{Call, Refusal};
+use crate::opencl::support::Session;
 use gil_wire::generated::opencl as wire;
 
 /// Calls whose bodies are written by hand.

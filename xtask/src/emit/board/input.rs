@@ -15,11 +15,11 @@ impl Body<'_> {
             Role::Scalar {
                 scalar: Scalar::Usize,
                 ..
-            } => writeln!(out, "let {name} = support::size(args.{name}, \"{c}\")?;"),
+            } => writeln!(out, "let {name} = back_end::size(args.{name}, \"{c}\")?;"),
             Role::Scalar {
                 scalar: Scalar::Isize,
                 ..
-            } => writeln!(out, "let {name} = support::offset(args.{name}, \"{c}\")?;"),
+            } => writeln!(out, "let {name} = back_end::offset(args.{name}, \"{c}\")?;"),
             Role::Handle { optional, .. } => {
                 let get = if *optional { "get_optional" } else { "get" };
                 let kind = guest::kind_of(self.api, param);
@@ -201,7 +201,7 @@ impl Body<'_> {
                 let ty = rust_type(&count.ctype);
                 let _ = writeln!(
                     out,
-                    "let {name}_room = support::room(args.{}.try_into().map_err(|_| Refusal::missing_size(\"{c}\"))?);",
+                    "let {name}_room = back_end::room(args.{}.try_into().map_err(|_| Refusal::missing_size(\"{c}\"))?);",
                     ident(&count.name)
                 );
                 derived.insert(count.name.clone(), format!("{name}_room as {ty}"));
@@ -209,7 +209,7 @@ impl Body<'_> {
             None => {
                 let _ = writeln!(
                     out,
-                    "let {name}_room = {}.get().filter(|room| *room <= support::room(u32::MAX)).ok_or(Refusal::missing_size(\"{c}\"))?;",
+                    "let {name}_room = {}.get().filter(|room| *room <= back_end::room(u32::MAX)).ok_or(Refusal::missing_size(\"{c}\"))?;",
                     self.length(room)
                 );
             }
@@ -259,12 +259,14 @@ impl Body<'_> {
         let (name, c) = (ident(&param.name), param.name.as_str());
         let call = match end {
             None => format!("session.properties(&args.{name}, &[{handles}])?"),
-            Some(end) => format!("session.properties_until({end}, &args.{name}, &[{handles}])?"),
+            Some(end) => {
+                format!("session.properties_until({end} as u64, &args.{name}, &[{handles}])?")
+            }
         };
         match scalar {
             Scalar::Isize => writeln!(
                 out,
-                "let {name}: Option<Vec<isize>> = {call}.map(|list| support::words(&list, \"{c}\")).transpose()?;"
+                "let {name}: Option<Vec<isize>> = {call}.map(|list| back_end::words(&list, \"{c}\")).transpose()?;"
             ),
             _ => writeln!(
                 out,
@@ -299,7 +301,7 @@ impl Body<'_> {
             },
             Role::Handle { .. } => name,
             Role::Handles { .. } => format!("length::pointer(&{name}){cast}"),
-            Role::Waits { .. } => format!("support::list_ptr(&{name})"),
+            Role::Waits { .. } => format!("back_end::list_ptr(&{name})"),
             Role::Signals | Role::OutNew { .. } => format!("&mut {name}"),
             Role::Bytes {
                 direction: Direction::In,

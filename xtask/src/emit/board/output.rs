@@ -195,10 +195,7 @@ impl Body<'_> {
 
 /// The event's field of `Enqueued`.
 fn event_field(name: &str) -> String {
-    match ident(name).as_str() {
-        "event" => "event".into(),
-        other => format!("event: {other}"),
-    }
+    format!("event: {}.cast()", ident(name))
 }
 
 /// The first parent's number.

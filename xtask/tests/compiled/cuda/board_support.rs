@@ -1,9 +1,15 @@
 //! CUDA on the board.
 
-pub use crate::board_double::*;
+pub use crate::board_double::Board;
+use gil_board::back_end::{Call, Refusal};
 
-pub type Session = crate::board_double::Session<super::functions::Functions>;
-pub type DispatchFn = fn(&mut Session, &mut Call, &[u8]) -> Result<Vec<u8>, Refusal>;
+pub type Session = crate::board_double::Session<super::wire::Kind, super::functions::Functions>;
+
+impl gil_board::back_end::Kind for super::wire::Kind {
+    fn name(self) -> &'static str {
+        super::wire::Kind::name(self)
+    }
+}
 
 impl super::board_manual::Manual for Board {
     fn cu_launch_kernel(
@@ -18,7 +24,9 @@ impl super::board_manual::Manual for Board {
 /// What the module's metadata says.
 pub mod helpers {
     use super::super::wire::ModuleImage;
-    use super::{Call, Refusal, Session, Sizes, never};
+    use super::{Call, Refusal, Session};
+    use crate::board_double::Sizes;
+    use crate::guest_double::never;
     use gil_wire::call::Handle;
     use std::ffi::c_void;
 

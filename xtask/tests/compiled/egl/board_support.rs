@@ -1,18 +1,22 @@
 //! EGL on the board.
 
-use super::board_manual::Manual;
-use super::wire;
-pub use crate::board_double::*;
+pub use crate::board_double::Board;
+use gil_board::back_end::{Call, Refusal};
 
-pub type Session = crate::board_double::Session<super::functions::Functions>;
-pub type DispatchFn = fn(&mut Session, &mut Call, &[u8]) -> Result<Vec<u8>, Refusal>;
+pub type Session = crate::board_double::Session<super::wire::Kind, super::functions::Functions>;
 
-impl Manual for Board {
+impl gil_board::back_end::Kind for super::wire::Kind {
+    fn name(self) -> &'static str {
+        super::wire::Kind::name(self)
+    }
+}
+
+impl super::board_manual::Manual for Board {
     fn egl_swap_buffers(
         _: &mut Session,
         _: &mut Call,
-        _: wire::EglSwapBuffersArgs,
+        _: super::wire::EglSwapBuffersArgs,
     ) -> Result<Vec<u8>, Refusal> {
-        never()
+        crate::guest_double::never()
     }
 }

@@ -1,14 +1,17 @@
 //! OpenGL ES on the board.
 
-pub use crate::board_double::*;
+pub use crate::board_double::Board;
+use gil_board::back_end::{Call, Refusal};
 
-pub type Session = crate::board_double::Session<super::functions::Functions>;
-pub type DispatchFn = fn(&mut Session, &mut Call, &[u8]) -> Result<Vec<u8>, Refusal>;
+/// What is current is EGL's.
+pub type Session =
+    crate::board_double::Session<crate::egl::wire::Kind, super::functions::Functions>;
 
 /// What depends on the current context's state.
 pub mod helpers {
     use super::super::wire::Source;
-    use super::{Call, Refusal, Session, never};
+    use super::{Call, Refusal, Session};
+    use crate::guest_double::never;
     use gil_wire::length::Length;
     use std::ffi::c_void;
 

@@ -4,8 +4,9 @@
 
 #![allow(unused_imports)]
 
-use crate::cuda::board::support::{Call, Refusal, Session};
+use crate::cuda::board::support::Session;
 use crate::cuda::wire;
+use gil_board::back_end::{Call, Refusal};
 
 /// Calls whose bodies are written by hand.
 pub trait Manual {

@@ -10,11 +10,12 @@
 )]
 
 use crate::cuda::board::manual::Manual;
-use crate::cuda::board::support::{
-    self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session,
-};
+use crate::cuda::board::support::{self, Board, Session};
 use crate::cuda::board::types::*;
 use crate::cuda::wire::{self as wire, Kind};
+use gil_board::back_end::{
+    self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
+};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
 use gil_wire::length::{self, Length};
@@ -23,7 +24,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 6] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 6] = [
     (1, cu_module_load_data),
     (2, cu_module_get_function),
     (3, cu_launch_kernel),
@@ -33,7 +34,7 @@ static DISPATCH: [(u16, DispatchFn); 6] = [
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
-pub fn dispatch(op: Op) -> Option<DispatchFn> {
+pub fn dispatch(op: Op) -> Option<DispatchFn<Session>> {
     if op.api() != 103 {
         return None;
     }
@@ -48,9 +49,9 @@ fn cu_module_load_data(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuModuleLoadDataArgs = support::decode(args)?;
+    let args: wire::CuModuleLoadDataArgs = back_end::decode(args)?;
     let Some(function) = session.functions().cuModuleLoadData else {
-        return support::encode(&wire::CuModuleLoadDataReply {
+        return back_end::encode(&wire::CuModuleLoadDataReply {
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
@@ -63,7 +64,7 @@ fn cu_module_load_data(
     if result == CUDA_SUCCESS {
         session.bind(Kind::Module, args.module, module, Handle::NULL)?;
     }
-    support::encode(&wire::CuModuleLoadDataReply { result })
+    back_end::encode(&wire::CuModuleLoadDataReply { result })
 }
 
 fn cu_module_get_function(
@@ -71,9 +72,9 @@ fn cu_module_get_function(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuModuleGetFunctionArgs = support::decode(args)?;
+    let args: wire::CuModuleGetFunctionArgs = back_end::decode(args)?;
     let Some(function) = session.functions().cuModuleGetFunction else {
-        return support::encode(&wire::CuModuleGetFunctionReply {
+        return back_end::encode(&wire::CuModuleGetFunctionReply {
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
@@ -95,7 +96,7 @@ fn cu_module_get_function(
     if result == CUDA_SUCCESS {
         session.bind(Kind::Function, args.hfunc, hfunc, args.hmod)?;
     }
-    support::encode(&wire::CuModuleGetFunctionReply { result })
+    back_end::encode(&wire::CuModuleGetFunctionReply { result })
 }
 
 fn cu_launch_kernel(
@@ -103,8 +104,8 @@ fn cu_launch_kernel(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuLaunchKernelArgs = support::decode(args)?;
-    support::encode(&Board::cu_launch_kernel(session, call, args)?)
+    let args: wire::CuLaunchKernelArgs = back_end::decode(args)?;
+    back_end::encode(&Board::cu_launch_kernel(session, call, args)?)
 }
 
 fn cu_memcpy_hto_d_v2(
@@ -112,18 +113,18 @@ fn cu_memcpy_hto_d_v2(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuMemcpyHtoDV2Args = support::decode(args)?;
+    let args: wire::CuMemcpyHtoDV2Args = back_end::decode(args)?;
     let Some(function) = session.functions().cuMemcpyHtoD_v2 else {
-        return support::encode(&wire::CuMemcpyHtoDV2Reply {
+        return back_end::encode(&wire::CuMemcpyHtoDV2Reply {
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
-    let srcHost = call.input(&args.srcHost, support::size(args.ByteCount, "ByteCount")?)?;
-    let ByteCount = support::size(args.ByteCount, "ByteCount")?;
+    let srcHost = call.input(&args.srcHost, back_end::size(args.ByteCount, "ByteCount")?)?;
+    let ByteCount = back_end::size(args.ByteCount, "ByteCount")?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function(args.dstDevice, srcHost.cast(), ByteCount) });
-    support::encode(&wire::CuMemcpyHtoDV2Reply { result })
+    back_end::encode(&wire::CuMemcpyHtoDV2Reply { result })
 }
 
 fn cu_memcpy_dto_h_async_v2(
@@ -131,15 +132,15 @@ fn cu_memcpy_dto_h_async_v2(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuMemcpyDtoHAsyncV2Args = support::decode(args)?;
+    let args: wire::CuMemcpyDtoHAsyncV2Args = back_end::decode(args)?;
     let Some(function) = session.functions().cuMemcpyDtoHAsync_v2 else {
-        return support::encode(&wire::CuMemcpyDtoHAsyncV2Reply {
+        return back_end::encode(&wire::CuMemcpyDtoHAsyncV2Reply {
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
-    let dstHost_len = support::size(args.ByteCount, "ByteCount")?;
+    let dstHost_len = back_end::size(args.ByteCount, "ByteCount")?;
     let mut dstHost = call.output(args.dstHost, dstHost_len)?;
-    let ByteCount = support::size(args.ByteCount, "ByteCount")?;
+    let ByteCount = back_end::size(args.ByteCount, "ByteCount")?;
     let hStream: CUstream = session.get_optional(Kind::Stream, args.hStream)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -162,7 +163,7 @@ fn cu_memcpy_dto_h_async_v2(
             event: ptr::null_mut(),
         },
     )?;
-    support::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result })
+    back_end::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result })
 }
 
 fn cu_stream_add_callback(
@@ -170,9 +171,9 @@ fn cu_stream_add_callback(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::CuStreamAddCallbackArgs = support::decode(args)?;
+    let args: wire::CuStreamAddCallbackArgs = back_end::decode(args)?;
     let Some(function) = session.functions().cuStreamAddCallback else {
-        return support::encode(&wire::CuStreamAddCallbackReply {
+        return back_end::encode(&wire::CuStreamAddCallbackReply {
             result: CUDA_ERROR_NOT_SUPPORTED as i32,
         });
     };
@@ -202,7 +203,7 @@ fn cu_stream_add_callback(
             event: ptr::null_mut(),
         },
     )?;
-    support::encode(&wire::CuStreamAddCallbackReply { result })
+    back_end::encode(&wire::CuStreamAddCallbackReply { result })
 }
 
 /// Calls that have something by hand around them: what is generated for each.
@@ -267,12 +268,12 @@ pub mod run {
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
     Some(match op.entry() {
-        1 => support::encode(&wire::CuModuleLoadDataReply { result }),
-        2 => support::encode(&wire::CuModuleGetFunctionReply { result }),
-        3 => support::encode(&wire::CuLaunchKernelReply { result }),
-        4 => support::encode(&wire::CuMemcpyHtoDV2Reply { result }),
-        5 => support::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result }),
-        6 => support::encode(&wire::CuStreamAddCallbackReply { result }),
+        1 => back_end::encode(&wire::CuModuleLoadDataReply { result }),
+        2 => back_end::encode(&wire::CuModuleGetFunctionReply { result }),
+        3 => back_end::encode(&wire::CuLaunchKernelReply { result }),
+        4 => back_end::encode(&wire::CuMemcpyHtoDV2Reply { result }),
+        5 => back_end::encode(&wire::CuMemcpyDtoHAsyncV2Reply { result }),
+        6 => back_end::encode(&wire::CuStreamAddCallbackReply { result }),
         _ => return None,
     })
 }

@@ -10,11 +10,12 @@
 )]
 
 use crate::egl::board::manual::Manual;
-use crate::egl::board::support::{
-    self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session,
-};
+use crate::egl::board::support::{self, Board, Session};
 use crate::egl::board::types::*;
 use crate::egl::wire::{self as wire, Kind};
+use gil_board::back_end::{
+    self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
+};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
 use gil_wire::length::{self, Length};
@@ -23,7 +24,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 5] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 5] = [
     (1, egl_get_error),
     (2, egl_choose_config),
     (3, egl_create_context),
@@ -32,7 +33,7 @@ static DISPATCH: [(u16, DispatchFn); 5] = [
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
-pub fn dispatch(op: Op) -> Option<DispatchFn> {
+pub fn dispatch(op: Op) -> Option<DispatchFn<Session>> {
     if op.api() != 101 {
         return None;
     }
@@ -43,14 +44,14 @@ pub fn dispatch(op: Op) -> Option<DispatchFn> {
 }
 
 fn egl_get_error(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let _: wire::EglGetErrorArgs = support::decode(args)?;
+    let _: wire::EglGetErrorArgs = back_end::decode(args)?;
     let Some(function) = session.functions().eglGetError else {
-        return support::encode(&wire::EglGetErrorReply::default());
+        return back_end::encode(&wire::EglGetErrorReply::default());
     };
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let value = call.timed(|| unsafe { function() });
-    support::encode(&wire::EglGetErrorReply { value })
+    back_end::encode(&wire::EglGetErrorReply { value })
 }
 
 fn egl_choose_config(
@@ -58,18 +59,18 @@ fn egl_choose_config(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::EglChooseConfigArgs = support::decode(args)?;
+    let args: wire::EglChooseConfigArgs = back_end::decode(args)?;
     let Some(function) = session.functions().eglChooseConfig else {
-        return support::encode(&wire::EglChooseConfigReply {
+        return back_end::encode(&wire::EglChooseConfigReply {
             result: EGL_BAD_ACCESS as i32,
             ..Default::default()
         });
     };
     let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
     let attrib_list: Option<Vec<i32>> = session
-        .properties_until(EGL_NONE, &args.attrib_list, &[])?
+        .properties_until(EGL_NONE as u64, &args.attrib_list, &[])?
         .map(|list| list.iter().map(|word| *word as i32).collect());
-    let configs_room = support::room(
+    let configs_room = back_end::room(
         args.config_size
             .try_into()
             .map_err(|_| Refusal::missing_size("configs"))?,
@@ -100,7 +101,7 @@ fn egl_choose_config(
     } else {
         usize::try_from(num_config).unwrap_or(0)
     });
-    support::encode(&wire::EglChooseConfigReply {
+    back_end::encode(&wire::EglChooseConfigReply {
         result: result as i32,
         configs: configs
             .into_iter()
@@ -115,9 +116,9 @@ fn egl_create_context(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::EglCreateContextArgs = support::decode(args)?;
+    let args: wire::EglCreateContextArgs = back_end::decode(args)?;
     let Some(function) = session.functions().eglCreateContext else {
-        return support::encode(&wire::EglCreateContextReply {
+        return back_end::encode(&wire::EglCreateContextReply {
             result: EGL_BAD_ACCESS as i32,
         });
     };
@@ -125,7 +126,7 @@ fn egl_create_context(
     let config: EGLConfig = session.get(Kind::Config, args.config)?;
     let share_context: EGLContext = session.get_optional(Kind::Context, args.share_context)?;
     let attrib_list: Option<Vec<i32>> = session
-        .properties_until(EGL_NONE, &args.attrib_list, &[])?
+        .properties_until(EGL_NONE as u64, &args.attrib_list, &[])?
         .map(|list| list.iter().map(|word| *word as i32).collect());
     session.can_bind(args.new)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -144,7 +145,7 @@ fn egl_create_context(
         session.bind(Kind::Context, args.new, object, args.dpy)?;
         0
     };
-    support::encode(&wire::EglCreateContextReply { result })
+    back_end::encode(&wire::EglCreateContextReply { result })
 }
 
 fn egl_make_current(
@@ -152,9 +153,9 @@ fn egl_make_current(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::EglMakeCurrentArgs = support::decode(args)?;
+    let args: wire::EglMakeCurrentArgs = back_end::decode(args)?;
     let Some(function) = session.functions().eglMakeCurrent else {
-        return support::encode(&wire::EglMakeCurrentReply {
+        return back_end::encode(&wire::EglMakeCurrentReply {
             result: EGL_BAD_ACCESS as i32,
         });
     };
@@ -165,7 +166,7 @@ fn egl_make_current(
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let result = call.timed(|| unsafe { function(dpy, draw, read, ctx) });
-    support::encode(&wire::EglMakeCurrentReply {
+    back_end::encode(&wire::EglMakeCurrentReply {
         result: result as i32,
     })
 }
@@ -175,7 +176,7 @@ fn egl_swap_buffers(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::EglSwapBuffersArgs = support::decode(args)?;
+    let args: wire::EglSwapBuffersArgs = back_end::decode(args)?;
     Board::egl_swap_buffers(session, call, args)
 }
 
@@ -183,13 +184,13 @@ fn egl_swap_buffers(
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
     Some(match op.entry() {
-        2 => support::encode(&wire::EglChooseConfigReply {
+        2 => back_end::encode(&wire::EglChooseConfigReply {
             result,
             ..Default::default()
         }),
-        3 => support::encode(&wire::EglCreateContextReply { result }),
-        4 => support::encode(&wire::EglMakeCurrentReply { result }),
-        5 => support::encode(&wire::EglSwapBuffersReply {
+        3 => back_end::encode(&wire::EglCreateContextReply { result }),
+        4 => back_end::encode(&wire::EglMakeCurrentReply { result }),
+        5 => back_end::encode(&wire::EglSwapBuffersReply {
             result,
             ..Default::default()
         }),

@@ -10,11 +10,12 @@
 )]
 
 use crate::gles::board::manual::Manual;
-use crate::gles::board::support::{
-    self, Board, Call, DispatchFn, Enqueued, Order, Refusal, Session,
-};
+use crate::gles::board::support::{self, Board, Session};
 use crate::gles::board::types::*;
 use crate::gles::wire::{self as wire};
+use gil_board::back_end::{
+    self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
+};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
 use gil_wire::length::{self, Length};
@@ -23,7 +24,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn); 9] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 9] = [
     (1, gl_get_error),
     (2, gl_get_integerv),
     (3, gl_tex_image2d),
@@ -36,7 +37,7 @@ static DISPATCH: [(u16, DispatchFn); 9] = [
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
-pub fn dispatch(op: Op) -> Option<DispatchFn> {
+pub fn dispatch(op: Op) -> Option<DispatchFn<Session>> {
     if op.api() != 102 {
         return None;
     }
@@ -47,15 +48,15 @@ pub fn dispatch(op: Op) -> Option<DispatchFn> {
 }
 
 fn gl_get_error(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlGetErrorArgs = support::decode(args)?;
+    let args: wire::GlGetErrorArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glGetError else {
-        return support::encode(&wire::GlGetErrorReply::default());
+        return back_end::encode(&wire::GlGetErrorReply::default());
     };
     session.make_current(args.current)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let value = call.timed(|| unsafe { function() });
-    support::encode(&wire::GlGetErrorReply { value })
+    back_end::encode(&wire::GlGetErrorReply { value })
 }
 
 fn gl_get_integerv(
@@ -63,14 +64,14 @@ fn gl_get_integerv(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlGetIntegervArgs = support::decode(args)?;
+    let args: wire::GlGetIntegervArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glGetIntegerv else {
-        return support::encode(&wire::GlGetIntegervReply::default());
+        return back_end::encode(&wire::GlGetIntegervReply::default());
     };
     session.make_current(args.current)?;
     let data_room = support::helpers::get_count(session, args.pname as u64)
         .get()
-        .filter(|room| *room <= support::room(u32::MAX))
+        .filter(|room| *room <= back_end::room(u32::MAX))
         .ok_or(Refusal::missing_size("data"))?;
     let mut data: Vec<GLint> = vec![Default::default(); data_room];
     // SAFETY: objects are alive and of their kind; memory is as long as the function
@@ -86,18 +87,18 @@ fn gl_get_integerv(
         )
     });
     data.truncate(if !args.data { 0 } else { data_room });
-    support::encode(&wire::GlGetIntegervReply { data })
+    back_end::encode(&wire::GlGetIntegervReply { data })
 }
 
 fn gl_tex_image2d(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlTexImage2DArgs = support::decode(args)?;
+    let args: wire::GlTexImage2DArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glTexImage2D else {
         return Ok(Vec::new());
     };
     session.make_current(args.current)?;
     let pixels = call.input(
         &args.pixels,
-        support::bytes(
+        back_end::bytes(
             support::helpers::tex_image_bytes(
                 session,
                 args.width as u64,
@@ -131,7 +132,7 @@ fn gl_shader_source(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlShaderSourceArgs = support::decode(args)?;
+    let args: wire::GlShaderSourceArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glShaderSource else {
         return Ok(Vec::new());
     };
@@ -159,7 +160,7 @@ fn gl_vertex_attrib_pointer(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlVertexAttribPointerArgs = support::decode(args)?;
+    let args: wire::GlVertexAttribPointerArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glVertexAttribPointer else {
         return Ok(Vec::new());
     };
@@ -193,7 +194,7 @@ fn gl_draw_elements(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlDrawElementsArgs = support::decode(args)?;
+    let args: wire::GlDrawElementsArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glDrawElements else {
         return Ok(Vec::new());
     };
@@ -211,7 +212,7 @@ fn gl_uniform_matrix4fv(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlUniformMatrix4fvArgs = support::decode(args)?;
+    let args: wire::GlUniformMatrix4fvArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glUniformMatrix4fv else {
         return Ok(Vec::new());
     };
@@ -237,18 +238,18 @@ fn gl_buffer_sub_data(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlBufferSubDataArgs = support::decode(args)?;
+    let args: wire::GlBufferSubDataArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glBufferSubData else {
-        return support::encode(&wire::GlBufferSubDataReply);
+        return back_end::encode(&wire::GlBufferSubDataReply);
     };
     session.make_current(args.current)?;
-    let offset = support::offset(args.offset, "offset")?;
-    let size = support::offset(args.size, "size")?;
-    let data = call.input(&args.data, support::bytes(Length::of(args.size), "data")?)?;
+    let offset = back_end::offset(args.offset, "offset")?;
+    let size = back_end::offset(args.size, "size")?;
+    let data = call.input(&args.data, back_end::bytes(Length::of(args.size), "data")?)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe { function(args.target, offset, size, data.cast()) });
-    support::encode(&wire::GlBufferSubDataReply)
+    back_end::encode(&wire::GlBufferSubDataReply)
 }
 
 fn gl_create_shader(
@@ -256,13 +257,13 @@ fn gl_create_shader(
     call: &mut Call,
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    let args: wire::GlCreateShaderArgs = support::decode(args)?;
+    let args: wire::GlCreateShaderArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glCreateShader else {
-        return support::encode(&wire::GlCreateShaderReply::default());
+        return back_end::encode(&wire::GlCreateShaderReply::default());
     };
     session.make_current(args.current)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     let value = call.timed(|| unsafe { function(args.r#type) });
-    support::encode(&wire::GlCreateShaderReply { value })
+    back_end::encode(&wire::GlCreateShaderReply { value })
 }

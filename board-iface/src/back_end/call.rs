@@ -25,7 +25,7 @@ const MIN_SHARED: usize = 4096;
 #[repr(align(16))]
 struct Word(#[expect(dead_code, reason = "drivers read it")] Cell<[u8; 16]>);
 
-/// Memory with a fixed address, aligned for every OpenCL type up to 16 bytes,
+/// Memory with a fixed address, aligned for every type of up to 16 bytes,
 /// which a driver may write.
 #[derive(Clone, Debug)]
 pub struct Block(Rc<[Word]>);
@@ -98,6 +98,15 @@ pub struct Call {
 }
 
 impl Call {
+    /// The call as it came; its arguments stay behind.
+    pub fn of(call: board::Call<'_>) -> Self {
+        Self {
+            finish: call.finish,
+            answered: call.answer,
+            ..Self::new(call.op, call.event, call.regions)
+        }
+    }
+
     /// A call of `op` that signals `event`, whose regions are these.
     pub fn new(op: Op, event: Option<u64>, regions: Vec<Region>) -> Self {
         let slot = |region: Region| Slot {
@@ -122,12 +131,12 @@ impl Call {
 
     /// The enqueue function was called: the operation is known to the session,
     /// or reported.
-    pub(super) fn set_enqueued(&mut self) {
+    pub fn set_enqueued(&mut self) {
         self.enqueued = true;
     }
 
     /// Whether the enqueue function was called.
-    pub(super) fn was_enqueued(&self) -> bool {
+    pub fn was_enqueued(&self) -> bool {
         self.enqueued
     }
 
@@ -136,18 +145,8 @@ impl Call {
         self.op
     }
 
-    /// Operations need not end before the call is answered.
-    pub(super) fn set_unfinished(&mut self) {
-        self.finish = false;
-    }
-
-    /// Nobody waits for the answer.
-    pub(super) fn set_unanswered(&mut self) {
-        self.answered = false;
-    }
-
     /// Whether the guest gets the answer.
-    pub(super) fn is_answered(&self) -> bool {
+    pub fn is_answered(&self) -> bool {
         self.answered
     }
 
@@ -175,7 +174,7 @@ impl Call {
     }
 
     /// What has ended so far.
-    pub(super) fn ended_mut(&mut self) -> &mut [Ended] {
+    pub fn ended_mut(&mut self) -> &mut [Ended] {
         &mut self.ended
     }
 

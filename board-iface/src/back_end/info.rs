@@ -1,15 +1,15 @@
 //! Size-and-data queries.
 
 use super::call::{Call, Output};
-use super::generated::types::*;
+use super::objects::Objects;
 use super::refusal::Refusal;
-use super::session::Session;
 use crate::memory::OutOfMemory;
 use gil_wire::call::{Handle, InfoType, InfoValue, OutData, OutRoom};
-use gil_wire::generated::opencl::Kind;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
+/// What a function returns that did it.
+const SUCCESS: i32 = 0;
 /// Most bytes of a value.
 const MAX_VALUE: usize = 64 << 20;
 
@@ -17,7 +17,7 @@ const MAX_VALUE: usize = 64 << 20;
 #[derive(Debug)]
 pub struct InfoReply {
     /// What the function returned.
-    pub result: cl_int,
+    pub result: i32,
     /// Bytes of the whole value.
     pub size: u64,
     value: Value,
@@ -34,7 +34,7 @@ enum Value {
 
 impl InfoReply {
     /// The function failed.
-    pub(super) fn failed(result: cl_int) -> Self {
+    pub fn failed(result: i32) -> Self {
         Self {
             result,
             size: 0,
@@ -61,16 +61,16 @@ impl InfoReply {
 /// # Errors
 /// [`Refusal`] for a value beyond all bounds and for room that is not there.
 /// What the driver returns is in the answer.
-pub fn info(
-    session: &mut Session,
+pub fn info<S: Objects>(
+    session: &mut S,
     call: &mut Call,
-    kind: InfoType<Kind>,
+    kind: InfoType<S::Kind>,
     room: OutRoom,
-    mut ask: impl FnMut(usize, *mut c_void, *mut usize) -> cl_int,
+    mut ask: impl FnMut(usize, *mut c_void, *mut usize) -> i32,
 ) -> Result<InfoReply, Refusal> {
     let mut size = 0;
     let result = call.timed(|| ask(0, null_mut(), &mut size));
-    if result != CL_SUCCESS {
+    if result != SUCCESS {
         return Ok(InfoReply::failed(result));
     }
     if size > MAX_VALUE {
@@ -86,7 +86,7 @@ pub fn info(
         InfoType::Handles(kind) => handles(session, kind, call, size, fetch)?,
         _ => bytes(call, room, size, fetch)?,
     };
-    if result != CL_SUCCESS {
+    if result != SUCCESS {
         return Ok(InfoReply::failed(result));
     }
     let size = size as u64;
@@ -98,12 +98,15 @@ pub fn info(
 }
 
 /// Asks the driver, for its errors and its time, and shows the guest this text.
-pub(super) fn info_shown(
-    session: &mut Session,
+///
+/// # Errors
+/// As [`info`].
+pub fn info_shown<S: Objects>(
+    session: &mut S,
     call: &mut Call,
     text: &[u8],
     room: OutRoom,
-    ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int,
+    ask: impl Fn(usize, *mut c_void, *mut usize) -> i32,
 ) -> Result<InfoReply, Refusal> {
     info(
         session,
@@ -123,28 +126,28 @@ pub(super) fn info_shown(
                     .cast::<u8>()
                     .copy_from(text.as_ptr(), size.min(text.len()))
             };
-            CL_SUCCESS
+            SUCCESS
         },
     )
 }
 
-type Fetched = Result<(cl_int, Value), Refusal>;
+type Fetched = Result<(i32, Value), Refusal>;
 
 fn bytes(
     call: &mut Call,
     room: OutRoom,
     size: usize,
-    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> i32,
 ) -> Fetched {
     let mut output = call.output(room, 0)?;
     if output.room() < size || output.as_mut_ptr().is_null() {
-        return Ok((CL_SUCCESS, Value::None));
+        return Ok((SUCCESS, Value::None));
     }
     let result = match size {
-        0 => CL_SUCCESS,
+        0 => SUCCESS,
         _ => fetch(call, output.as_mut_ptr()),
     };
-    let written = if result == CL_SUCCESS { size } else { 0 };
+    let written = if result == SUCCESS { size } else { 0 };
     let is_region = output.note(call, written);
     Ok((result, Value::Bytes(output, is_region)))
 }
@@ -152,24 +155,24 @@ fn bytes(
 fn sizes(
     call: &mut Call,
     size: usize,
-    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> i32,
 ) -> Fetched {
     let (result, words) = words(call, size, fetch)?;
     let words = words.into_iter().map(|word| word as u64).collect();
     Ok((result, Value::Sizes(words)))
 }
 
-fn handles(
-    session: &mut Session,
-    kind: Kind,
+fn handles<S: Objects>(
+    session: &mut S,
+    kind: S::Kind,
     call: &mut Call,
     size: usize,
-    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> i32,
 ) -> Fetched {
     let (result, words) = words(call, size, fetch)?;
     let found = |word: usize| session.found(kind, word as *mut c_void);
     let handles = match result {
-        CL_SUCCESS => words.into_iter().map(found).collect(),
+        SUCCESS => words.into_iter().map(found).collect(),
         _ => Vec::new(),
     };
     Ok((result, Value::Handles(handles)))
@@ -179,8 +182,8 @@ fn handles(
 fn words(
     call: &mut Call,
     size: usize,
-    fetch: impl FnOnce(&mut Call, *mut c_void) -> cl_int,
-) -> Result<(cl_int, Vec<usize>), Refusal> {
+    fetch: impl FnOnce(&mut Call, *mut c_void) -> i32,
+) -> Result<(i32, Vec<usize>), Refusal> {
     let count = size.div_ceil(size_of::<usize>());
     let mut words = Vec::new();
     words
@@ -188,7 +191,7 @@ fn words(
         .map_err(|_| OutOfMemory(size))?;
     words.resize(count, 0);
     let result = match size {
-        0 => CL_SUCCESS,
+        0 => SUCCESS,
         _ => fetch(call, words.as_mut_ptr().cast()),
     };
     words.truncate(size / size_of::<usize>());

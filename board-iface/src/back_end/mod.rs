@@ -1,4 +1,39 @@
-//! What an API needs on a board: how its drivers are found, asked and loaded.
+//! What an API needs on a board, and what every API does there alike.
+//!
+//! | module | what |
+//! |---|---|
+//! | here | how its drivers are found, asked and loaded |
+//! | [`table`], [`objects`] | which guest number stands for which real object, and what is kept of it |
+//! | [`dispatch`] | running a call; what generated code asks of a session |
+//! | [`call`], [`arguments`] | a call's memory and time, its arguments and answer |
+//! | [`refusal`] | why a call is not run |
+//! | [`info`] | size-and-data queries |
+//! | [`operations`] | what is under way, and what waits for the guest |
+//! | [`hold`] | memory that a driver uses in place |
+//! | [`printing`], [`notices`] | what kernels print, and what drivers say |
+//! | [`staging`] | reading and writing whole objects, for checkpoints |
+
+pub mod arguments;
+pub mod call;
+pub mod dispatch;
+pub mod hold;
+pub mod info;
+pub mod notices;
+pub mod objects;
+pub mod operations;
+pub mod printing;
+pub mod refusal;
+pub mod staging;
+pub mod table;
+
+pub use arguments::{bytes, decode, encode, list_ptr, offset, room, size, words};
+pub use call::{Call, Output};
+pub use dispatch::{Current, DispatchFn, Enqueued, Enqueues};
+pub use info::{InfoReply, info};
+pub use objects::{Objects, Reference, References};
+pub use operations::Order;
+pub use refusal::Refusal;
+pub use table::{Kind, Pointer, Table};
 
 use crate::board::{Board, BoardError};
 use gil_wire::Op;

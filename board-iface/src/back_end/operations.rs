@@ -6,8 +6,9 @@
 //! once, or are under way until they are asked for, as each call says. An
 //! operation keeps its memory until it has ended.
 
-use super::call::Memory;
-use crate::table::Pointer;
+use super::call::{Call, Memory};
+use super::table::Pointer;
+use crate::board::Ended;
 use gil_wire::ending::Ending;
 use std::collections::{HashMap, HashSet};
 
@@ -63,6 +64,24 @@ pub struct Finished {
     pub duration_ns: u64,
     /// How it ended.
     pub ending: Ending,
+}
+
+impl Finished {
+    /// Of an operation that nobody waited for in its own call.
+    pub fn report(self, operation: Operation) -> Ended {
+        let memory = operation.memory;
+        Ended {
+            event: operation.number,
+            duration_ns: self.duration_ns,
+            ending: self.ending,
+            printed: Vec::new(),
+            rejected: false,
+            out: match self.ending.is_failure() {
+                false => memory.outputs(),
+                true => memory.no_outputs(),
+            },
+        }
+    }
 }
 
 /// The part of a driver that waits.
@@ -156,6 +175,22 @@ impl Operations {
             behind_all,
         };
         self.place(blocked, finish, device)
+    }
+
+    /// A call enqueued an operation: reports how it ended, if the call waits for
+    /// that, and gives the call its memory back.
+    pub fn enqueued_by(&mut self, call: &mut Call, operation: Operation, device: &mut impl Device) {
+        let ended = self.enqueued(operation, call.finishes(), device);
+        let Some((operation, finished)) = ended else {
+            return;
+        };
+        call.report(Ended {
+            duration_ns: finished.duration_ns,
+            ..Ended::bare(operation.number, finished.ending)
+        });
+        if !finished.ending.is_failure() {
+            call.give_back(operation.memory);
+        }
     }
 
     /// As [`enqueued`](Self::enqueued), of one that may have been blocked.
