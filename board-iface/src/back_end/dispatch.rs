@@ -13,9 +13,12 @@ use gil_wire::call::{Handle, NewEvent};
 use gil_wire::envelope::Class;
 use std::ffi::c_void;
 
+/// An encoded answer, empty for posts.
+pub type Answer = Result<Vec<u8>, Refusal>;
+
 /// Runs one entry point: decodes its arguments, calls the driver, encodes the
-/// answer (empty for posts).
-pub type DispatchFn<S> = fn(&mut S, &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal>;
+/// answer.
+pub type DispatchFn<S> = fn(&mut S, &mut Call, args: &[u8]) -> Answer;
 
 /// An enqueue function returned.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +73,7 @@ pub struct Dispatch<S> {
     /// The function that runs an operation.
     pub function: fn(Op) -> Option<DispatchFn<S>>,
     /// The answer of a call that failed before the driver was asked.
-    pub failed: fn(Op, i32) -> Option<Result<Vec<u8>, Refusal>>,
+    pub failed: fn(Op, i32) -> Option<Answer>,
     /// The API's error where a refusal is the program's affair, or nobody's
     /// fault.
     pub code: fn(&Refusal, Op) -> Option<i32>,
@@ -84,7 +87,7 @@ impl<S> Dispatch<S> {
     ///
     /// # Errors
     /// [`Refusal`] for a request that is none.
-    pub fn run(&self, session: &mut S, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    pub fn run(&self, session: &mut S, call: &mut Call, args: &[u8]) -> Answer {
         let function = (self.function)(call.op());
         let function = function.ok_or(Refusal::UnknownOp(call.op()))?;
         let result = function(session, call, args);
@@ -98,7 +101,7 @@ impl<S> Dispatch<S> {
 
     /// The answer where the driver was not asked: the API's error, as if the
     /// driver had given it.
-    fn not_asked(&self, call: &mut Call, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
+    fn not_asked(&self, call: &mut Call, refusal: Refusal) -> Answer {
         let op = call.op();
         let code = (self.code)(&refusal, op);
         let answer = code.and_then(|code| Some((code, (self.failed)(op, code)?)));
@@ -143,7 +146,7 @@ mod tests {
         }
     }
 
-    fn run(function: DispatchFn<()>, op: Op) -> (Result<Vec<u8>, Refusal>, Vec<(Ending, bool)>) {
+    fn run(function: DispatchFn<()>, op: Op) -> (Answer, Vec<(Ending, bool)>) {
         let mut call = Call::new(op, Some(3), Vec::new());
         let result = dispatch(function).run(&mut (), &mut call, &[]);
         let ended = call.outcome(Vec::new()).ended;
