@@ -2,6 +2,7 @@
 //! compared with the argument information of this machine's OpenCL.
 
 use gil_board::back_end::DriverOptions;
+use gil_board::back_end::Pointer;
 use gil_board::opencl::generated::functions::Functions;
 use gil_board::opencl::generated::types::*;
 use gil_board::opencl::{Driver, OpenClError};
@@ -9,7 +10,7 @@ use gil_kernel_signatures::{
     Access, Argument, Program, Qualifiers, Signatures, Space, Target, What,
 };
 use std::ffi::{CString, c_void};
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{null, null_mut};
 
 const ACCESS_READ_ONLY: cl_uint = 0x11a0;
 const ACCESS_WRITE_ONLY: cl_uint = 0x11a1;
@@ -71,7 +72,7 @@ impl Compiler {
 
     fn target(&self) -> Target {
         self.driver
-            .target(NonNull::new(self.device.cast()).unwrap())
+            .target(Pointer::new(self.device.cast()).unwrap())
     }
 
     fn build(&self, source: &str, options: &str) -> cl_program {

@@ -10,7 +10,7 @@ use gil_wire::ending::Ending;
 use gil_wire::message::CallStatus;
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Most bytes of one argument's output inside an answer.
@@ -25,10 +25,14 @@ const MIN_SHARED: usize = 4096;
 #[repr(align(16))]
 struct Word(#[expect(dead_code, reason = "drivers read it")] Cell<[u8; 16]>);
 
+// SAFETY: nothing in Rust reads or writes the cell once it is made, but through
+// `Block`'s address: `Output` does after the function that wrote there returned.
+unsafe impl Sync for Word {}
+
 /// Memory with a fixed address, aligned for every type of up to 16 bytes,
 /// which a driver may write.
 #[derive(Clone, Debug)]
-pub struct Block(Rc<[Word]>);
+pub struct Block(Arc<[Word]>);
 
 impl Block {
     fn zeroed(len: usize) -> Self {

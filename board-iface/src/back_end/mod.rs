@@ -5,6 +5,7 @@
 //! | here | how its drivers are found, asked and loaded |
 //! | [`table`], [`objects`] | which guest number stands for which real object, and what is kept of it |
 //! | [`dispatch`] | running a call; what generated code asks of a session |
+//! | [`threads`] | a thread for each of the guest's, where the API needs that |
 //! | [`call`], [`arguments`] | a call's memory and time, its arguments and answer |
 //! | [`refusal`] | why a call is not run |
 //! | [`info`] | size-and-data queries |
@@ -25,6 +26,7 @@ pub mod printing;
 pub mod refusal;
 pub mod staging;
 pub mod table;
+pub mod threads;
 
 pub use arguments::{bytes, decode, encode, list_ptr, offset, room, size, words};
 pub use call::{Call, Output};
@@ -34,6 +36,7 @@ pub use objects::{Objects, Reference, References};
 pub use operations::Order;
 pub use refusal::Refusal;
 pub use table::{Kind, Pointer, Table};
+pub use threads::GuestThreads;
 
 use crate::board::{Board, BoardError};
 use gil_wire::Op;

@@ -5,7 +5,6 @@ use super::table::{Kind, Pointer, Table};
 use gil_wire::call::{Handle, Property};
 use std::ffi::c_void;
 use std::fmt::Debug;
-use std::ptr::NonNull;
 
 /// A driver that counts the references to its objects. Kinds that are not
 /// counted are kept, and go, as the driver has it.
@@ -163,7 +162,7 @@ pub trait Objects {
         object: *mut T,
         data: Self::Data,
     ) -> Result<(), Refusal> {
-        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
+        let Some(pointer) = Pointer::new(object.cast()) else {
             return Err(Refusal::parameter("new object", 0));
         };
         let mut bound = self.admit(kind, pointer);
@@ -180,7 +179,7 @@ pub trait Objects {
     /// The number of an object that a query named; NULL for null, and when the
     /// session has too many objects.
     fn found<T>(&mut self, kind: Self::Kind, object: *mut T) -> Handle {
-        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
+        let Some(pointer) = Pointer::new(object.cast()) else {
             return Handle::NULL;
         };
         let driver = self.driver();
@@ -192,7 +191,7 @@ pub trait Objects {
     /// The board's number for an object that a call made, whose reference is the
     /// session's from here on; NULL as with [`found`](Self::found).
     fn made<T>(&mut self, kind: Self::Kind, object: *mut T) -> Handle {
-        let Some(pointer) = NonNull::new(object.cast::<c_void>()) else {
+        let Some(pointer) = Pointer::new(object.cast()) else {
             return Handle::NULL;
         };
         self.table_mut().made(kind, pointer).unwrap_or_else(|_| {

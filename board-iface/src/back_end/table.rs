@@ -19,7 +19,26 @@ use std::ptr::NonNull;
 pub const MAX_OBJECTS: usize = 1 << 20;
 
 /// A real object's address. Only the back end's driver dereferences it.
-pub type Pointer = NonNull<c_void>;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pointer(NonNull<c_void>);
+
+// SAFETY: an address alone does nothing. Who hands it to a driver, in whatever
+// thread, says why the driver takes it there.
+unsafe impl Send for Pointer {}
+// SAFETY: as above.
+unsafe impl Sync for Pointer {}
+
+impl Pointer {
+    /// None for null.
+    pub fn new(address: *mut c_void) -> Option<Self> {
+        NonNull::new(address).map(Self)
+    }
+
+    /// The address.
+    pub fn as_ptr(self) -> *mut c_void {
+        self.0.as_ptr()
+    }
+}
 
 /// The kinds of object an API has, such as a context and a queue.
 pub trait Kind: Copy + Eq + Debug {
@@ -313,7 +332,7 @@ mod tests {
     type Table = super::Table<Thing, Data>;
 
     fn at(address: usize) -> Pointer {
-        NonNull::new(address as *mut c_void).unwrap()
+        Pointer::new(address as *mut c_void).unwrap()
     }
 
     #[test]

@@ -134,22 +134,14 @@ const RELEASE: [&str; 8] = [
     "clReleaseDevice",
 ];
 
-/// A platform or device: it lives as long as the process.
-#[derive(Clone, Copy, Debug)]
-struct Root(Pointer);
-
-// SAFETY: OpenCL's functions may be called on these objects from any thread.
-unsafe impl Send for Root {}
-// SAFETY: as above.
-unsafe impl Sync for Root {}
-
 /// The machine's OpenCL. Never unloaded: drivers have threads of their own.
 #[derive(Debug)]
 pub struct Driver {
     core: Core,
     options: DriverOptions,
-    /// Platforms and devices, in the order in which they are listed.
-    roots: Vec<(Kind, Root)>,
+    /// Platforms and devices, in the order in which they are listed; they live
+    /// as long as the process.
+    roots: Vec<(Kind, Pointer)>,
     /// The forwarded functions.
     pub functions: Functions,
 }
@@ -277,19 +269,19 @@ impl Driver {
         })
     }
 
-    fn list_roots(&self, platforms: Vec<*mut c_void>) -> Vec<(Kind, Root)> {
+    fn list_roots(&self, platforms: Vec<*mut c_void>) -> Vec<(Kind, Pointer)> {
         let devices = platforms.iter().flat_map(|of| self.platform_devices(*of));
         let devices = devices.map(|device| (Kind::Device, device));
         let devices = devices.collect::<Vec<_>>();
         let platforms = platforms.into_iter().map(|of| (Kind::Platform, of));
         let all = platforms.chain(devices);
-        all.filter_map(|(kind, object)| Some((kind, Root(Pointer::new(object)?))))
+        all.filter_map(|(kind, object)| Some((kind, Pointer::new(object)?)))
             .collect()
     }
 
     /// Platforms and devices, in the order in which they are listed.
     pub fn roots(&self) -> impl Iterator<Item = (Kind, Pointer)> + '_ {
-        self.roots.iter().map(|(kind, root)| (*kind, root.0))
+        self.roots.iter().copied()
     }
 
     fn platform_devices(&self, platform: *mut c_void) -> Vec<*mut c_void> {

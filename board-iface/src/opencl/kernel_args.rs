@@ -16,7 +16,7 @@ use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{ClSetKernelArgArgs, KernelArgument, Kind};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{null, null_mut};
 
 /// A kernel's arguments; of a copy of the kernel, a clone of them.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ pub fn set(
         let driver = session.driver;
         let held = match value {
             Value::Object(kind, object) => {
-                NonNull::new(object).map(|object| Reference::new(driver, kind, object))
+                Pointer::new(object).map(|object| Reference::new(driver, kind, object))
             }
             _ => None,
         };

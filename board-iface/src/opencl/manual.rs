@@ -24,7 +24,7 @@ use crate::back_end::{Call, Objects, Order, Pointer, Refusal, encode, size};
 use gil_wire::call::OutData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::null_mut;
 
 /// What every enqueue about one memory object has.
 macro_rules! about {
@@ -703,7 +703,7 @@ unsafe extern "C" fn ignore_release(_program: cl_program, _user_data: *mut c_voi
 /// # Errors
 /// [`Refusal::Parameter`] if it made none.
 pub fn pointer<T>(object: *mut T) -> Result<Pointer, Refusal> {
-    NonNull::new(object.cast()).ok_or(Refusal::parameter("new object", 0))
+    Pointer::new(object.cast()).ok_or(Refusal::parameter("new object", 0))
 }
 
 fn no_binary(result: cl_int) -> Result<Vec<u8>, Refusal> {

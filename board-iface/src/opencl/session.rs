@@ -28,8 +28,6 @@ use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::identity::DeviceIdentity;
-use std::ffi::c_void;
-use std::ptr::NonNull;
 use std::time::Instant;
 
 /// What is generated.
@@ -193,7 +191,7 @@ impl Enqueues for Session {
             self.refused(call, op.queue, result);
             return Ok(());
         }
-        let Some(event) = NonNull::new(op.event.cast::<c_void>()) else {
+        let Some(event) = Pointer::new(op.event) else {
             // The driver may use the call's memory for ever.
             std::mem::forget(call.take_memory());
             return Err(Refusal::NoEvent);

@@ -14,7 +14,7 @@ use gil_wire::call::InData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{null, null_mut};
 
 /// Allocations of a session, at most.
 const MAX_ALLOCATIONS: usize = 1 << 20;
@@ -142,7 +142,7 @@ pub fn alloc(
     let (flags, alignment) = (args.flags, args.alignment);
     // SAFETY: the context is alive.
     let found = call.timed(|| unsafe { function(context, flags, len, alignment) });
-    let (Some(_), Some(context)) = (NonNull::new(found), NonNull::new(context.cast())) else {
+    let (Some(_), Some(context)) = (Pointer::new(found), Pointer::new(context.cast())) else {
         return Ok(0);
     };
     session.driver.retain(Kind::Context, context);
@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn only_what_lies_in_one_allocation_is_known() {
         let mut svm = Svm::default();
-        let context = NonNull::dangling();
+        let context = Pointer::new(std::ptr::dangling_mut()).unwrap();
         for (address, size) in [(0x1000, 0x100), (0x1100, 0x10)] {
             let hold = Hold::default();
             let allocation = Allocation {

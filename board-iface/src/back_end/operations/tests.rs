@@ -1,10 +1,9 @@
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
-use std::ptr::NonNull;
 
 fn at(address: usize) -> Pointer {
-    NonNull::new((address * 8) as *mut std::ffi::c_void).unwrap()
+    Pointer::new((address * 8) as *mut std::ffi::c_void).unwrap()
 }
 
 /// Records what was waited for.
