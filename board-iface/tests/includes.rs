@@ -104,6 +104,23 @@ fn an_absolute_name_is_the_guests_file_and_never_the_boards() {
     assert_eq!(computed(program, alone), 8);
 }
 
+/// The driver fails with the option that has argument information kept, so each
+/// program is built twice.
+#[test]
+fn a_program_that_is_built_again_includes_the_same_files() {
+    let Some(agent) = on_a_device(Agent::start(&["--no-confinement", "--unknown-arg-info"])) else {
+        return;
+    };
+    let program = &mut Program::start(&agent.address);
+    let file = Path::new("/gil-value.h");
+    let given = program.program(&text(file));
+    give(program, given, &[(file, "#define VALUE 7\n")]);
+    assert_eq!(program.build(given, ""), SUCCESS);
+    assert_eq!(computed(program, given), 7);
+    // The files were for that build.
+    assert_ne!(program.build(given, ""), SUCCESS);
+}
+
 #[test]
 fn a_header_program_names_no_file_of_the_boards() {
     let Some((_agent, mut program)) = start() else {

@@ -8,7 +8,7 @@
 //! | [`threads`] | a thread for each of the guest's, where the API needs that |
 //! | [`call`], [`arguments`] | a call's memory and time, its arguments and answer |
 //! | [`refusal`] | why a call is not run |
-//! | [`info`] | size-and-data queries |
+//! | [`info`](mod@info) | size-and-data queries |
 //! | [`operations`] | what is under way, and what waits for the guest |
 //! | [`hold`] | memory that a driver uses in place |
 //! | [`printing`], [`notices`] | what kernels print, and what drivers say |

@@ -80,7 +80,7 @@ pub struct Listener(usize);
 
 impl Listener {
     /// What to give the driver as user data: a number, not an address (see
-    /// [`LISTENERS`]).
+    /// `LISTENERS`).
     pub fn user_data(&self) -> *mut c_void {
         self.0 as *mut c_void
     }

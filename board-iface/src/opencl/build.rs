@@ -89,6 +89,7 @@ impl Session {
         let again = may_be_its_fault && kept.hides_arg_info;
         if again {
             (kept.hides_arg_info, kept.without_arg_info) = (false, true);
+            kept.files.again();
         }
         again
     }

@@ -241,6 +241,11 @@ impl ProgramFiles {
         Ok(options)
     }
 
+    /// The last build was not the one that counts: the next has its files.
+    pub fn again(&mut self) {
+        self.given = self.built.take();
+    }
+
     /// The headers among the files of the next build.
     pub fn headers(&self, options: &str) -> Vec<(String, String)> {
         let files = self.given.as_ref();
