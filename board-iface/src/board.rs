@@ -6,8 +6,8 @@ use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::ending::Ending;
-use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{CallStatus, DeviceInfo};
+use gil_wire::identity::{DeviceIdentity, DeviceInfo};
+use gil_wire::message::CallStatus;
 
 /// The guest program a session stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::checkpoint::{PastEvent, Survey};
-use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::{DeviceIdentity, DeviceInfo};
 use std::sync::OnceLock;
 
 /// The back ends of this machine.

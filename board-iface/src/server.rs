@@ -14,7 +14,6 @@ use crate::session::SessionOptions;
 use crate::transport::{Access, ListenError, Listener};
 use connections::Connections;
 use desk::Desk;
-pub use desk::session;
 use gil_wire::address::Address;
 use gil_wire::secure::Key;
 use nix::errno::Errno;

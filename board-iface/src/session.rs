@@ -4,8 +4,9 @@ mod checkpoint;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
 use crate::memory::OutOfMemory;
+use crate::meter::Meter;
 use crate::region::{Budget, OverBudget, Region};
-use crate::transport::{Connection, ConnectionError, Part};
+use crate::transport::{Connection, ConnectionError, Part, Shaken};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
@@ -13,8 +14,10 @@ use gil_wire::frame::{FrameError, Prefix};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
 use gil_wire::window;
 use serde::{Deserialize, Serialize};
+use socket2::Socket;
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Calls of a session that are not run and are warned of.
@@ -142,6 +145,24 @@ pub fn serve(
     }
     ending();
     result
+}
+
+/// Serves a connection from the handshake to its last byte. `ending` is called
+/// when it is of no further use, before what the session made is released.
+pub fn run(
+    socket: Arc<Socket>,
+    shaken: &Shaken,
+    meter: Meter,
+    board: &dyn Board,
+    options: SessionOptions,
+    ending: &dyn Fn(),
+) {
+    let connection = Connection::new(socket, shaken, meter).map_err(SessionError::from);
+    match connection.and_then(|connection| serve(connection, board, options, ending)) {
+        Ok(()) => tracing::debug!("session ended"),
+        Err(SessionError::Connection(error)) => tracing::info!("session ended: {error}"),
+        Err(error) => tracing::warn!("session ended: {error}"),
+    }
 }
 
 struct Server<'b> {

@@ -17,7 +17,8 @@ use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{Contents, PastEvent};
 use gil_wire::ending::Ending;
-use gil_wire::message::{DeviceInfo, RegionDesc};
+use gil_wire::identity::DeviceInfo;
+use gil_wire::message::RegionDesc;
 use serde::{Deserialize, Serialize};
 
 /// The type of file.

@@ -40,6 +40,19 @@ impl DeviceIdentity {
     }
 }
 
+/// A device as `gil ping` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// The API through which it is reached: its title.
+    pub api: String,
+    /// The platform's name.
+    pub platform: String,
+    /// The device's name.
+    pub name: String,
+    /// The driver's version.
+    pub version: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

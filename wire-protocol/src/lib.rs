@@ -20,7 +20,7 @@
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
-//! | [`api`] | host ↔ board | the APIs, and which of them both sides have |
+//! | [`api`], [`description`] | host ↔ board | the APIs, and which of them both sides have |
 //! | [`address`] | users → host, board | where an agent listens |
 //! | [`checkpoint`] | host ↔ board | what a session holds that is to be kept |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
@@ -34,6 +34,7 @@ pub mod compact;
 pub mod control;
 #[cfg(feature = "secure")]
 pub mod crew;
+pub mod description;
 pub mod ending;
 pub mod envelope;
 pub mod frame;

@@ -2,10 +2,10 @@
 //! side of one guest address space.
 
 use crate::Op;
-use crate::api::Described;
 use crate::checkpoint::{PastEvent, Survey};
+use crate::description::Described;
 use crate::ending::Ending;
-use crate::identity::DeviceIdentity;
+use crate::identity::{DeviceIdentity, DeviceInfo};
 use crate::status::Status;
 use serde::{Deserialize, Serialize};
 
@@ -270,19 +270,6 @@ pub enum Reply<'a> {
     },
     /// What the agent tells an operator.
     Status(Status),
-}
-
-/// A device as `gil ping` prints it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceInfo {
-    /// The API through which it is reached: its title.
-    pub api: String,
-    /// The platform's name.
-    pub platform: String,
-    /// The device's name.
-    pub name: String,
-    /// The driver's version.
-    pub version: String,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What an agent tells an operator of itself.
 
-use crate::message::DeviceInfo;
+use crate::identity::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 /// Most sessions that a status lists.

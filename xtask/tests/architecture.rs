@@ -158,14 +158,6 @@ fn what_moves_calls_names_no_api() {
     assert!(!names_an_api("include_lines, a circle_") && !names_an_api("ECL_X and CL_1"));
 }
 
-/// Pairs of modules of a crate that use each other, themselves or through others,
-/// yet to be mended.
-const USE_EACH_OTHER: &[&str] = &[
-    "board-iface: process, server",
-    "wire-protocol: api, generated",
-    "wire-protocol: message, status",
-];
-
 /// The name that a path begins with.
 fn first_name(path: &str) -> &str {
     let path = path.trim_start();
@@ -252,7 +244,5 @@ fn modules_do_not_use_each_other() {
     let ring = [("a", "b"), ("b", "c"), ("c", "a")];
     let ring = ring.map(|(module, used)| (module.to_owned(), BTreeSet::from([used.to_owned()])));
     assert!(reached(ring.into())["a"].contains("a"));
-    let known = USE_EACH_OTHER.iter().map(|&pair| pair.to_owned());
-    let known: BTreeSet<String> = known.collect();
-    assert_eq!(found, known);
+    assert!(found.is_empty(), "{found:#?}");
 }

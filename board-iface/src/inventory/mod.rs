@@ -5,7 +5,7 @@ mod nodes;
 
 use crate::back_end::{BackEnd, Registered, Selection};
 use crate::process::{Found, Program, Setup, Task, Word, Worker};
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use crate::back_end::{Pointer, References};
 use gil_kernel_signatures::Target;
 use gil_wire::Op;
 use gil_wire::generated::opencl::Kind;
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use libloading::Library;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};

@@ -43,7 +43,7 @@ use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{Board, BoardError, Guest, Session};
 use crate::region::Budget;
 use gil_wire::generated::opencl::{API, Kind};
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use std::io;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@
 use super::{Channel, Setup, Task, Word};
 use crate::back_end::BackEnd;
 use crate::confine::Folder;
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};

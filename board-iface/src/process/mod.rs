@@ -19,7 +19,7 @@ use crate::back_end::DriverOptions;
 use crate::confine::Confinement;
 use crate::session::SessionOptions;
 use crate::transport::Shaken;
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -7,8 +7,7 @@ use crate::confine::learn;
 use crate::meter::Meter;
 use crate::printed;
 use crate::router::Router;
-use crate::server::session;
-use crate::session::SessionOptions;
+use crate::session::{self, SessionOptions};
 use crate::transport::Shaken;
 use libloading::Library;
 use nix::sys::signal::{SigSet, Signal};
@@ -114,7 +113,7 @@ impl Connected {
             // If the agent is gone, so is this process.
             let ending = || drop(agent.send(&Word::Ending, &[]));
             let (socket, shaken, meter) = (self.socket, &self.shaken, self.meter);
-            session(socket, shaken, meter, &board, self.options, &ending);
+            session::run(socket, shaken, meter, &board, self.options, &ending);
             agent.send(&Word::Over, &[])
         };
         let thread = std::thread::Builder::new().name(name).stack_size(STACK);

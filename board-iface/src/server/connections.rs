@@ -2,7 +2,7 @@
 
 use super::peer::Peer;
 use crate::meter::Meter;
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use gil_wire::status::{Counts, MAX_LISTED, SessionStatus, Status};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Socket;

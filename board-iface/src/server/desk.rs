@@ -8,7 +8,7 @@ use super::{Sessions, supervise};
 use crate::board::Board;
 use crate::meter::Meter;
 use crate::operator;
-use crate::session::{SessionError, SessionOptions, serve};
+use crate::session::{self, SessionOptions};
 use crate::transport::{Connection, HANDSHAKE_WITHIN, Shaken};
 use socket2::Socket;
 use std::io;
@@ -154,7 +154,7 @@ impl Guest {
     fn serve_here(self, board: &dyn Board, options: SessionOptions) {
         let span = tracing::info_span!("session", number = self.entry.number);
         let _span = span.enter();
-        session(
+        session::run(
             self.socket,
             &self.shaken,
             self.meter,
@@ -162,23 +162,5 @@ impl Guest {
             options,
             &|| {},
         );
-    }
-}
-
-/// Serves a connection from the handshake to its last byte. `ending` is called
-/// when it is of no further use, before what the session made is released.
-pub fn session(
-    socket: Arc<Socket>,
-    shaken: &Shaken,
-    meter: Meter,
-    board: &dyn Board,
-    options: SessionOptions,
-    ending: &dyn Fn(),
-) {
-    let connection = Connection::new(socket, shaken, meter).map_err(SessionError::from);
-    match connection.and_then(|connection| serve(connection, board, options, ending)) {
-        Ok(()) => tracing::debug!("session ended"),
-        Err(SessionError::Connection(error)) => tracing::info!("session ended: {error}"),
-        Err(error) => tracing::warn!("session ended: {error}"),
     }
 }

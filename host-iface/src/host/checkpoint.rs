@@ -5,7 +5,7 @@ use crate::checkpoint::{CheckpointError, Reader, Writer};
 use crate::memory::GuestMemory;
 use crate::session::{Context, Session, Took};
 use gil_files::checkpoint::{Begin, Record};
-use gil_wire::message::DeviceInfo;
+use gil_wire::identity::DeviceInfo;
 use std::path::Path;
 
 impl State {

@@ -16,7 +16,8 @@ use gil_timing::{Engines, Interval};
 use gil_wire::api::{self, Described, effect};
 use gil_wire::checkpoint::Contents;
 use gil_wire::frame::{self, FrameError};
-use gil_wire::message::{CallStatus, DeviceInfo, Reply, Request};
+use gil_wire::identity::DeviceInfo;
+use gil_wire::message::{CallStatus, Reply, Request};
 
 /// Most bytes of output of a call that made an object.
 const MAX_OUTPUT: u64 = 67_108_864;

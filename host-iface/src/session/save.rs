@@ -8,7 +8,8 @@ use crate::vectored::Span;
 use gil_files::checkpoint::{self, Awaited, Ran, Record};
 use gil_wire::checkpoint::{Contents, Survey};
 use gil_wire::frame::FrameError;
-use gil_wire::message::{DeviceInfo, Reply, Request};
+use gil_wire::identity::DeviceInfo;
+use gil_wire::message::{Reply, Request};
 
 impl Session {
     /// Publishes all operations and delivers what is due; when all have ended,

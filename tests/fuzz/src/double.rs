@@ -6,7 +6,8 @@ use gil_wire::api::Described;
 use gil_wire::checkpoint::Survey;
 use gil_wire::ending::Ending;
 use gil_wire::generated::opencl as cl;
-use gil_wire::message::{CallStatus, DeviceInfo};
+use gil_wire::identity::DeviceInfo;
+use gil_wire::message::CallStatus;
 use std::collections::HashMap;
 
 /// Nanoseconds of every operation.

@@ -4,7 +4,7 @@
 
 pub mod opencl;
 
-use crate::api::Api;
+use crate::description::Api;
 
 /// Every API, by number.
 pub static APIS: &[Api] = &[Api {

@@ -32,7 +32,7 @@ pub fn index(apis: &[(Api, [u8; 32])]) -> String {
         let _ = writeln!(out, "pub mod {};", api.name);
     }
     out.push_str(
-        "\nuse crate::api::Api;\n\n/// Every API, by number.\npub static APIS: &[Api] = &[",
+        "\nuse crate::description::Api;\n\n/// Every API, by number.\npub static APIS: &[Api] = &[",
     );
     for (api, hash) in apis {
         let (number, title, name) = (api.number, &api.title, &api.name);

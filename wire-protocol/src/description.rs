@@ -1,0 +1,48 @@
+//! An API as it is described (`api/*.toml`), with a hash of the description that
+//! both ends of a connection compare.
+
+use crate::Op;
+use crate::call::CallInfo;
+use crate::state::Effect;
+use serde::{Deserialize, Serialize};
+
+/// SHA-256 of a description, without its comments and layout.
+pub type Hash = [u8; 32];
+
+/// What a call leaves behind in its session, by its arguments and its result,
+/// if it was answered; `None` if nothing.
+pub type EffectOf = fn(Op, &[u8], Option<&[u8]>) -> Option<Effect>;
+
+/// One API.
+#[derive(Debug)]
+pub struct Api {
+    /// The upper half of its operations' numbers; never reused.
+    pub number: u16,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Of its description.
+    pub hash: Hash,
+    /// Its entry points, by number.
+    pub calls: &'static [CallInfo],
+    /// What a call leaves behind in its session.
+    pub effect: EffectOf,
+}
+
+/// An API as one side of a connection has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Described {
+    /// Its number.
+    pub number: u16,
+    /// Of the description that the side was generated from.
+    pub hash: Hash,
+}
+
+impl Api {
+    /// As it is told the other side.
+    pub const fn described(&self) -> Described {
+        Described {
+            number: self.number,
+            hash: self.hash,
+        }
+    }
+}
