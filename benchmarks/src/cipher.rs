@@ -1,8 +1,8 @@
 //! The link's cipher alone, on one core: records as large as the link's, sealed
 //! in memory and sent nowhere. Opening them is the same work.
 
+use gil_transport::secure::{Handshake, KEY_LEN, Key, Records, SecureError};
 use gil_wire::hello::HELLO_LEN;
-use gil_wire::secure::{Handshake, KEY_LEN, Key, Records, SecureError};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

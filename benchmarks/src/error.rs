@@ -6,9 +6,9 @@ use gil_board_client::key::MakeError;
 use gil_host::host::HostError;
 use gil_host::memory::MemoryError;
 use gil_run_support::cache::CacheError;
+use gil_transport::secure::SecureError;
 use gil_wire::Op;
 use gil_wire::address::{Address, AddressError};
-use gil_wire::secure::SecureError;
 use std::io;
 use std::path::PathBuf;
 

@@ -3,13 +3,13 @@
 
 use gil_board::cli::Confining;
 use gil_board::confine::Support;
-use gil_host::client::{BoardConfig, Client, ClientError, Received};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
+use gil_transport::client::{BoardConfig, Client, ClientError, Received};
+use gil_transport::secure::KeyError;
 use gil_wire::address::{Address, AddressError};
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{Reply, Request};
-use gil_wire::secure::KeyError;
 use gil_wire::status::Status;
 use std::ffi::OsString;
 use std::fs;
@@ -283,7 +283,7 @@ impl Connection {
         let config = BoardConfig {
             operator,
             address: Some(address.clone()),
-            key: key.map(gil_host::key::read).transpose()?,
+            key: key.map(gil_transport::secure::Key::read).transpose()?,
             timeout: Some(within),
             ..BoardConfig::default()
         };

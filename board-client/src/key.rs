@@ -1,6 +1,6 @@
 //! Making a key that a board and its users share.
 
-use gil_wire::secure::{KEY_LEN, Key, Zeroizing};
+use gil_transport::secure::{KEY_LEN, Key, Zeroizing};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -65,12 +65,12 @@ mod tests {
         make(&path).unwrap();
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let key = gil_host::key::read(&path).unwrap();
+        let key = gil_transport::secure::Key::read(&path).unwrap();
         let message = make(&path).unwrap_err().to_string();
         assert!(message.contains("never overwritten"), "{message}");
-        assert_eq!(gil_host::key::read(&path).unwrap(), key);
+        assert_eq!(gil_transport::secure::Key::read(&path).unwrap(), key);
         make(&folder.path().join("other")).unwrap();
-        let other = gil_host::key::read(&folder.path().join("other")).unwrap();
+        let other = gil_transport::secure::Key::read(&folder.path().join("other")).unwrap();
         assert_ne!(other, key);
         make(&folder.path().join("no/such")).unwrap_err();
     }

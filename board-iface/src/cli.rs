@@ -12,16 +12,14 @@ use crate::server::{
     HANG_UP_GRACE, Server, ServerError, ServerOptions, Sessions, Stopper, user_name,
 };
 use crate::session::{ScriptedTimes, SessionOptions};
+use gil_transport::secure::{Key, KeyError};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::generated::APIS;
-use gil_wire::secure::{Key, KeyError, MAX_KEY_FILE, Zeroizing};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Uid;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -394,7 +392,7 @@ fn driver_options(args: &BoardArgs) -> DriverOptions {
 
 fn options(args: &BoardArgs) -> Result<ServerOptions, KeyError> {
     Ok(ServerOptions {
-        key: args.key.as_deref().map(read_key).transpose()?,
+        key: args.key.as_deref().map(Key::read).transpose()?,
         any_local_user: args.allow_any_local_user,
         sessions: args.max_sessions,
         session: session_options(args),
@@ -409,22 +407,6 @@ fn session_options(args: &BoardArgs) -> SessionOptions {
         delay: Duration::from_millis(args.delay_reply),
         silence: args.max_idle.map(Duration::from_secs),
     }
-}
-
-/// A key, if only its owner can read it.
-fn read_key(path: &Path) -> Result<Key, KeyError> {
-    let read = || {
-        let mut file = File::open(path)?;
-        let of = file.metadata()?;
-        let mut text = Zeroizing::new(String::new());
-        (&mut file).take(MAX_KEY_FILE).read_to_string(&mut text)?;
-        Ok((of, text))
-    };
-    let (of, text) = read().map_err(|error| KeyError::Io {
-        path: path.into(),
-        error,
-    })?;
-    Key::from_file(path.into(), of.mode(), of.gid(), &text)
 }
 
 /// Signals that end the agent. They are blocked in all threads and waited for

@@ -2,7 +2,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`transport`] | sockets, the handshake, framed messages |
 //! | [`server`] | accepting connections, a thread or a process and a session each |
 //! | [`process`] | the agent's own processes: one a session, one a driver that is asked what it has |
 //! | [`meter`], [`operator`] | what sessions did; telling an operator |
@@ -24,7 +23,6 @@ pub mod board;
 pub mod cli;
 pub mod confine;
 pub mod inventory;
-pub mod memory;
 pub mod meter;
 pub mod opencl;
 pub mod operator;
@@ -35,7 +33,6 @@ pub mod replay;
 pub mod router;
 pub mod server;
 pub mod session;
-pub mod transport;
 
 /// What gil's own agent serves.
 pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[&opencl::OpenCl];

@@ -1,6 +1,7 @@
 //! What a session has done so far, in memory that the agent sees while the
 //! session goes on in another process.
 
+use gil_transport::connection;
 use gil_wire::status::Counts;
 use memmap2::{MmapOptions, MmapRaw};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -71,16 +72,6 @@ impl Meter {
         unsafe { &*self.map.as_ptr().cast::<Numbers>() }
     }
 
-    /// So many bytes came.
-    pub fn received(&self, bytes: u64) {
-        self.numbers().received.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// So many bytes went.
-    pub fn sent(&self, bytes: u64) {
-        self.numbers().sent.fetch_add(bytes, Ordering::Relaxed);
-    }
-
     /// A call was run, or not.
     pub fn call(&self, ran: bool) {
         let numbers = self.numbers();
@@ -103,9 +94,20 @@ impl Meter {
     }
 }
 
+impl connection::Meter for Meter {
+    fn received(&self, bytes: u64) {
+        self.numbers().received.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn sent(&self, bytes: u64) {
+        self.numbers().sent.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gil_transport::connection::Meter as _;
 
     #[test]
     fn both_processes_see_the_same_numbers_and_neither_cuts_the_file() {

@@ -1,7 +1,7 @@
 //! A connection of an operator, who asks for the agent's status.
 
 use crate::session::UNOPENED;
-use crate::transport::{Connection, ConnectionError};
+use gil_transport::connection::{Connection, ConnectionError, Meter};
 use gil_wire::frame::FrameError;
 use gil_wire::message::{Reply, Request};
 use gil_wire::status::Status;
@@ -14,7 +14,7 @@ const ONLY_STATUS: &str = "an operator's connection asks for the agent's status 
 /// # Errors
 /// [`ConnectionError`].
 pub fn serve(
-    mut connection: Connection,
+    mut connection: Connection<impl Meter>,
     mut status: impl FnMut() -> Status,
 ) -> Result<(), ConnectionError> {
     connection.bound_silence(Some(UNOPENED))?;

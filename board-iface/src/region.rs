@@ -1,7 +1,7 @@
 //! A call's memory regions, and how much of them a session may hold.
 
-use crate::memory::OutOfMemory;
-use crate::transport::Part;
+use gil_transport::memory::OutOfMemory;
+use gil_transport::window::Part;
 use gil_wire::message::{Direction, RegionDesc};
 use std::alloc::Layout;
 use std::cell::OnceCell;

@@ -3,16 +3,18 @@
 mod checkpoint;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session};
-use crate::memory::OutOfMemory;
 use crate::meter::Meter;
 use crate::region::{Budget, OverBudget, Region};
-use crate::transport::{Connection, ConnectionError, Part, Shaken};
+use gil_transport::connection::{Connection, ConnectionError, Meter as _};
+use gil_transport::greeting::Shaken;
+use gil_transport::memory::OutOfMemory;
+use gil_transport::window;
+use gil_transport::window::Part;
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
-use gil_wire::window;
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::collections::HashMap;
@@ -125,7 +127,7 @@ fn silent(open: bool) -> &'static str {
 /// # Errors
 /// [`SessionError`]; the peer was told, if it still listens.
 pub fn serve(
-    connection: Connection,
+    connection: Connection<Meter>,
     board: &dyn Board,
     options: SessionOptions,
     ending: &dyn Fn(),
@@ -166,7 +168,7 @@ pub fn run(
 }
 
 struct Server<'b> {
-    connection: Connection,
+    connection: Connection<Meter>,
     board: &'b dyn Board,
     options: SessionOptions,
     budget: Budget,

@@ -1,8 +1,8 @@
 //! The file in which a simulator's checkpoint keeps the sessions.
 
-use crate::client::ClientError;
 use gil_files::checkpoint::{self, End, FILE, Record};
 use gil_files::container::{self, Compression, FileError, HEADER_LEN, ReadError};
+use gil_transport::client::ClientError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};

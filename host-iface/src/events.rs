@@ -1,7 +1,7 @@
 //! Where what happens is told: to `gil run` over a socket, or to this
 //! process's own output.
 
-use crate::client::Cancel;
+use gil_transport::client::Cancel;
 use gil_wire::control::Stream;
 use gil_wire::monitor::{Event, MAX_EVENT};
 use std::fs::File;

@@ -10,12 +10,12 @@ mod checkpoint;
 mod counters;
 mod watch;
 
-use crate::client::Cancel;
 use crate::config::Config;
 use crate::events::{Sink, Standard};
 use crate::host::{Host, Rung};
 use crate::memory::{Callbacks, GuestMemory, Mapped, MemoryError};
 use gil_address_tables::{RamMap, RamRange};
+use gil_transport::client::Cancel;
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};

@@ -1,12 +1,10 @@
 //! The host interface: serves doorbells.
 
 use crate::checkpoint::CheckpointError;
-use crate::client::{BoardConfig, Cancel, Client, ClientError};
 use crate::config::{Config, Time};
 use crate::control;
 use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
-use crate::key;
 use crate::mailbox::{self, Answer, MailboxError};
 use crate::memory::GuestMemory;
 use crate::prediction::Prediction;
@@ -17,11 +15,12 @@ use crate::submission::Submission;
 use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
+use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
+use gil_transport::secure::{Key, KeyError};
 use gil_uapi::{Mailbox, STATUS_UNSEEN, Status, WaitKind, kind};
 use gil_wire::Op;
 use gil_wire::control::Exited;
 use gil_wire::monitor::Event;
-use gil_wire::secure::KeyError;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -151,7 +150,7 @@ impl Host {
             board: BoardConfig {
                 address: config.board.clone(),
                 timeout: config.board_timeout,
-                key: config.key.as_deref().map(key::read).transpose()?,
+                key: config.key.as_deref().map(Key::read).transpose()?,
                 operator: false,
                 cancel: cancel.clone(),
             },

@@ -11,7 +11,6 @@
 //! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
 //! | [`mailbox`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
-//! | [`client`], [`vectored`], [`window`], [`key`] | the connection to the board; memory or a key shared with it |
 //! | [`held`], [`executed`] | output not due yet; sequence numbers |
 //! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
 //! | [`recorder`], [`stats`], [`prediction`] | what is kept of a run |
@@ -19,7 +18,6 @@
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
 pub mod checkpoint;
-pub mod client;
 pub mod config;
 pub mod control;
 pub mod devices;
@@ -28,7 +26,6 @@ pub mod executed;
 pub mod ffi;
 pub mod held;
 pub mod host;
-pub mod key;
 pub mod mailbox;
 pub mod memory;
 pub mod prediction;
@@ -38,8 +35,6 @@ pub mod session;
 pub mod stand_in;
 pub mod stats;
 pub mod submission;
-pub mod vectored;
-pub mod window;
 
 pub use config::Config;
 pub use host::Host;

@@ -12,8 +12,8 @@ pub(crate) mod own;
 pub use callbacks::{Callbacks, ReadGuest, WriteGuest};
 pub use mapped::Mapped;
 
-use crate::vectored::Span;
 use gil_address_tables::{Extents, RamError, RamMap};
+use gil_transport::vectored::Span;
 use std::path::PathBuf;
 
 /// Guest physical memory.

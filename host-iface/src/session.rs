@@ -21,7 +21,6 @@ mod schedule;
 mod served;
 mod settle;
 
-use crate::client::{BoardConfig, ClientError};
 use crate::config::Time;
 use crate::devices::Devices;
 use crate::events::Events;
@@ -35,6 +34,7 @@ use calls::{Call, Calls};
 use delivery::Delivery;
 use gil_files::recording::Record;
 use gil_timing::{Engines, Event};
+use gil_transport::client::{BoardConfig, ClientError};
 use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::Op;
 use gil_wire::ending::Ending;

@@ -2,10 +2,10 @@
 
 mod support;
 
+use gil_transport::window::CAPABILITY;
 use gil_uapi::Status;
 use gil_wire::envelope::{Class, Envelope};
 use gil_wire::hello::Hello;
-use gil_wire::window::CAPABILITY;
 use support::board::{Act, FakeBoard};
 use support::guest::{DATA, Guest, IN, OUT, call, config, enqueue};
 

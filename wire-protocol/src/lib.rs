@@ -8,15 +8,10 @@
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
 //! | [`status`] | operator ↔ board | what an agent tells of itself |
-//! | [`window`] | host ↔ board | memory both map, on one machine |
-//! | [`spin`] | host, board | how long to ask for what comes before sleeping |
-//! | `crew` | host, board | threads that help with bulk data, with the feature `secure` |
-//! | `secure` | host ↔ board | authentication and encryption, with the feature of that name |
 //! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
 //! | [`compact`] | guest | some of them written by hand |
-//! | [`length`], [`helpers`] | guest, board | sizes computed from arguments, the same on both sides |
-//! | [`include_lines`] | guest, board | files that programs' texts name |
+//! | [`length`] | guest, board | sizes computed from arguments, the same on both sides |
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
@@ -32,8 +27,6 @@ pub mod call;
 pub mod checkpoint;
 pub mod compact;
 pub mod control;
-#[cfg(feature = "secure")]
-pub mod crew;
 pub mod description;
 pub mod ending;
 pub mod envelope;
@@ -46,12 +39,8 @@ pub mod message;
 pub mod monitor;
 pub mod pieces;
 pub mod rows;
-#[cfg(feature = "secure")]
-pub mod secure;
-pub mod spin;
 pub mod state;
 pub mod status;
-pub mod window;
 
 /// Number of an entry point: the API's number in the upper half, the entry's in
 /// the lower. Numbers are never reused (`api/*.toml`).

@@ -3,7 +3,7 @@
 use super::call::{Call, Output};
 use super::objects::Objects;
 use super::refusal::Refusal;
-use crate::memory::OutOfMemory;
+use gil_transport::memory::OutOfMemory;
 use gil_wire::call::{Handle, InfoType, InfoValue, OutData, OutRoom};
 use std::ffi::c_void;
 use std::ptr::null_mut;

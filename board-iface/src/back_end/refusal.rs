@@ -1,8 +1,8 @@
 //! Why a call is not run.
 
 use super::table::TableError;
-use crate::memory::OutOfMemory;
 use crate::region::NoRoom;
+use gil_transport::memory::OutOfMemory;
 use gil_wire::Op;
 use gil_wire::api;
 use gil_wire::call::PackError;

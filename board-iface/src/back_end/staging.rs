@@ -2,7 +2,7 @@
 //! them itself: through memory of the board's own, piece by piece.
 
 use crate::board::Unable;
-use crate::memory::OutOfMemory;
+use gil_transport::memory::OutOfMemory;
 
 /// Bytes of a buffer that are copied at a time.
 const PIECE: usize = 64 << 20;

@@ -1,8 +1,8 @@
 //! Messages between the agent and a process of its own, and files with them:
 //! a socket pair that keeps messages apart.
 
-use crate::transport::attached;
-use gil_wire::secure::{Zeroize, Zeroizing};
+use gil_transport::attached;
+use gil_transport::secure::{Zeroize, Zeroizing};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{

@@ -18,7 +18,7 @@ pub use worker::run;
 use crate::back_end::DriverOptions;
 use crate::confine::Confinement;
 use crate::session::SessionOptions;
-use crate::transport::Shaken;
+use gil_transport::greeting::Shaken;
 use gil_wire::identity::DeviceInfo;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

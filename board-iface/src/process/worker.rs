@@ -8,7 +8,7 @@ use crate::meter::Meter;
 use crate::printed;
 use crate::router::Router;
 use crate::session::{self, SessionOptions};
-use crate::transport::Shaken;
+use gil_transport::greeting::Shaken;
 use libloading::Library;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::dup2_stdin;

@@ -4,11 +4,11 @@
 mod file;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
-use crate::memory::OutOfMemory;
 use crate::region::{Budget, Region};
 use file::{Recording, equals};
 use gil_files::container::FileError;
 use gil_files::recording::{self, FILE};
+use gil_transport::memory::OutOfMemory;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};

@@ -3,8 +3,9 @@
 
 use super::desk::Desk;
 use super::peer::{Origin, Peer};
-use crate::transport::{ConnectionError, Greeting, HANDSHAKE_WITHIN, Shaken, Terms};
-use gil_wire::secure::Key;
+use gil_transport::connection::{ConnectionError, HANDSHAKE_WITHIN};
+use gil_transport::greeting::{Greeting, Shaken, Terms};
+use gil_transport::secure::Key;
 use nix::sys::resource::{Resource, getrlimit};
 use socket2::Socket;
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 
 use super::{Server, SessionError};
 use crate::board::Unable;
-use crate::memory::OutOfMemory;
+use gil_transport::memory::OutOfMemory;
 use gil_wire::message::{Direction, RegionDesc, Reply, Request};
 
 impl Server<'_> {

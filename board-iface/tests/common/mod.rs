@@ -6,13 +6,13 @@ pub mod driver;
 pub mod program;
 pub mod window;
 
+use gil_transport::window::{WINDOW_LEN, places};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
-use gil_wire::window::{WINDOW_LEN, places};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,9 +1,9 @@
 //! A client's side of the window: files to offer, and offering them.
 
 use super::Client;
+use gil_transport::window::{CAPABILITY, MAPPED, WINDOW_LEN};
 use gil_wire::address::Address;
 use gil_wire::hello::{HELLO_LEN, Hello};
-use gil_wire::window::{CAPABILITY, MAPPED, WINDOW_LEN};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};

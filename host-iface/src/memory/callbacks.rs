@@ -1,8 +1,8 @@
 //! Guest RAM through the simulator's own functions.
 
 use super::{GuestMemory, MemoryError};
-use crate::vectored::Span;
 use gil_address_tables::{Extents, RamMap};
+use gil_transport::vectored::Span;
 
 /// Copies from guest RAM to the buffer; whether it could.
 pub type ReadGuest = Box<dyn Fn(u64, &mut [u8]) -> bool + Send + Sync>;

@@ -5,8 +5,8 @@
 //! pointers, or handed to the operating system.
 
 use super::{GuestMemory, MemoryError, own};
-use crate::vectored::Span;
 use gil_address_tables::{Extents, Piece, RamMap, RamRange};
+use gil_transport::vectored::Span;
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
 use std::path::{Path, PathBuf};

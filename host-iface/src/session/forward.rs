@@ -3,14 +3,14 @@
 use super::calls::Call;
 use super::delivery::Delivery;
 use super::{Context, Refusal, Session};
-use crate::client::{Client, ClientError};
 use crate::memory::read_region;
 use crate::submission::Region;
-use crate::vectored::{SendSpan, Span};
+use gil_transport::client::{Client, ClientError};
+use gil_transport::vectored::{SendSpan, Span};
+use gil_transport::window;
 use gil_wire::Op;
 use gil_wire::frame;
 use gil_wire::message::{RegionDesc, Reply, Request};
-use gil_wire::window;
 
 /// One input region's bytes.
 enum Input<'a> {

@@ -4,9 +4,9 @@ use super::Context;
 use super::calls::Call;
 use super::delivery::Delivery;
 use super::exchange::{Done, out_regions};
-use crate::client::{Client, ClientError};
-use crate::vectored::Span;
 use gil_address_tables::Extents;
+use gil_transport::client::{Client, ClientError};
+use gil_transport::vectored::Span;
 use gil_uapi::flag;
 use gil_wire::envelope::Class;
 

@@ -2,10 +2,10 @@
 
 use super::exchange::{fits, wrong};
 use super::{Context, Session};
-use crate::client::{Client, ClientError};
-use crate::vectored::Span;
 use gil_files::recording::{Ended, Record};
 use gil_timing::Event;
+use gil_transport::client::{Client, ClientError};
+use gil_transport::vectored::Span;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{PRINTED_MAX, Reply, Report, Request};
 

@@ -3,9 +3,9 @@
 use super::forward::unexpected;
 use super::{Context, Refusal, Session};
 use crate::checkpoint::{CheckpointError, Writer};
-use crate::client::{Client, ClientError};
-use crate::vectored::Span;
 use gil_files::checkpoint::{self, Awaited, Ran, Record};
+use gil_transport::client::{Client, ClientError};
+use gil_transport::vectored::Span;
 use gil_wire::checkpoint::{Contents, Survey};
 use gil_wire::frame::FrameError;
 use gil_wire::identity::DeviceInfo;

@@ -1,5 +1,6 @@
 //! A board that does what a script says, and keeps what it was sent.
 
+use gil_transport::window::{CAPABILITY, MAPPED, OFFER_LEN, WINDOW_LEN, places};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::api::{self, Described};
@@ -9,7 +10,6 @@ use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
 use gil_wire::message::{CallStatus, Reply, Report, Request};
-use gil_wire::window::{CAPABILITY, MAPPED, OFFER_LEN, WINDOW_LEN, places};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use std::collections::HashMap;
 use std::fs::File;

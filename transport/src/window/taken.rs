@@ -6,9 +6,8 @@
 //! sure that an access can never fail: it is of the kernel's own temporary
 //! memory, sealed against shrinking, and long enough.
 
-use super::attached;
-use gil_wire::window::{OFFER_LEN, WINDOW_LEN};
-use memmap2::{MmapOptions, MmapRaw};
+use super::{Bytes, OFFER_LEN, WINDOW_LEN};
+use crate::attached;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::socket::{MsgFlags, recvmsg};
@@ -91,11 +90,9 @@ fn receive_some(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<(usize, 
 
 /// A window, mapped.
 #[derive(Debug)]
-pub struct Window {
-    map: MmapRaw,
-}
+pub struct Taken(Bytes);
 
-impl Window {
+impl Taken {
     /// Maps what was offered, if it is safe to.
     ///
     /// # Errors
@@ -120,13 +117,12 @@ impl Window {
         if found < offered {
             return Err(WindowError::Short { offered, found });
         }
-        let map = MmapOptions::new().len(offered as usize).map_raw(&file)?;
-        Ok(Arc::new(Self { map }))
+        Ok(Arc::new(Self(Bytes::map(&file, offered)?)))
     }
 
     /// Bytes.
     pub fn len(&self) -> u64 {
-        self.map.len() as u64
+        self.0.len()
     }
 
     /// Whether there is no byte.
@@ -136,8 +132,8 @@ impl Window {
 
     /// Some of the window, if it has that many bytes.
     pub fn part(self: &Arc<Self>, at: u64, len: usize) -> Option<Part> {
-        let end = at.checked_add(len as u64)?;
-        (end <= self.len()).then(|| Part {
+        self.0.address(at, len)?;
+        Some(Part {
             window: self.clone(),
             at: at as usize,
             len,
@@ -148,7 +144,7 @@ impl Window {
 /// Some bytes of a window, which stays mapped as long as this lives.
 #[derive(Clone, Debug)]
 pub struct Part {
-    window: Arc<Window>,
+    window: Arc<Taken>,
     at: usize,
     len: usize,
 }
@@ -166,7 +162,7 @@ impl Part {
 
     /// Where they are: for drivers, never for a reference.
     pub fn as_mut_ptr(&self) -> *mut u8 {
-        self.window.map.as_mut_ptr().wrapping_add(self.at)
+        self.window.0.0.as_mut_ptr().wrapping_add(self.at)
     }
 
     /// Appends a copy of the bytes to `out`, which has room for them.

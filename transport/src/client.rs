@@ -7,15 +7,14 @@
 mod inbox;
 mod sealed;
 
+use crate::crew::Crew;
+use crate::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
+use crate::spin::{Spin, came};
 use crate::vectored::{Patience, Receiving, SendSpan, Sending, Span};
-use crate::window::Window;
+use crate::window::{CAPABILITY, MAPPED, Made, WINDOW_LEN};
 use gil_wire::address::Address;
-use gil_wire::crew::Crew;
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, HOST, Hello, HelloError, OPERATOR, SECURE};
-use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
-use gil_wire::spin::Spin;
-use gil_wire::window::{self, MAPPED, WINDOW_LEN};
 use inbox::Inbox;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
@@ -221,7 +220,7 @@ pub struct Client {
     /// What is exchanged is sealed, if there is a key.
     records: Option<Box<Records>>,
     /// Shared with the agent, if it is on this machine.
-    window: Option<Window>,
+    window: Option<Made>,
     /// It has not shaken hands, and goes over TCP, where a reset says why.
     is_new: bool,
 }
@@ -314,7 +313,7 @@ impl Client {
             limit: None,
             inbox: Inbox::default(),
             waited: Duration::ZERO,
-            spin: Spin::new(std::thread::available_parallelism().map_or(1, usize::from)),
+            spin: Spin::of_this_machine(),
             records: None,
             window: None,
             is_new: false,
@@ -328,7 +327,7 @@ impl Client {
         client.wait_in_the_socket().map_err(ClientError::Io)?;
         if target.domain() == Domain::UNIX && config.key.is_none() && !config.operator {
             // Without memory for it, the socket does as well.
-            client.window = Window::new(WINDOW_LEN).ok();
+            client.window = Made::new(WINDOW_LEN).ok();
         }
         client.timeout = config.timeout;
         Ok(client)
@@ -370,7 +369,7 @@ impl Client {
         };
         let offers = match (key, &self.window) {
             (Some(_), _) => SECURE,
-            (None, Some(_)) => window::CAPABILITY,
+            (None, Some(_)) => CAPABILITY,
             (None, None) => 0,
         };
         let role = if config.operator { OPERATOR } else { 0 };
@@ -384,7 +383,7 @@ impl Client {
             (Some(key), true) => self.prove(address, key, ours.encode(), bytes),
             (Some(_), false) => Err(ClientError::NoKeyThere(address.clone())),
             (None, true) => Err(ClientError::KeyWanted(address.clone())),
-            (None, false) => self.offer_window(ours.both_offer(&theirs, window::CAPABILITY)),
+            (None, false) => self.offer_window(ours.both_offer(&theirs, CAPABILITY)),
         }
     }
 
@@ -426,12 +425,12 @@ impl Client {
     }
 
     /// The memory shared with the agent, if there is any.
-    pub fn window(&self) -> Option<&Window> {
+    pub fn window(&self) -> Option<&Made> {
         self.window.as_ref()
     }
 
     /// The same, to tell it which of it a call uses.
-    pub fn window_mut(&mut self) -> Option<&mut Window> {
+    pub fn window_mut(&mut self) -> Option<&mut Made> {
         self.window.as_mut()
     }
 
@@ -665,14 +664,6 @@ impl Client {
             Some((end, limit)) if Instant::now() >= end => Err(ClientError::Timeout(limit)),
             _ => Ok(()),
         }
-    }
-}
-
-/// What a step came to that does not wait; `None` if it would have to.
-fn came(outcome: io::Result<()>) -> Option<io::Result<()>> {
-    match outcome {
-        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
-        other => Some(other),
     }
 }
 

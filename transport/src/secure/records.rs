@@ -129,6 +129,43 @@ impl Records {
         Ok(())
     }
 
+    /// Seals all of `bytes`, and has `send` take what is sealed when there is
+    /// enough of it. The last bytes may wait for [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// [`SecureError::Exhausted`], or the sender's.
+    pub fn seal_all<E: From<SecureError>>(
+        &mut self,
+        mut bytes: &[u8],
+        mut send: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while !bytes.is_empty() {
+            bytes = &bytes[self.seal(bytes)?..];
+            if self.is_full() {
+                self.send_with(&mut send)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Seals what waits, and has `send` take all that is sealed.
+    ///
+    /// # Errors
+    /// As [`seal_all`](Self::seal_all).
+    pub fn finish<E: From<SecureError>>(
+        &mut self,
+        send: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.flush()?;
+        self.send_with(send)
+    }
+
+    fn send_with<E>(&mut self, mut send: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let sent = send(self.sealed());
+        self.sent();
+        sent
+    }
+
     /// Seals a record without bytes, which proves that this side goes on.
     ///
     /// # Errors

@@ -7,15 +7,25 @@
 //! length. The board answers with one byte, [`MAPPED`] or [`NOT_MAPPED`]; the
 //! connection goes on either way.
 //!
-//! A call whose frame says so ([`crate::frame::Prefix::in_window`]) has its
+//! A call whose frame says so ([`gil_wire::frame::Prefix::in_window`]) has its
 //! regions in the window, each where [`places`] puts it; the bytes that come
 //! back are left at the same places. One call uses the window at a time, from
 //! its request to its answer. What the window holds is data: every length is
 //! in a message.
 
-use crate::message::RegionDesc;
+mod copies;
+mod made;
+mod taken;
 
-/// Bit of [`crate::hello::Hello::capabilities`]: the sender can use a window.
+pub use made::Made;
+pub use taken::{Offer, Part, Taken, WindowError};
+
+use gil_wire::message::RegionDesc;
+use memmap2::{MmapOptions, MmapRaw};
+use std::fs::File;
+use std::io;
+
+/// Bit of [`gil_wire::hello::Hello::capabilities`]: the sender can use a window.
 pub const CAPABILITY: u64 = 1;
 /// Bytes of the window that a host offers; the pages nobody uses cost nothing.
 pub const WINDOW_LEN: u64 = 268_435_456;
@@ -41,10 +51,34 @@ pub fn places(regions: &[RegionDesc], window: u64) -> Option<Vec<u64>> {
     regions.iter().map(place).collect()
 }
 
+/// The window's bytes, which the peer changes at any time: no Rust reference to
+/// them is ever made.
+#[derive(Debug)]
+struct Bytes(MmapRaw);
+
+impl Bytes {
+    fn map(file: &File, len: u64) -> io::Result<Self> {
+        let len = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        MmapOptions::new().len(len).map_raw(file).map(Self)
+    }
+
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// Where `len` bytes from `at` on are; `None` if the window does not have
+    /// all of them.
+    fn address(&self, at: u64, len: usize) -> Option<*mut u8> {
+        let end = at.checked_add(len as u64)?;
+        let is_inside = end <= self.len();
+        is_inside.then(|| self.0.as_mut_ptr().wrapping_add(at as usize))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Direction;
+    use gil_wire::message::Direction;
     use proptest::prelude::*;
 
     fn regions(lens: &[u64]) -> Vec<RegionDesc> {

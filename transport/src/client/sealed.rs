@@ -1,8 +1,8 @@
 //! Bytes that cross the socket sealed.
 
 use super::{Client, ClientError};
+use crate::secure::{RECORD, Records, SecureError};
 use crate::vectored::{Patience, Receiving, SendSpan, Span};
-use gil_wire::secure::{RECORD, Records, SecureError};
 use nix::sys::socket::{MsgFlags, recv};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -36,29 +36,16 @@ impl Client {
                 if span.take_to(&mut copy, room) < room {
                     break;
                 }
-                self.seal(records, &copy)?;
+                records.seal_all(&copy, |sealed| self.send_bytes(sealed))?;
                 copy.clear();
             }
         }
-        self.seal(records, &copy)?;
-        records.flush()?;
-        self.send_records(records)
+        records.seal_all(&copy, |sealed| self.send_bytes(sealed))?;
+        records.finish(|sealed| self.send_bytes(sealed))
     }
 
-    fn seal(&mut self, records: &mut Records, mut bytes: &[u8]) -> Result<(), ClientError> {
-        while !bytes.is_empty() {
-            bytes = &bytes[records.seal(bytes)?..];
-            if records.is_full() {
-                self.send_records(records)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn send_records(&mut self, records: &mut Records) -> Result<(), ClientError> {
-        let sent = self.send_plain([Span::source(records.sealed())]);
-        records.sent();
-        sent
+    fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
+        self.send_plain([Span::source(bytes)])
     }
 }
 
@@ -90,8 +77,7 @@ pub fn step(
     let flags = MsgFlags::from_bits_truncate(patience.flags());
     let most = receiving.left().min(RECORD as u64) as usize;
     loop {
-        let forged = |error| io::Error::new(ErrorKind::InvalidData, error);
-        let opened = records.open_some(most).map_err(forged)?;
+        let opened = records.open_some(most)?;
         if !opened.is_empty() {
             receiving.put(opened);
             return Ok(());

@@ -1,7 +1,7 @@
 //! Copies of bytes that no Rust reference may name, by several threads if they
 //! are many.
 
-use gil_wire::crew::Crew;
+use crate::crew::Crew;
 
 /// From so many bytes on it is worth to wake helpers: what that takes, one
 /// thread copies a part of them in.

@@ -1,14 +1,17 @@
 //! The key that host and board share.
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use zeroize::Zeroizing;
 
 /// Bytes of a key.
 pub const KEY_LEN: usize = 32;
 /// Bytes of the longest file that is read for one.
-pub const MAX_KEY_FILE: u64 = 4096;
+const MAX_KEY_FILE: u64 = 4096;
 /// Before the digits in a key's file.
 const PREFIX: &str = "gil-key-1:";
 
@@ -70,13 +73,32 @@ impl Key {
         text
     }
 
+    /// Reads a key's file, if only its owner can read it.
+    ///
+    /// # Errors
+    /// [`KeyError`] says what to do.
+    pub fn read(path: &Path) -> Result<Self, KeyError> {
+        let read = || {
+            let mut file = File::open(path)?;
+            let of = file.metadata()?;
+            let mut text = Zeroizing::new(String::new());
+            (&mut file).take(MAX_KEY_FILE).read_to_string(&mut text)?;
+            Ok((of, text))
+        };
+        let (of, text) = read().map_err(|error| KeyError::Io {
+            path: path.into(),
+            error,
+        })?;
+        Self::from_file(path.into(), of.mode(), of.gid(), &text)
+    }
+
     /// The key in a file that holds `text` and has these permission bits and
     /// group. Only its owner may read it; so may the superuser's group, which
     /// is how service managers hand credentials over.
     ///
     /// # Errors
     /// [`KeyError::Open`], [`KeyError::Text`].
-    pub fn from_file(path: PathBuf, mode: u32, group: u32, text: &str) -> Result<Self, KeyError> {
+    fn from_file(path: PathBuf, mode: u32, group: u32, text: &str) -> Result<Self, KeyError> {
         let others = if group == 0 { 0o007 } else { 0o077 };
         if mode & others != 0 {
             return Err(KeyError::Open { path, mode });

@@ -1,17 +1,15 @@
 //! One connection after its handshake: frames.
 
-use super::greeting::Shaken;
-use super::link::Link;
-use super::window::{Offer, Window};
+use crate::crew::Crew;
+use crate::greeting::Shaken;
+use crate::link::Link;
 use crate::memory::OutOfMemory;
-use crate::meter::Meter;
-use gil_wire::crew::Crew;
+use crate::secure::{Records, Secrets, SecureError};
+use crate::spin::{Spin, came};
+use crate::window::{MAPPED, NOT_MAPPED, Offer, Taken};
 use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
 use gil_wire::hello::HelloError;
 use gil_wire::message::Reply;
-use gil_wire::secure::{Records, Secrets, SecureError};
-use gil_wire::spin::Spin;
-use gil_wire::window::{MAPPED, NOT_MAPPED};
 use socket2::Socket;
 use std::io;
 use std::mem::MaybeUninit;
@@ -60,28 +58,33 @@ pub enum ConnectionError {
     Memory(#[from] OutOfMemory),
 }
 
+/// Counts what crosses a connection.
+pub trait Meter {
+    /// So many bytes came.
+    fn received(&self, bytes: u64);
+
+    /// So many bytes went.
+    fn sent(&self, bytes: u64);
+}
+
 /// A connection after the handshake.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Connection<M> {
     socket: Arc<Socket>,
     link: Link,
     ahead: Vec<u8>,
     used: usize,
-    window: Option<Arc<Window>>,
-    meter: Meter,
+    window: Option<Arc<Taken>>,
+    meter: M,
     spin: Spin,
 }
 
-impl Connection {
+impl<M: Meter> Connection<M> {
     /// Goes on where the handshake ended. What crosses is counted by `meter`.
     ///
     /// # Errors
     /// [`ConnectionError`]; the connection is closed when it is dropped.
-    pub fn new(
-        socket: Arc<Socket>,
-        shaken: &Shaken,
-        meter: Meter,
-    ) -> Result<Self, ConnectionError> {
+    pub fn new(socket: Arc<Socket>, shaken: &Shaken, meter: M) -> Result<Self, ConnectionError> {
         let link = match &shaken.secrets {
             Some(secrets) => Link::Sealed(Box::new(records(secrets, shaken.is_operator)?)),
             None => Link::Plain,
@@ -96,7 +99,7 @@ impl Connection {
             used: 0,
             window: None,
             meter,
-            spin: Spin::new(std::thread::available_parallelism().map_or(1, usize::from)),
+            spin: Spin::of_this_machine(),
         };
         if shaken.offers_window {
             connection.bound_silence(Some(HANDSHAKE_WITHIN))?;
@@ -109,7 +112,7 @@ impl Connection {
     /// Takes the window that the peer offers, if it is safe to.
     fn receive_offer(&mut self) -> Result<(), ConnectionError> {
         let offer = Offer::receive(self.socket.as_fd())?;
-        self.window = match Window::map(offer) {
+        self.window = match Taken::map(offer) {
             Ok(window) => Some(window),
             Err(error) => {
                 tracing::warn!("region bytes go through the socket: {error}");
@@ -121,7 +124,7 @@ impl Connection {
     }
 
     /// What counts the connection's bytes and calls.
-    pub fn meter(&self) -> &Meter {
+    pub fn meter(&self) -> &M {
         &self.meter
     }
 
@@ -140,7 +143,7 @@ impl Connection {
     }
 
     /// The memory shared with the peer, if there is any.
-    pub fn window(&self) -> Option<&Arc<Window>> {
+    pub fn window(&self) -> Option<&Arc<Taken>> {
         self.window.as_ref()
     }
 
@@ -307,14 +310,6 @@ impl Connection {
         let at = self.used;
         self.used += len;
         &self.ahead[at..self.used]
-    }
-}
-
-/// What a receive came to that does not wait; `None` if it would have to.
-fn came(outcome: io::Result<usize>) -> Option<io::Result<usize>> {
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        other => Some(other),
     }
 }
 

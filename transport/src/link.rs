@@ -1,6 +1,6 @@
 //! How bytes cross the socket: as they are, or sealed.
 
-use gil_wire::secure::{RECORD, Records};
+use crate::secure::{RECORD, Records};
 use socket2::{MsgHdr, Socket};
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
@@ -97,11 +97,11 @@ impl Link {
         match self {
             Self::Plain => send_plain(socket, head, payload),
             Self::Sealed(records) => {
+                let mut send = |sealed: &[u8]| send_plain(socket, sealed, &[]);
                 for piece in [head].iter().chain(payload) {
-                    seal(socket, records, piece)?;
+                    records.seal_all(piece, &mut send)?;
                 }
-                records.flush().map_err(forged)?;
-                send_sealed(socket, records)
+                records.finish(send)
             }
         }
     }
@@ -143,7 +143,7 @@ fn open(
     flags: libc::c_int,
 ) -> io::Result<usize> {
     loop {
-        let count = records.open(room).map_err(forged)?;
+        let count = records.open(room)?;
         if count > 0 || room.is_empty() {
             return Ok(count);
         }
@@ -154,26 +154,6 @@ fn open(
             other => other?,
         }
     }
-}
-
-fn seal(socket: &Socket, records: &mut Records, mut piece: &[u8]) -> io::Result<()> {
-    while !piece.is_empty() {
-        piece = &piece[records.seal(piece).map_err(forged)?..];
-        if records.is_full() {
-            send_sealed(socket, records)?;
-        }
-    }
-    Ok(())
-}
-
-fn send_sealed(socket: &Socket, records: &mut Records) -> io::Result<()> {
-    let sent = send_plain(socket, records.sealed(), &[]);
-    records.sent();
-    sent
-}
-
-fn forged(error: gil_wire::secure::SecureError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, error)
 }
 
 fn send_plain(socket: &Socket, head: &[u8], payload: &[&[u8]]) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! How both sides prove that they have the key.
 
 use super::{Key, Records, Secrets, SecureError};
-use crate::hello::HELLO_LEN;
+use gil_wire::hello::HELLO_LEN;
 use snow::{Builder, HandshakeState};
 
 /// The Noise protocol: fresh keys on both sides, and the shared one mixed in

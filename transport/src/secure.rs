@@ -3,7 +3,7 @@
 //!
 //! | step | who | bytes | what |
 //! |---|---|---|---|
-//! | 1 | host | 64 | its [hello](crate::hello), with [`SECURE`](crate::hello::SECURE) |
+//! | 1 | host | 64 | its [hello](gil_wire::hello), with [`SECURE`](gil_wire::hello::SECURE) |
 //! | 2 | board | 64 | its hello, with `SECURE` too; nothing is said before a hello came |
 //! | 3 | host | [`MESSAGE_LEN`] | `psk, e`: nobody without the key can write it |
 //! | 4 | board | [`MESSAGE_LEN`] | `e, ee`: the same for the board |
@@ -19,10 +19,12 @@ mod records;
 mod secrets;
 
 pub use handshake::{Handshake, MESSAGE_LEN, PATTERN};
-pub use key::{KEY_LEN, Key, KeyError, MAX_KEY_FILE};
+pub use key::{KEY_LEN, Key, KeyError};
 pub use records::{OVERHEAD, RECORD, Records};
 pub use secrets::{PROOF_LEN, Secrets};
 pub use zeroize::{Zeroize, Zeroizing};
+
+use std::io;
 
 /// Why a connection is not, or no longer, private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,4 +41,10 @@ pub enum SecureError {
     /// No randomness, or more records than may be sealed.
     #[error("the system gives no random numbers, or the connection has carried too much")]
     Exhausted,
+}
+
+impl From<SecureError> for io::Error {
+    fn from(error: SecureError) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
+    }
 }

@@ -5,6 +5,7 @@
 //! message soon asks again and again for the next, for a while; one that had to
 //! wait sleeps at once.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Longest time to ask again and again: about what it takes to sleep and to be
@@ -35,6 +36,11 @@ impl Spin {
             soon: false,
             most: MOST,
         }
+    }
+
+    /// On this machine.
+    pub fn of_this_machine() -> Self {
+        Self::new(std::thread::available_parallelism().map_or(1, usize::from))
     }
 
     /// Before the peer's next message, it probably moves so many bytes of regions.
@@ -74,6 +80,14 @@ impl Moving {
         let found = self.0.then(|| ask_for(MOST, ask)).flatten();
         self.0 &= found.is_some();
         found
+    }
+}
+
+/// What asking a socket came to that does not wait; `None` if it would have to.
+pub fn came<T>(outcome: io::Result<T>) -> Option<io::Result<T>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        other => Some(other),
     }
 }
 

@@ -2,12 +2,12 @@
 //! here waits, and no byte is read beyond the handshake's own, since a file may
 //! be attached to what follows.
 
-use super::connection::ConnectionError;
+use crate::connection::ConnectionError;
+use crate::secure::{Handshake, Key, MESSAGE_LEN, PROOF_LEN, Secrets};
+use crate::window::CAPABILITY;
 use gil_wire::frame;
 use gil_wire::hello::{HELLO_LEN, Hello, OPERATOR, SECURE};
 use gil_wire::message::Reply;
-use gil_wire::secure::{Handshake, Key, MESSAGE_LEN, PROOF_LEN, Secrets};
-use gil_wire::window::CAPABILITY;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv, send};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use std::os::fd::AsRawFd;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Shaken {
     /// What is exchanged is sealed, if there is a key.
-    pub(super) secrets: Option<Secrets>,
+    pub(crate) secrets: Option<Secrets>,
     /// Whether the peer opens no session.
     pub is_operator: bool,
     /// Whether the peer offers a window next.
@@ -28,7 +28,7 @@ pub struct Shaken {
 
 impl Shaken {
     /// Bytes that came, and bytes that went.
-    pub(super) fn bytes(&self) -> (u64, u64) {
+    pub(crate) fn bytes(&self) -> (u64, u64) {
         let came = HELLO_LEN + MESSAGE_LEN + PROOF_LEN;
         match self.secrets {
             Some(_) => (came as u64, (HELLO_LEN + MESSAGE_LEN) as u64),

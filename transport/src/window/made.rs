@@ -5,13 +5,10 @@
 //! The agent changes these bytes at any time: no Rust reference to them is
 //! ever made. They are copied through raw pointers, once, and are only data.
 
-mod copies;
-
+use super::copies::Copies;
+use super::{Bytes, OFFER_LEN};
+use crate::crew::Crew;
 use crate::vectored::Span;
-use copies::Copies;
-use gil_wire::crew::Crew;
-use gil_wire::window::OFFER_LEN;
-use memmap2::{MmapOptions, MmapRaw};
 use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
@@ -26,16 +23,16 @@ const UNUSED_CALLS: u32 = 64;
 
 /// A window, mapped.
 #[derive(Debug)]
-pub struct Window {
+pub struct Made {
     file: File,
-    map: MmapRaw,
+    bytes: Bytes,
     /// Bytes that have pages, as far as calls used them.
     high: u64,
     /// Calls since one used more than what is kept.
     unused: u32,
 }
 
-impl Window {
+impl Made {
     /// A window of `len` bytes, none of which takes memory before it is used.
     ///
     /// # Errors
@@ -46,10 +43,10 @@ impl Window {
         file.set_len(len)?;
         let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
         fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
-        let map = MmapOptions::new().len(len as usize).map_raw(&file)?;
+        let bytes = Bytes::map(&file, len)?;
         Ok(Self {
             file,
-            map,
+            bytes,
             high: 0,
             unused: 0,
         })
@@ -57,7 +54,7 @@ impl Window {
 
     /// Bytes.
     pub fn len(&self) -> u64 {
-        self.map.len() as u64
+        self.bytes.len()
     }
 
     /// Whether there is no byte.
@@ -148,10 +145,8 @@ impl Window {
     }
 
     fn address(&self, at: u64, len: usize) -> *mut u8 {
-        let end = at.checked_add(len as u64);
-        let inside = end.is_some_and(|end| end <= self.len());
-        assert!(inside, "{len} bytes at {at} of a window of {}", self.len());
-        self.map.as_mut_ptr().wrapping_add(at as usize)
+        let found = self.bytes.address(at, len);
+        found.unwrap_or_else(|| panic!("{len} bytes at {at} of a window of {}", self.len()))
     }
 }
 
@@ -164,13 +159,13 @@ fn total(spans: &[Span<'_>]) -> usize {
 mod tests {
     use super::*;
 
-    fn fill(window: &Window, at: u64, bytes: &mut [u8]) {
+    fn fill(window: &Made, at: u64, bytes: &mut [u8]) {
         window.fill_spans(at, vec![Span::target(bytes)]);
     }
 
     #[test]
     fn bytes_come_back_and_the_file_cannot_shrink() {
-        let window = Window::new(8192).unwrap();
+        let window = Made::new(8192).unwrap();
         window.put(4090, b"across pages");
         let mut back = [0; 12];
         fill(&window, 4090, &mut back);
@@ -184,13 +179,13 @@ mod tests {
 
     #[test]
     fn pages_that_no_call_needs_go_back() {
-        let mut window = Window::new(KEPT + 8192).unwrap();
+        let mut window = Made::new(KEPT + 8192).unwrap();
         window.begin(KEPT + 8192);
         window.put(KEPT - 1, b"abc");
         for _ in 1..UNUSED_CALLS {
             window.begin(1);
         }
-        let bytes = |window: &Window| {
+        let bytes = |window: &Made| {
             let mut back = [0; 3];
             fill(window, KEPT - 1, &mut back);
             back
@@ -203,6 +198,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a window of 4096")]
     fn nothing_is_written_behind_the_end() {
-        Window::new(4096).unwrap().put(4095, b"ab");
+        Made::new(4096).unwrap().put(4095, b"ab");
     }
 }

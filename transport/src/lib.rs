@@ -1,0 +1,31 @@
+//! Connections between hosts and boards, at both ends.
+//!
+//! | module | end | what |
+//! |---|---|---|
+//! | [`client`] | host | connects, shakes hands, sends calls, receives answers |
+//! | [`vectored`] | host | socket I/O straight from and to guest RAM |
+//! | [`listener`], [`greeting`] | board | accepts connections and shakes hands, without waiting |
+//! | [`connection`] | board | receives calls, sends answers |
+//! | [`secure`] | both | authentication and encryption |
+//! | [`window`] | both | memory that both ends map, on one machine |
+//! | [`spin`] | both | how long to ask for what comes before sleeping |
+//! | [`crew`] | both | threads that help with bulk data |
+//! | [`attached`] | board | files that come with a message |
+//! | [`memory`] | board | memory that the system may refuse |
+//!
+//! Region bytes are read from a socket straight into the memory that a call uses,
+//! and written from it; on one machine, they are in memory that both ends map.
+//! What the messages say is [`gil_wire`]'s.
+
+pub mod attached;
+pub mod client;
+pub mod connection;
+pub mod crew;
+pub mod greeting;
+mod link;
+pub mod listener;
+pub mod memory;
+pub mod secure;
+pub mod spin;
+pub mod vectored;
+pub mod window;
