@@ -18,6 +18,7 @@
 //! | [`api::data`] | arrays, lists and strings in; values out |
 //! | [`api::info`] | size-and-data queries |
 //! | [`api::callbacks`] | functions of the program's that are called later |
+//! | [`api::accepted`] | launches whose like the board accepted |
 //! | [`pages`] | the guest's memory at addresses that the board gave |
 //! | [`error`] | what can go wrong between a library and the board |
 //!
@@ -57,7 +58,7 @@ pub mod uapi;
 mod width;
 
 pub use api::{Api, CallResult, Hold, Object, Reply, Request, Room};
-pub use api::{callbacks, data, info, new_event, new_number};
+pub use api::{accepted, callbacks, data, info, new_event, new_number};
 pub use call::Call;
 pub use called::note;
 pub use client::{Answered, Client};

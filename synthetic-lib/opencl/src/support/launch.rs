@@ -5,11 +5,11 @@ use super::details::{Arguments, Details};
 use super::helpers::is_of_context;
 use crate::generated::manual::{Guest, Object};
 use crate::generated::types::*;
-use gil_guest::{Answered, ByHand, Call};
-use gil_guest::{Api, CallResult, Reply};
+use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
+use gil_guest::{Api, Call, CallResult};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::{Class, Engine, Queue};
+use gil_wire::envelope::{Class, Engine};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
 /// Most dimensions of a launch.
@@ -49,25 +49,6 @@ impl Geometry {
         }
     }
 
-    /// Whether these are the same, without a branch a size.
-    #[inline]
-    fn is(&self, other: &Self) -> bool {
-        self.dimensions == other.dimensions
-            && is_same(&self.global, &other.global)
-            && is_same(&self.local, &other.local)
-            && is_same(&self.offset, &other.offset)
-    }
-
-    /// Whether the board, which accepted `self`, accepts `other` too: the same,
-    /// or fewer work-groups of the same size.
-    #[inline(always)]
-    fn covers(&self, other: &Self) -> bool {
-        self.dimensions == other.dimensions
-            && (is_same(&self.global, &other.global) || self.has_room_for(other))
-            && is_same(&self.local, &other.local)
-            && is_same(&self.offset, &other.offset)
-    }
-
     #[inline(always)]
     fn has_room_for(&self, other: &Self) -> bool {
         let (Some(local), Some(most), Some(global)) = (self.local, self.global, other.global)
@@ -78,6 +59,26 @@ impl Geometry {
             let (global, local) = (global[n], local[n]);
             local != 0 && global != 0 && global <= most[n] && global % local == 0
         })
+    }
+}
+
+impl Shape for Geometry {
+    /// Without a branch a size.
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self.dimensions == other.dimensions
+            && is_same(&self.global, &other.global)
+            && is_same(&self.local, &other.local)
+            && is_same(&self.offset, &other.offset)
+    }
+
+    /// The same, or fewer work-groups of the same size.
+    #[inline(always)]
+    fn covers(&self, other: &Self) -> bool {
+        self.dimensions == other.dimensions
+            && (is_same(&self.global, &other.global) || self.has_room_for(other))
+            && is_same(&self.local, &other.local)
+            && is_same(&self.offset, &other.offset)
     }
 }
 
@@ -113,97 +114,15 @@ unsafe fn read_sizes(sizes: *const usize, len: usize) -> Option<Sizes> {
     Some([size(0), size(1), size(2)])
 }
 
-/// The first arguments of a launch, up to its sizes, encoded; no bytes if they
-/// are too many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Front {
-    bytes: [u8; Self::ROOM],
-    len: usize,
-}
-
-impl Front {
-    const ROOM: usize = 64;
-    const NONE: Self = Self {
-        bytes: [0; Self::ROOM],
-        len: 0,
-    };
-
-    fn new(args: &LaunchArgs<'_>) -> Self {
-        let mut bytes = [0; Self::ROOM];
-        let mut writer = Writer::new(&mut bytes, 0);
-        args.write_front(&mut writer);
-        match writer.end() {
-            Some(len) => Self { bytes, len },
-            None => Self::NONE,
-        }
-    }
-}
-
-/// A launch that the board accepted.
-#[derive(Debug)]
-struct Accepted {
-    queue: Handle,
-    geometry: Geometry,
-    front: Front,
-}
-
-/// What the board accepted of a kernel: queues and sizes. A few: programs
-/// launch a kernel in few ways.
+/// What the board accepted of a kernel.
 #[derive(Debug, Default)]
 pub(super) struct Launches {
-    all: Vec<Accepted>,
-    /// The one that was asked for last: most often it is again.
-    latest: usize,
-    /// How many were replaced.
-    replaced: usize,
+    accepted: Accepted<Geometry>,
     /// The queues on which it was accepted as a task.
     tasks: Vec<Handle>,
 }
 
 impl Launches {
-    const MAX: usize = 8;
-
-    /// Whether the like of this launch was accepted before; what its first
-    /// arguments are if that was the same.
-    #[inline]
-    fn like(&mut self, queue: Handle, geometry: &Geometry) -> Option<Front> {
-        let latest = self.all.get(self.latest);
-        if let Some(same) = latest.filter(|it| it.queue == queue && it.geometry.is(geometry)) {
-            return Some(same.front);
-        }
-        self.other_like(queue, geometry)
-    }
-
-    #[inline(never)]
-    fn other_like(&mut self, queue: Handle, geometry: &Geometry) -> Option<Front> {
-        let mut all = self.all.iter();
-        let is_like = |it: &Accepted| it.queue == queue && it.geometry.covers(geometry);
-        let found = all.position(is_like)?;
-        self.latest = found;
-        let like = &self.all[found];
-        Some(match like.geometry.is(geometry) {
-            true => like.front,
-            false => Front::NONE,
-        })
-    }
-
-    /// Notes that this launch was accepted.
-    fn accept(&mut self, args: &LaunchArgs<'_>, front: Front) {
-        let accepted = Accepted {
-            queue: args.queue,
-            geometry: *args.geometry,
-            front,
-        };
-        if self.all.len() < Self::MAX {
-            self.latest = self.all.len();
-            self.all.push(accepted);
-        } else {
-            self.latest = self.replaced % Self::MAX;
-            self.all[self.latest] = accepted;
-            self.replaced += 1;
-        }
-    }
-
     /// Whether it was accepted as a task on this queue before.
     pub(super) fn accepts_task(&self, queue: Handle) -> bool {
         self.tasks.contains(&queue)
@@ -211,7 +130,7 @@ impl Launches {
 
     /// Notes that it was accepted as a task.
     pub(super) fn accept_task(&mut self, queue: Handle) {
-        if !self.accepts_task(queue) && self.tasks.len() < Self::MAX {
+        if !self.accepts_task(queue) && self.tasks.len() < Accepted::<Geometry>::MAX {
             self.tasks.push(queue);
         }
     }
@@ -266,14 +185,21 @@ impl Launch {
             return Err(CL_INVALID_KERNEL);
         };
         let signal = gil_guest::new_event(event);
-        let queue = self.queue.queue();
+        let call = self.call(entry, signal);
         let args = self.args(signal);
         match self.front(known) {
-            Some(front) => self.post(entry, queue, &args, &front)?,
+            Some(front) => accepted::post::<Guest>(&call, &self.waits, &args, &front)?,
             None => {
                 let front = Front::new(&args);
-                self.forward(entry, queue, &args, &front)?;
-                known.launches().accept(&args, front);
+                accepted::ask::<Guest>(&call, &self.waits, &args, &front, |reply| {
+                    let reply: wire::ClEnqueueNDRangeKernelReply = reply.decode()?;
+                    Guest::check(reply.result)
+                })?;
+                let queue = self.queue.number();
+                known
+                    .launches()
+                    .accepted
+                    .accept(queue, &self.geometry, front);
             }
         }
         // SAFETY: the caller's.
@@ -286,70 +212,23 @@ impl Launch {
     #[inline]
     fn front(&self, known: &Arguments) -> Option<Front> {
         match self.at_home {
-            true => known.launches().like(self.queue.number(), &self.geometry),
+            true => known
+                .launches()
+                .accepted
+                .like(self.queue.number(), &self.geometry),
             false => None,
         }
     }
 
     #[inline]
-    fn call(entry: u64, queue: Queue, event: NewEvent, waits: &[u64]) -> Call<'_> {
+    fn call(&self, entry: u64, event: NewEvent) -> Call<'static> {
         Call {
-            queue: Some(queue),
+            queue: Some(self.queue.queue()),
             engine: Engine::COMPUTE,
-            waits,
             signals: Some(event.number.0),
             observable: event.kept,
             ..Call::new(wire::CL_ENQUEUE_ND_RANGE_KERNEL, Class::Enqueue, entry)
         }
-    }
-
-    #[inline]
-    fn post(
-        &self,
-        entry: u64,
-        queue: Queue,
-        args: &LaunchArgs<'_>,
-        front: &Front,
-    ) -> CallResult<()> {
-        if !self.waits.is_empty() {
-            return self.post_waiting(entry, queue, args);
-        }
-        let call = Self::call(entry, queue, args.event, &[]);
-        let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
-        gil_guest::client()
-            .and_then(|client| client.post_here(&call, &args))
-            .map_err(|error| Guest::failed(call.op, &error))
-    }
-
-    #[inline(never)]
-    fn post_waiting(&self, entry: u64, queue: Queue, args: &LaunchArgs<'_>) -> CallResult<()> {
-        let waits: Vec<u64> = self.waits.iter().map(|event| event.0).collect();
-        let call = Self::call(entry, queue, args.event, &waits);
-        let args = ByHand(|to: &mut Writer<'_>| args.write(to));
-        gil_guest::client()
-            .and_then(|client| client.post(&call, &args))
-            .map_err(|error| Guest::failed(call.op, &error))
-    }
-
-    #[inline(never)]
-    fn forward(
-        &self,
-        entry: u64,
-        queue: Queue,
-        args: &LaunchArgs<'_>,
-        front: &Front,
-    ) -> CallResult<()> {
-        let waits: Vec<u64> = self.waits.iter().map(|event| event.0).collect();
-        let call = Self::call(entry, queue, args.event, &waits);
-        let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
-        let read = |answered: Answered<'_>| {
-            let reply: wire::ClEnqueueNDRangeKernelReply =
-                Reply::<Guest>::of(&answered).decode()?;
-            Guest::check(reply.result)
-        };
-        gil_guest::client()
-            .and_then(|client| client.forward(&call, &args, read))
-            .unwrap_or_else(|error| Err(Guest::failed(call.op, &error)))
     }
 
     #[inline]
@@ -373,25 +252,7 @@ struct LaunchArgs<'a> {
     event: NewEvent,
 }
 
-impl LaunchArgs<'_> {
-    #[inline(never)]
-    fn write(&self, to: &mut Writer<'_>) {
-        self.write_front(to);
-        self.write_events(to);
-    }
-
-    /// The same, with the first arguments as they were written before.
-    #[inline(always)]
-    fn write_behind(&self, front: &Front, to: &mut Writer<'_>) {
-        match front.len {
-            0 => self.write(to),
-            len => {
-                to.piece(&front.bytes, len);
-                self.write_events(to);
-            }
-        }
-    }
-
+impl Parts for LaunchArgs<'_> {
     fn write_front(&self, to: &mut Writer<'_>) {
         let sizes = self.geometry;
         to.handle(self.queue);
@@ -404,7 +265,7 @@ impl LaunchArgs<'_> {
     }
 
     #[inline(always)]
-    fn write_events(&self, to: &mut Writer<'_>) {
+    fn write_rest(&self, to: &mut Writer<'_>) {
         to.number(self.waits.len() as u64);
         self.waits.iter().for_each(|event| to.handle(*event));
         to.handle(self.event.number);
@@ -478,7 +339,8 @@ mod tests {
 
     fn accept(launches: &mut Launches, geometry: &Geometry) {
         let args = args(1, geometry);
-        launches.accept(&args, Front::new(&args));
+        let front = Front::new(&args);
+        launches.accepted.accept(args.queue, geometry, front);
     }
 
     #[test]
@@ -488,12 +350,12 @@ mod tests {
         for n in 1..=9 {
             accept(&mut launches, &of(n));
         }
-        let mut accepts = |queue, n| launches.like(Handle(queue), &of(n)).is_some();
+        let mut accepts = |queue, n| launches.accepted.like(Handle(queue), &of(n)).is_some();
         assert!(accepts(1, 9) && accepts(1, 2));
         assert!(!accepts(1, 1), "too long ago");
         assert!(!accepts(2, 9), "on another queue");
         launches.forget();
-        assert_eq!(launches.like(Handle(1), &of(9)), None);
+        assert_eq!(launches.accepted.like(Handle(1), &of(9)), None);
     }
 
     #[test]
@@ -505,18 +367,29 @@ mod tests {
         accept(&mut launches, &geometry(None, None));
         for _ in 0..2 {
             let front = Front::new(&args(1, &same));
-            assert_eq!(launches.like(Handle(1), &same), Some(front));
+            assert_eq!(launches.accepted.like(Handle(1), &same), Some(front));
         }
-        assert_eq!(launches.like(Handle(1), &fewer), Some(Front::NONE));
+        assert_eq!(launches.accepted.like(Handle(1), &fewer), Some(Front::NONE));
         let long = geometry(Some([u64::MAX; 3]), Some([u64::MAX; 3]));
         accept(&mut launches, &long);
-        assert_eq!(launches.like(Handle(1), &long).unwrap().len, 3 + 1 + 2 * 22);
+        assert_eq!(
+            launches
+                .accepted
+                .like(Handle(1), &long)
+                .unwrap()
+                .bytes()
+                .len(),
+            3 + 1 + 2 * 22
+        );
         let longer = Geometry {
             offset: Some([u64::MAX; 3]),
             ..long
         };
         accept(&mut launches, &longer);
-        assert_eq!(launches.like(Handle(1), &longer), Some(Front::NONE));
+        assert_eq!(
+            launches.accepted.like(Handle(1), &longer),
+            Some(Front::NONE)
+        );
     }
 
     fn sizes() -> impl Strategy<Value = Option<Sizes>> {

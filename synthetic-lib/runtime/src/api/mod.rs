@@ -26,6 +26,7 @@
 //! | functions of the program's | [`callbacks::notify`] |
 //! | numbers, the counter, which calls were made | [`new_number`], [`new_event`], [`entry`](crate::entry), [`note`](crate::note) |
 
+pub mod accepted;
 pub mod callbacks;
 pub mod data;
 pub mod info;
