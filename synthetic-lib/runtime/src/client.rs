@@ -73,7 +73,7 @@ impl Client {
         scratch::with(|room| {
             let outcome = self.run(call, args, &mut room.0)?;
             let reply = &room.0[..outcome.reply_len.min(room.0.len())];
-            let mut answer = decode(call.op, reply)?;
+            let mut answer = decode(reply)?;
             if !answer.printed.is_empty() || answer.more != 0 {
                 self.bring(call.op, &answer);
             }
@@ -96,7 +96,7 @@ impl Client {
             let next = scratch::with(|room| {
                 let outcome = self.run(&call, &(), &mut room.0)?;
                 let reply = &room.0[..outcome.reply_len.min(room.0.len())];
-                let answer = decode(op, reply)?;
+                let answer = decode(reply)?;
                 stdout::write(answer.printed);
                 Ok::<u8, Error>(answer.more)
             });
@@ -131,7 +131,7 @@ impl Client {
     #[inline(always)]
     pub fn post_here(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
         debug_assert!(call.regions.is_empty(), "regions are captured at once");
-        let mut batch = self.lock(call.op)?;
+        let mut batch = self.lock()?;
         match batch.write_here(call, args) {
             Ok(len) => self.keep(call, batch, len),
             Err(_) => {
@@ -224,7 +224,7 @@ impl Client {
             match (outcome.status, outcome.wait_kind) {
                 (uapi::STATUS_OK, uapi::WAIT_NONE) => Ok(Some(0)),
                 (uapi::STATUS_OK, _) => Ok(Some(outcome.deadline_ns)),
-                (status, _) => self.judge(op, status).map(|()| None),
+                (status, _) => self.judge(status).map(|()| None),
             }
         })
     }
@@ -250,10 +250,7 @@ impl Client {
             observed.append(&mut part(waits)?);
         }
         if observed.len() != events.len() {
-            return Err(Error::Answer {
-                op: call.op,
-                error: postcard::Error::DeserializeUnexpectedEnd,
-            });
+            return Err(Error::Answer(postcard::Error::DeserializeUnexpectedEnd));
         }
         Ok(observed)
     }
@@ -263,12 +260,12 @@ impl Client {
     /// # Errors
     /// [`Error`] if the driver did not take it; what waits stays.
     pub fn flush(&self, op: Op) -> Result<(), Error> {
-        let mut batch = self.lock(op)?;
+        let mut batch = self.lock()?;
         if batch.ends_with_enqueue() {
             drop(batch);
             return self.fetch(op);
         }
-        self.flush_locked(op, &mut batch)
+        self.flush_locked(&mut batch)
     }
 
     /// Hands over what waits in the batch, as the process exits, and from here
@@ -277,7 +274,7 @@ impl Client {
     pub(crate) fn flush_at_exit(&self) {
         const ATTEMPTS: usize = 1000;
         for _ in 0..ATTEMPTS {
-            if self.usable(Op(0)).is_err() {
+            if self.usable().is_err() {
                 return;
             }
             match self.batch.try_lock() {
@@ -302,10 +299,10 @@ impl Client {
     }
 
     #[inline]
-    fn usable(&self, op: Op) -> Result<(), Error> {
+    fn usable(&self) -> Result<(), Error> {
         match self.state.load(Ordering::Relaxed) {
             ALIVE => Ok(()),
-            LOST => Err(Error::Lost(op)),
+            LOST => Err(Error::Lost),
             _ => Err(Error::Forked),
         }
     }
@@ -314,10 +311,10 @@ impl Client {
     /// first: in a forked child the lock may be held by a thread that is not
     /// there.
     #[inline]
-    fn lock(&self, op: Op) -> Result<MutexGuard<'_, Batch>, Error> {
-        self.usable(op)?;
+    fn lock(&self) -> Result<MutexGuard<'_, Batch>, Error> {
+        self.usable()?;
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        self.usable(op).map(|()| batch)
+        self.usable().map(|()| batch)
     }
 
     fn run(
@@ -338,14 +335,14 @@ impl Client {
                 outcome => outcome?,
             };
             if outcome.status == uapi::STATUS_OK {
-                self.wait_out(call.op, &outcome)?;
+                self.wait_out(&outcome)?;
                 return Ok(outcome);
             }
-            self.judge(call.op, outcome.status)?;
+            self.judge(outcome.status)?;
             if !call.patient {
-                return Err(Error::Unresolved(call.op));
+                return Err(Error::Unresolved);
             }
-            self.wait_for_progress(call.op, outcome.progress)?;
+            self.wait_for_progress(outcome.progress)?;
         }
     }
 
@@ -365,7 +362,7 @@ impl Client {
             let outcome = self.hand_over(&wait, &(), &mut room.0)?;
             let done = outcome.status == uapi::STATUS_OK;
             if done {
-                self.wait_out(wait.op, &outcome)?;
+                self.wait_out(&outcome)?;
             }
             Ok(done)
         })
@@ -378,7 +375,7 @@ impl Client {
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
         let (mut batch, len) = self.write(call, args)?;
-        self.submit(call.op, &mut batch, len, call.regions, reply)
+        self.submit(&mut batch, len, call.regions, reply)
     }
 
     /// Writes a call behind the posts, which go first if there is no room; the
@@ -390,7 +387,7 @@ impl Client {
         args: &impl Arguments,
     ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
         loop {
-            let mut batch = self.lock(call.op)?;
+            let mut batch = self.lock()?;
             match batch.write(call, args) {
                 Ok(len) => return Ok((batch, len)),
                 Err(error) if batch.is_empty() => return Err(encode::too_long(call, args, error)),
@@ -405,7 +402,6 @@ impl Client {
     /// executed or dropped are forgotten.
     fn submit(
         &self,
-        op: Op,
         batch: &mut Batch,
         len: usize,
         regions: &[Region],
@@ -423,74 +419,68 @@ impl Client {
                 if errno == Errno::EPERM {
                     self.state.store(FORKED, Ordering::Relaxed);
                 }
-                Err(Error::of_submit(op, errno))
+                Err(Error::of_submit(errno))
             }
         }
     }
 
-    fn flush_locked(&self, op: Op, batch: &mut Batch) -> Result<(), Error> {
+    fn flush_locked(&self, batch: &mut Batch) -> Result<(), Error> {
         if batch.is_empty() {
             return Ok(());
         }
-        let outcome = self.submit(op, batch, 0, &[], &mut [0; POST_REPLY])?;
+        let outcome = self.submit(batch, 0, &[], &mut [0; POST_REPLY])?;
         match outcome.status {
             uapi::STATUS_OK => Ok(()),
-            status => self.judge(op, status),
+            status => self.judge(status),
         }
     }
 
     /// What a status other than OK means; `Ok` if it should be tried again.
-    fn judge(&self, op: Op, status: u32) -> Result<(), Error> {
+    fn judge(&self, status: u32) -> Result<(), Error> {
         match status {
             uapi::STATUS_UNRESOLVED => Ok(()),
             uapi::STATUS_LOST => {
                 self.state.store(LOST, Ordering::Relaxed);
-                Err(Error::Lost(op))
+                Err(Error::Lost)
             }
-            uapi::STATUS_UNSERVED => Err(Error::NotServed(op)),
-            uapi::STATUS_UNSEEN => Err(Error::of_submit(op, Errno::ENODEV)),
-            status => Err(Error::Refused { op, status }),
+            uapi::STATUS_UNSERVED => Err(Error::NotServed),
+            uapi::STATUS_UNSEEN => Err(Error::of_submit(Errno::ENODEV)),
+            status => Err(Error::Refused { status }),
         }
     }
 
-    fn wait_out(&self, op: Op, outcome: &Outcome) -> Result<(), Error> {
+    fn wait_out(&self, outcome: &Outcome) -> Result<(), Error> {
         let collect = outcome.flags & uapi::flag::COLLECT != 0;
         if outcome.wait_kind == uapi::WAIT_NONE && !collect {
             return Ok(());
         }
-        self.wait(
-            op,
-            &uapi::Wait {
-                deadline_ns: outcome.deadline_ns,
-                progress: 0,
-                kind: outcome.wait_kind,
-                flags: if collect { uapi::WAIT_COLLECT } else { 0 },
-            },
-        )
+        self.wait(&uapi::Wait {
+            deadline_ns: outcome.deadline_ns,
+            progress: 0,
+            kind: outcome.wait_kind,
+            flags: if collect { uapi::WAIT_COLLECT } else { 0 },
+        })
     }
 
-    fn wait_for_progress(&self, op: Op, progress: u64) -> Result<(), Error> {
-        self.wait(
-            op,
-            &uapi::Wait {
-                progress,
-                kind: uapi::WAIT_PROGRESS,
-                ..Default::default()
-            },
-        )
+    fn wait_for_progress(&self, progress: u64) -> Result<(), Error> {
+        self.wait(&uapi::Wait {
+            progress,
+            kind: uapi::WAIT_PROGRESS,
+            ..Default::default()
+        })
     }
 
-    fn wait(&self, op: Op, wait: &uapi::Wait) -> Result<(), Error> {
-        again(|| self.device.wait(wait)).map_err(|errno| Error::Driver { op, errno })
+    fn wait(&self, wait: &uapi::Wait) -> Result<(), Error> {
+        again(|| self.device.wait(wait)).map_err(|errno| Error::Driver { errno })
     }
 }
 
 /// The host leaves out an answer that would say nothing: a control call's.
-fn decode(op: Op, reply: &[u8]) -> Result<Answered<'_>, Error> {
+fn decode(reply: &[u8]) -> Result<Answered<'_>, Error> {
     if reply.is_empty() {
         return Ok(Answered::default());
     }
-    Answered::read(reply).map_err(|error| Error::Answer { op, error })
+    Answered::read(reply).map_err(Error::Answer)
 }
 
 /// Numbers for what the guest creates: from 1, never used again.

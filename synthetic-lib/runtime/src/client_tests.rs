@@ -114,10 +114,7 @@ fn a_submission_that_was_not_taken_keeps_its_posts() {
     let double = scripted([Err(Errno::EFAULT)]);
     let client = client(&double);
     client.post(&post(), &1u32).unwrap();
-    assert_eq!(
-        client.forward(&sync(), &2u32, |_| ()),
-        Err(Error::Fault(OP))
-    );
+    assert_eq!(client.forward(&sync(), &2u32, |_| ()), Err(Error::Fault));
     client.forward(&sync(), &3u32, |_| ()).unwrap();
     assert_eq!(double.seen()[1].args::<u32>(), [1, 3]);
 }
@@ -209,7 +206,7 @@ fn a_blocking_call_that_is_pending_observes_its_own_event() {
 fn a_lost_session_stays_lost() {
     let double = scripted([Ok(Played::status(uapi::STATUS_LOST))]);
     let client = client(&double);
-    let lost = Err(Error::Lost(OP));
+    let lost = Err(Error::Lost);
     assert_eq!(client.forward(&sync(), &1u32, |_| ()), lost);
     assert_eq!(client.forward(&sync(), &2u32, |_| ()), lost);
     assert_eq!(client.post(&post(), &3u32), lost);
@@ -226,7 +223,7 @@ fn other_refusals_name_the_call() {
     ]);
     let client = client(&double);
     let next = || client.forward(&sync(), &1u32, |_| ()).unwrap_err();
-    assert!(matches!(next(), Error::Refused { op: OP, status: 3 }));
+    assert!(matches!(next(), Error::Refused { status: 3 }));
     assert!(matches!(next(), Error::NotHere { .. }));
     assert_eq!(next(), Error::Forked);
     assert_eq!(next(), Error::Forked, "without asking the driver again");
@@ -256,7 +253,7 @@ fn long_lists_are_observed_in_parts() {
 #[test]
 fn a_short_observation_is_an_error() {
     let error = client(&scripted([])).observe(OP, 0, &[1]).unwrap_err();
-    assert!(matches!(error, Error::Answer { .. }), "{error}");
+    assert!(matches!(error, Error::Answer(_)), "{error}");
 }
 
 #[test]
@@ -331,9 +328,9 @@ fn every_threads_posts_arrive_once_and_in_that_threads_order() {
 
 #[test]
 fn an_answer_that_says_nothing_may_be_left_out() {
-    let answer = decode(OP, &[]).unwrap();
+    let answer = decode(&[]).unwrap();
     assert!(answer.result.is_empty() && answer.observed.is_empty());
-    assert!(matches!(decode(OP, &[0xff]), Err(Error::Answer { .. })));
+    assert!(matches!(decode(&[0xff]), Err(Error::Answer(_))));
 }
 
 #[test]

@@ -172,7 +172,6 @@ fn ends<const N: usize>(from: &[u8], to: &mut [u8]) {
 pub(crate) fn check_regions(call: &Call<'_>) -> Result<(), Error> {
     if call.regions.len() > uapi::REGIONS_MAX {
         return Err(Error::Bounds {
-            op: call.op,
             what: "a number of memory regions",
             len: call.regions.len(),
             max: uapi::REGIONS_MAX,
@@ -186,12 +185,11 @@ pub(crate) fn check_regions(call: &Call<'_>) -> Result<(), Error> {
 pub(crate) fn too_long(call: &Call<'_>, args: &impl Arguments, error: postcard::Error) -> Error {
     match args.encoded_len() {
         Ok(len) => Error::Bounds {
-            op: call.op,
             what: "a request in bytes",
             len: head(call).len_max() - LENGTH + len,
             max: uapi::REQUEST_MAX - LENGTH,
         },
-        Err(_) => Error::Answer { op: call.op, error },
+        Err(_) => Error::Answer(error),
     }
 }
 

@@ -1,6 +1,5 @@
 //! What can go wrong between a library and the board.
 
-use gil_wire::Op;
 use nix::errno::Errno;
 
 /// A call that did not run, or whose answer cannot be used.
@@ -10,19 +9,17 @@ use nix::errno::Errno;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The board, or this session on it, is gone; every later call ends so.
-    #[error("the board is gone: {0} and all later calls fail; see what the board agent printed")]
-    Lost(Op),
+    #[error("the board is gone, and all later calls fail; see what the board agent printed")]
+    Lost,
     /// The host interface or the board would not run it.
-    #[error("{op} was refused (status {status}): its arguments name what the board does not have")]
+    #[error("refused (status {status}): the arguments name what the board does not have")]
     Refused {
-        /// The call.
-        op: Op,
         /// The driver's status.
         status: u32,
     },
     /// The board has no back end for the call's API, or one of another release.
-    #[error("the board does not serve the API of {0}: see what gil printed")]
-    NotServed(Op),
+    #[error("the board does not serve this API: see what gil printed")]
+    NotServed,
     /// There is no usable device.
     #[error("{path} cannot be used ({errno}): load gil.ko, and run inside a simulator with gil")]
     NotHere {
@@ -47,10 +44,8 @@ pub enum Error {
     )]
     Forked,
     /// A bound of the border would be exceeded.
-    #[error("{op} needs {what} of {len}, more than {max}: split the call")]
+    #[error("the call needs {what} of {len}, more than {max}: split it")]
     Bounds {
-        /// The call.
-        op: Op,
         /// What is bounded.
         what: &'static str,
         /// How much the call needs.
@@ -59,28 +54,21 @@ pub enum Error {
         max: usize,
     },
     /// A pointer of the call names memory that is not accessible.
-    #[error("{0} names memory that is not accessible: check its pointers and sizes")]
-    Fault(Op),
+    #[error("the call names memory that is not accessible: check its pointers and sizes")]
+    Fault,
     /// Its memory belongs to an operation that cannot end yet, and the caller
     /// would not wait for it.
-    #[error("{0} needs memory that an operation still uses: wait for that one's event first")]
-    Unresolved(Op),
+    #[error("the call needs memory that an operation still uses: wait for that one's event first")]
+    Unresolved,
     /// The driver would not take the submission.
-    #[error("the driver did not take {op} ({errno})")]
+    #[error("the driver did not take the call ({errno})")]
     Driver {
-        /// The call.
-        op: Op,
         /// Why.
         errno: Errno,
     },
     /// The answer does not decode.
-    #[error("the answer to {op} does not decode ({error}): use the same gil release on both sides")]
-    Answer {
-        /// The call.
-        op: Op,
-        /// Why.
-        error: postcard::Error,
-    },
+    #[error("the answer does not decode ({0}): use the same gil release on both sides")]
+    Answer(postcard::Error),
 }
 
 impl Error {
@@ -88,24 +76,24 @@ impl Error {
     pub const fn is_final(&self) -> bool {
         matches!(
             self,
-            Self::Lost(_)
-                | Self::NotServed(_)
+            Self::Lost
+                | Self::NotServed
                 | Self::NotHere { .. }
                 | Self::Version { .. }
                 | Self::Forked
         )
     }
 
-    /// What a failed submission means for `op`.
-    pub(crate) fn of_submit(op: Op, errno: Errno) -> Self {
+    /// What a failed submission means.
+    pub(crate) fn of_submit(errno: Errno) -> Self {
         match errno {
             Errno::EPERM => Self::Forked,
-            Errno::EFAULT => Self::Fault(op),
+            Errno::EFAULT => Self::Fault,
             Errno::ENODEV => Self::NotHere {
                 path: crate::uapi::DEVICE_PATH,
                 errno,
             },
-            errno => Self::Driver { op, errno },
+            errno => Self::Driver { errno },
         }
     }
 }

@@ -86,11 +86,11 @@ fn stub(api: &Api, call: &Call, paths: &Paths) -> String {
     out.push_str(&match &call.mode {
         Mode::Unsupported => unsupported(call),
         Mode::SameAs(other) => {
-            let body = forwarded_to(call, &format!("{other}("), false);
+            let body = forwarded_to(call, &format!("{other}("));
             format!("{}{body}", noted(api, call, paths))
         }
         Mode::Stub | Mode::Manual { guest: true, .. } => {
-            let body = forwarded_to(call, &format!("Guest::{}(entry, ", call.name), true);
+            let body = forwarded_to(call, &format!("Guest::{}(entry, ", call.name));
             format!("{}{body}", entry(api, call, paths))
         }
         Mode::Retain => format!(
@@ -151,7 +151,7 @@ fn unsupported(call: &Call) -> String {
     }
 }
 
-fn forwarded_to(call: &Call, function: &str, _entry: bool) -> String {
+fn forwarded_to(call: &Call, function: &str) -> String {
     let names: Vec<_> = call.params.iter().map(|p| ident(&p.name)).collect();
     format!(
         "// SAFETY: the caller's.\nunsafe {{ {function}{}) }}\n",

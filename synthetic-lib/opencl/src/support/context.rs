@@ -6,9 +6,7 @@ use gil_wire::generated::opencl::Kind;
 
 /// The number of the context that an object belongs to.
 pub(super) fn context_of(object: &Object) -> Option<Handle> {
-    object
-        .ancestor(Kind::Context)
-        .map(|context| context.number())
+    object.ancestor(Kind::Context)
 }
 
 /// The live command queues of an object's context.

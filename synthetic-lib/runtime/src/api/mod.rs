@@ -156,9 +156,10 @@ pub trait Api: Described {
     /// The code for an error between the library and the board. The first that
     /// ends the session is also told on standard error, as no code says what
     /// happened.
+    #[cold]
     fn failed(op: Op, error: &Error) -> i32 {
         if error.is_final() {
-            tell_once(error);
+            tell_once(op, error);
         }
         Self::code(op, error)
     }
@@ -167,7 +168,6 @@ pub trait Api: Described {
     ///
     /// # Errors
     /// `result`.
-    #[inline]
     fn check(result: i32) -> CallResult<()> {
         match result == Self::SUCCESS {
             true => Ok(()),
@@ -176,7 +176,6 @@ pub trait Api: Described {
     }
 
     /// Runs a call that returns its error.
-    #[inline]
     fn returned(run: impl FnOnce() -> CallResult<()>) -> Self::Status {
         Self::status(guarded::<Self, _>(run))
     }
@@ -185,7 +184,6 @@ pub trait Api: Described {
     ///
     /// # Safety
     /// `place` is null or names room for one error.
-    #[inline]
     unsafe fn written<T>(
         place: *mut Self::Status,
         run: impl FnOnce() -> CallResult<*mut T>,
@@ -275,18 +273,21 @@ pub trait Deferred: Api {
 }
 
 /// Nothing unwinds into C: a panic, where it does not abort, is an error code.
-#[inline]
 fn guarded<A: Api, T>(run: impl FnOnce() -> CallResult<T>) -> CallResult<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(A::GARBLED))
 }
 
 #[cold]
-fn tell_once(error: &Error) {
+fn tell_once(op: Op, error: &Error) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if TOLD.swap(true, Ordering::Relaxed) {
         return;
     }
-    let line = format!("gil: {error}\n");
+    let line = match error {
+        Error::Lost | Error::NotServed => format!("gil: {op}: {error}\n"),
+        // It is the same in whatever call.
+        _ => format!("gil: {error}\n"),
+    };
     // Not through std: in a forked child its lock may be held for ever.
     // SAFETY: writes the bytes of a live string.
     unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };

@@ -63,13 +63,14 @@ impl<A: Api> Object<A> {
         self.0.parents().first().cloned().map(Self)
     }
 
-    /// The object of this kind that it is, or was made from in the end.
-    pub fn ancestor(&self, kind: A::Kind) -> Option<Self> {
-        let mut object = self.clone();
-        while object.kind() != kind {
-            object = object.parent()?;
+    /// The number of the object of this kind that it is, or was made from in the
+    /// end.
+    pub fn ancestor(&self, kind: A::Kind) -> Option<Handle> {
+        let mut object = &self.0;
+        while object.data.kind != kind {
+            object = object.parents().first()?;
         }
-        Some(object)
+        Some(object.number())
     }
 
     /// A queue as the timeline knows it.
@@ -335,7 +336,6 @@ fn new<A: Api>(
     }
 }
 
-#[inline]
 fn refuse_forked<A: Api>() -> CallResult<()> {
     match crate::process::is_forked() {
         false => Ok(()),

@@ -323,7 +323,7 @@ impl<A: Api> Request<A> {
         let read = |answered: Answered<'_>| read(Reply::of(&answered));
         match crate::client().and_then(|client| client.forward(&call, args, read)) {
             Ok(result) => result.map(Some),
-            Err(Error::Unresolved(_)) => Ok(None),
+            Err(Error::Unresolved) => Ok(None),
             Err(error) => Err(A::failed(self.op, &error)),
         }
     }
