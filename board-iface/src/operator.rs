@@ -1,7 +1,8 @@
 //! A connection of an operator, who asks for the agent's status.
 
 use crate::session::UNOPENED;
-use gil_transport::connection::{Connection, ConnectionError, Meter};
+use gil_transport::connection::{Connection, Meter};
+use gil_transport::error::ConnectionError;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{Reply, Request};
 use gil_wire::status::Status;

@@ -1,14 +1,14 @@
 //! One connection after its handshake: frames.
 
 use crate::crew::Crew;
+use crate::error::ConnectionError;
 use crate::greeting::Shaken;
 use crate::link::Link;
 use crate::memory::OutOfMemory;
 use crate::secure::{Records, Secrets, SecureError};
 use crate::spin::{Spin, came};
 use crate::window::{MAPPED, NOT_MAPPED, Offer, Taken};
-use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
-use gil_wire::hello::HelloError;
+use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::message::Reply;
 use socket2::Socket;
 use std::io;
@@ -22,41 +22,6 @@ pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes read ahead: most messages come whole in one system call, and no more
 /// than this of a region is ever copied.
 const AHEAD: usize = 16 << 10;
-
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectionError {
-    /// The system's word.
-    #[error("the connection failed: {0}")]
-    Io(#[from] io::Error),
-    /// The peer left in the middle of a message.
-    #[error("the peer left in the middle of a message")]
-    CutShort,
-    /// The handshake failed.
-    #[error(transparent)]
-    Hello(#[from] HelloError),
-    /// The peer has no key, and this agent does.
-    #[error("the peer has no key (its --key is missing)")]
-    NoKey,
-    /// The peer has a key, and this agent does not.
-    #[error("the peer wants a key, which this agent was not given: start it with --key FILE")]
-    KeyWanted,
-    /// The peer is nobody that this agent serves.
-    #[error("{0}")]
-    NotServed(String),
-    /// The peer did not finish the handshake.
-    #[error("the peer did not shake hands within {} s", .0.as_secs())]
-    Slow(Duration),
-    /// The peer has another key, or what it sealed was changed.
-    #[error(transparent)]
-    Secure(#[from] SecureError),
-    /// A frame out of bounds, or one that does not decode.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-    /// No memory for a region.
-    #[error(transparent)]
-    Memory(#[from] OutOfMemory),
-}
 
 /// Counts what crosses a connection.
 pub trait Meter {

@@ -2,7 +2,7 @@
 //! here waits, and no byte is read beyond the handshake's own, since a file may
 //! be attached to what follows.
 
-use crate::connection::ConnectionError;
+use crate::error::ConnectionError;
 use crate::secure::{Handshake, Key, MESSAGE_LEN, PROOF_LEN, Secrets};
 use crate::window::CAPABILITY;
 use gil_wire::frame;

@@ -5,7 +5,7 @@
 //! | [`client`] | host | connects, shakes hands, sends calls, receives answers |
 //! | [`vectored`] | host | socket I/O straight from and to guest RAM |
 //! | [`listener`], [`greeting`] | board | accepts connections and shakes hands, without waiting |
-//! | [`connection`] | board | receives calls, sends answers |
+//! | [`connection`], [`error`] | board | receives calls, sends answers; why it ends |
 //! | [`secure`] | both | authentication and encryption |
 //! | [`window`] | both | memory that both ends map, on one machine |
 //! | [`spin`] | both | how long to ask for what comes before sleeping |
@@ -21,6 +21,7 @@ pub mod attached;
 pub mod client;
 pub mod connection;
 pub mod crew;
+pub mod error;
 pub mod greeting;
 mod link;
 pub mod listener;

@@ -3,7 +3,8 @@
 
 use super::desk::Desk;
 use super::peer::{Origin, Peer};
-use gil_transport::connection::{ConnectionError, HANDSHAKE_WITHIN};
+use gil_transport::connection::HANDSHAKE_WITHIN;
+use gil_transport::error::ConnectionError;
 use gil_transport::greeting::{Greeting, Shaken, Terms};
 use gil_transport::secure::Key;
 use nix::sys::resource::{Resource, getrlimit};
