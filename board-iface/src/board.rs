@@ -7,7 +7,7 @@ use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::ending::Ending;
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::CallStatus;
+use gil_wire::message::{self, CallStatus};
 
 /// The guest program a session stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,21 +135,9 @@ pub enum BoardError {
 /// One call, its regions read.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// The submission's number.
-    pub seq: u64,
-    /// Which entry point.
-    pub op: Op,
-    /// The guest thread.
-    pub thread: u32,
-    /// The event that it signals.
-    pub event: Option<u64>,
-    /// Whether the guest gets the answer.
-    pub answer: bool,
-    /// Whether operations that it enqueues or unblocks end before it is
-    /// answered; if not, its regions are kept as long as they need them.
-    pub finish: bool,
-    /// The generated argument type, encoded.
-    pub args: &'a [u8],
+    /// As it came. If operations do not end before it is answered, its regions
+    /// are kept as long as they need them.
+    pub head: &'a message::Call<'a>,
     /// The regions, in order.
     pub regions: Vec<Region>,
     /// Where the session's memory is counted.

@@ -164,7 +164,7 @@ impl Session for Routed<'_> {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        match self.session(call.op.api()) {
+        match self.session(call.head.op.api()) {
             Ok(session) => session.call(call),
             Err(error) => Outcome::not_served(error),
         }

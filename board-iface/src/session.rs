@@ -15,7 +15,7 @@ use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
-use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
+use gil_wire::message::{self, CallStatus, RegionDesc, Reply, Report, Request};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::collections::HashMap;
@@ -180,19 +180,6 @@ struct Server<'b> {
     kept: HashMap<u64, Ended>,
 }
 
-/// The fields of [`Request::Call`].
-struct CallHead<'a> {
-    seq: u64,
-    op: Op,
-    thread: u32,
-    answer: bool,
-    finish: bool,
-    event: Option<u64>,
-    args: &'a [u8],
-    regions: Vec<RegionDesc>,
-    in_window: bool,
-}
-
 impl Server<'_> {
     fn run(&mut self) -> Result<(), SessionError> {
         let mut header = Vec::new();
@@ -257,27 +244,8 @@ impl Server<'_> {
                 self.finish(event)?;
                 return Ok(true);
             }
-            Request::Call {
-                seq,
-                op,
-                thread,
-                answer,
-                finish,
-                event,
-                args,
-                regions,
-            } => {
-                self.call(CallHead {
-                    seq,
-                    op,
-                    thread,
-                    answer,
-                    finish,
-                    event,
-                    args,
-                    regions,
-                    in_window,
-                })?;
+            Request::Call(call) => {
+                self.call(&call, in_window)?;
                 return Ok(true);
             }
         };
@@ -303,18 +271,18 @@ impl Server<'_> {
         Ok(Reply::Opened { apis })
     }
 
-    fn call(&mut self, head: CallHead<'_>) -> Result<(), SessionError> {
+    fn call(&mut self, head: &message::Call<'_>, in_window: bool) -> Result<(), SessionError> {
         if self.session.is_none() {
             return Err(SessionError::NotOpen(head.op));
         }
-        let parts = match head.in_window {
+        let parts = match in_window {
             true => Some(self.parts(&head.regions)?),
             false => None,
         };
         let all = head.regions.iter().map(|region| region.len);
         self.connection.expect(all.fold(0, u64::saturating_add));
         let regions = match &parts {
-            Some(parts) => self.shared_regions(&head, parts),
+            Some(parts) => self.shared_regions(head, parts),
             None => self.regions(&head.regions)?,
         };
         if parts.is_some() {
@@ -323,21 +291,21 @@ impl Server<'_> {
         }
         let began = Instant::now();
         let outcome = match regions {
-            Ok(regions) => self.run_call(&head, regions),
+            Ok(regions) => self.run_call(head, regions),
             Err(error) => Outcome::refused(error),
         };
-        self.log(&head, &outcome);
+        self.log(head, &outcome);
         match head.answer {
             true => {
                 let outs = parts.map(|parts| out_parts(&head.regions, parts));
                 self.answer(head.seq, &outcome, began, outs)
             }
-            false => self.keep(&head, outcome),
+            false => self.keep(head, outcome),
         }
     }
 
     /// What an unanswered call reports is asked for later.
-    fn keep(&mut self, head: &CallHead<'_>, outcome: Outcome) -> Result<(), SessionError> {
+    fn keep(&mut self, head: &message::Call<'_>, outcome: Outcome) -> Result<(), SessionError> {
         let is_enqueue =
             gil_wire::api::info(head.op).is_some_and(|i| i.class == Some(Class::Enqueue));
         if let Some(event) = head.event
@@ -386,7 +354,7 @@ impl Server<'_> {
     }
 
     /// Says what was not run, as long as it is not said all the time.
-    fn log(&mut self, head: &CallHead<'_>, outcome: &Outcome) {
+    fn log(&mut self, head: &message::Call<'_>, outcome: &Outcome) {
         let status = outcome.status;
         self.connection.meter().call(status == CallStatus::Ran);
         if status == CallStatus::Ran {
@@ -405,16 +373,10 @@ impl Server<'_> {
         };
     }
 
-    fn run_call(&mut self, head: &CallHead<'_>, regions: Vec<Region>) -> Outcome {
+    fn run_call(&mut self, head: &message::Call<'_>, regions: Vec<Region>) -> Outcome {
         let session = self.session.as_mut().expect("checked by call()");
         let mut outcome = session.call(Call {
-            seq: head.seq,
-            op: head.op,
-            thread: head.thread,
-            event: head.event,
-            answer: head.answer,
-            finish: head.finish,
-            args: head.args,
+            head,
             regions,
             budget: &self.budget,
         });
@@ -442,7 +404,7 @@ impl Server<'_> {
     /// needed for longer than the call.
     fn shared_regions(
         &self,
-        head: &CallHead<'_>,
+        head: &message::Call<'_>,
         parts: &[Part],
     ) -> Result<Vec<Region>, RegionError> {
         let descs = &head.regions;
@@ -589,8 +551,8 @@ fn in_bytes(regions: &[RegionDesc]) -> Option<u64> {
 fn check_payload(request: &Request<'_>, prefix: Prefix) -> Result<(), SessionError> {
     let found = prefix.payload_len;
     let announced = match request {
-        Request::Call { .. } if prefix.in_window => 0,
-        Request::Call { regions, .. } => in_bytes(regions).unwrap_or(u64::MAX),
+        Request::Call(_) if prefix.in_window => 0,
+        Request::Call(call) => in_bytes(&call.regions).unwrap_or(u64::MAX),
         Request::Fill { len, .. } => *len,
         _ => 0,
     };

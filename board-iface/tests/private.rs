@@ -44,7 +44,7 @@ impl Session for Echo {
         let outs = call.regions.into_iter().filter(|r| r.dir().is_out());
         Outcome {
             status: CallStatus::Ran,
-            result: call.args.to_vec(),
+            result: call.head.args.to_vec(),
             cpu_ns: 1,
             out: outs.map(Output::whole).collect(),
             ended: Vec::new(),

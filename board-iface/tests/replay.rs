@@ -9,7 +9,7 @@ use gil_files::recording::{self, Device, Ended, FILE, Record, SessionClosed, Ses
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Report};
+use gil_wire::message::{Call, CallStatus, Direction, RegionDesc, Reply, Report};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -45,17 +45,19 @@ fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<recording::Done<'static>>
     })
 }
 
-fn call(seq: u64, op: Op) -> recording::Call<'static> {
-    recording::Call {
+fn call(seq: u64, op: Op) -> recording::Called<'static> {
+    recording::Called {
         session: 1,
-        seq,
-        op,
-        thread: 1,
-        answer: true,
-        finish: true,
-        event: None,
-        args: b"args",
-        regions: Vec::new(),
+        call: Call {
+            seq,
+            op,
+            thread: 1,
+            answer: true,
+            finish: true,
+            event: None,
+            args: b"args",
+            regions: Vec::new(),
+        },
         done: done(vec![], vec![]),
     }
 }
@@ -91,11 +93,11 @@ fn recording() -> Vec<u8> {
     let mut file = FILE.header().to_vec();
     append(&mut file, &opened(), &[]);
     let mut first = call(101, FIRST);
-    first.regions = REGIONS.to_vec();
+    first.call.regions = REGIONS.to_vec();
     first.done = done(vec![3], vec![]);
     append(&mut file, &Record::Call(first), &[b"input", b"out"]);
     let mut post = call(102, SECOND);
-    (post.answer, post.done) = (false, None);
+    (post.call.answer, post.done) = (false, None);
     append(&mut file, &Record::Call(post), &[]);
     let mut third = call(103, SECOND);
     let report = Report {
@@ -191,7 +193,7 @@ fn a_compressed_recording_is_answered_and_compared_as_any() {
     (regions[0].len, regions[1].len) = (3000, 600_000);
     let (input, output) = (vec![b'i'; 3000], vec![b'o'; 600_000]);
     let mut recorded = call(101, FIRST);
-    recorded.regions = regions.to_vec();
+    recorded.call.regions = regions.to_vec();
     recorded.done = done(vec![600_000], vec![]);
     let mut file = FILE.header().to_vec();
     append(&mut file, &opened(), &[]);

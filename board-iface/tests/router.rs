@@ -9,7 +9,7 @@ use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::CallStatus;
+use gil_wire::message::{self, CallStatus};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,7 +93,7 @@ impl Session for Program {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        self.1.extend(call.event);
+        self.1.extend(call.head.event);
         Outcome {
             status: CallStatus::Ran,
             result: vec![self.0 as u8],
@@ -124,14 +124,19 @@ const GUEST: Guest = Guest {
 };
 
 fn call<'a>(op: Op, event: Option<u64>, budget: &'a Budget) -> Call<'a> {
-    Call {
+    // A test's are few.
+    let head = Box::leak(Box::new(message::Call {
         seq: 1,
         op,
         thread: 1,
-        event,
         answer: true,
         finish: false,
+        event,
         args: b"",
+        regions: Vec::new(),
+    }));
+    Call {
+        head,
         regions: Vec::new(),
         budget,
     }

@@ -13,7 +13,7 @@ use gil_wire::api::Described;
 use gil_wire::frame::{MAX_HEADER, PREFIX_LEN};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::{CallStatus, Direction, RegionDesc, Request};
+use gil_wire::message::{self, CallStatus, Direction, RegionDesc, Request};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Session for EchoSession {
         });
         Outcome {
             status: CallStatus::Ran,
-            result: call.args.to_vec(),
+            result: call.head.args.to_vec(),
             cpu_ns: 1,
             out: turned.collect(),
             ended: Vec::new(),
@@ -187,15 +187,17 @@ fn other_versions_are_told_both_sides_values() {
 #[test]
 fn what_breaks_the_protocol_is_refused_in_a_sentence() {
     let agent = Agent::tcp();
-    let call = |regions: Vec<RegionDesc>| Request::Call {
-        seq: 1,
-        op: OP,
-        thread: 1,
-        answer: true,
-        finish: true,
-        event: None,
-        args: b"",
-        regions,
+    let call = |regions: Vec<RegionDesc>| {
+        Request::Call(message::Call {
+            seq: 1,
+            op: OP,
+            thread: 1,
+            answer: true,
+            finish: true,
+            event: None,
+            args: b"",
+            regions,
+        })
     };
     let mut client = Client::connect(&agent.address);
     client.send(&call(vec![]), &[]);

@@ -11,7 +11,7 @@ use gil_files::recording::{self, FILE, Record, SessionClosed, SessionOpened};
 use gil_transport::window::{MAPPED, NOT_MAPPED, WINDOW_LEN};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
-use gil_wire::message::{CallStatus, Direction, RegionDesc, Request};
+use gil_wire::message::{Call, CallStatus, Direction, RegionDesc, Request};
 use nix::fcntl::SealFlag;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -53,16 +53,18 @@ fn replay() -> Replay {
         apis: gil_wire::api::described(&[1]),
     });
     append(&opened, &[]);
-    let call = recording::Call {
+    let call = recording::Called {
         session: 1,
-        seq: 1,
-        op: OP,
-        thread: 1,
-        answer: true,
-        finish: true,
-        event: None,
-        args: b"args",
-        regions: REGIONS.to_vec(),
+        call: Call {
+            seq: 1,
+            op: OP,
+            thread: 1,
+            answer: true,
+            finish: true,
+            event: None,
+            args: b"args",
+            regions: REGIONS.to_vec(),
+        },
         done: Some(recording::Done {
             status: CallStatus::Ran,
             result: b"result",
@@ -146,15 +148,17 @@ fn files_that_could_fail_are_not_mapped_and_the_session_goes_on() {
 
 #[test]
 fn regions_in_no_window_are_refused_in_a_sentence() {
-    let call = |len| Request::Call {
-        seq: 1,
-        op: OP,
-        thread: 1,
-        answer: true,
-        finish: true,
-        event: None,
-        args: b"args",
-        regions: vec![region(len, Direction::In)],
+    let call = |len| {
+        Request::Call(Call {
+            seq: 1,
+            op: OP,
+            thread: 1,
+            answer: true,
+            finish: true,
+            event: None,
+            args: b"args",
+            regions: vec![region(len, Direction::In)],
+        })
     };
     let replay = replay();
     let mut without = Client::open(&replay.agent.address);

@@ -4,7 +4,7 @@ use crate::args::PingArgs;
 use gil_benchmarks::NullCall;
 use gil_board::replay::API as REPLAY;
 use gil_board_client::agent::{AgentError, Connection};
-use gil_wire::message::{CallStatus, Reply, Request};
+use gil_wire::message::{Call, CallStatus, Reply, Request};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ impl NullCalls {
     fn call(&mut self) -> Result<Duration, AgentError> {
         self.seq += 1;
         let seq = self.seq;
-        let request = Request::Call {
+        let request = Request::Call(Call {
             seq,
             op: self.call.op,
             thread: 1,
@@ -75,7 +75,7 @@ impl NullCalls {
             event: None,
             args: &self.call.args,
             regions: Vec::new(),
-        };
+        });
         let start = Instant::now();
         self.connection.ask(&request, |reply| match reply {
             Reply::Done {

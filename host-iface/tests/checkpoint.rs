@@ -501,11 +501,11 @@ fn what_a_newer_gil_adds_is_skipped_or_refused() {
 #[test]
 fn a_checkpoint_of_the_version_before_is_refused() {
     let (mut guest, path) = saved();
-    let before = include_bytes!("../../session-files/tests/golden/checkpoint-3");
+    let before = include_bytes!("../../session-files/tests/golden/checkpoint-4");
     std::fs::write(&path, before).unwrap();
     let board = board_that(answers);
     let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
-    let sentence = "layout version 3, this gil reads 4: take the checkpoint again";
+    let sentence = "layout version 4, this gil reads 5: take the checkpoint again";
     assert!(refused.to_string().contains(sentence), "{refused}");
 }
 
@@ -562,8 +562,8 @@ fn a_recording_begins_with_what_is_made_again() {
     let bytes = std::fs::read(recording).unwrap();
     let mut calls = Vec::new();
     for (stored, payload) in read_all(&mut &bytes[HEADER_LEN..]).unwrap() {
-        if let Some(Record::Call(call)) = recording::record(&stored).unwrap() {
-            calls.push((call.op, payload.len() as u64, call.done.is_some()));
+        if let Some(Record::Call(called)) = recording::record(&stored).unwrap() {
+            calls.push((called.call.op, payload.len() as u64, called.done.is_some()));
         }
     }
     let wanted = [

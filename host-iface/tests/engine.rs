@@ -457,7 +457,7 @@ fn holds_every_call_and_its_bytes(trace_compress: bool, len: usize) {
     let Record::Call(post) = &records[1].0 else {
         panic!("{records:?}")
     };
-    assert!(!post.answer && post.done.is_none());
+    assert!(!post.call.answer && post.done.is_none());
     assert_eq!(records[2].1, b"out!");
     let Record::Call(read) = &records[2].0 else {
         panic!("{records:?}")

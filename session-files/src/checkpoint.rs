@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 1 | [`Begin`], the first one | none |
 //! | 2 | [`Session`]; the records up to the next one are its own | text that its kernels printed and the program has not got yet |
-//! | 3 | [`Call`], which made objects or said something of them | the bytes of its regions that go in, but for the one in `contents` |
+//! | 3 | [`Made`], a call which made objects or said something of them | the bytes of its regions that go in, but for the one in `contents` |
 //! | 4 | [`Contents`] | what an object holds |
 //! | 5 | [`PastEvent`], an operation that ended, as the board knows it | none |
 //! | 6 | [`Ran`], the same, as the timeline knows it | none |
@@ -18,13 +18,13 @@ use gil_wire::api::Described;
 use gil_wire::checkpoint::{Contents, PastEvent};
 use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::RegionDesc;
+use gil_wire::message::Call;
 use serde::{Deserialize, Serialize};
 
 /// The type of file.
 pub const FILE: FileType = FileType {
     magic: *b"gil-state",
-    version: 4,
+    version: 5,
     name: "checkpoint",
     advice: "take the checkpoint again, or restore it with the release that made it",
 };
@@ -54,7 +54,7 @@ pub enum Record<'a> {
     /// A session.
     Session(Session),
     /// A call that made objects or said something of them.
-    Call(Call<'a>),
+    Call(Made<'a>),
     /// What an object holds.
     Contents(Contents),
     /// An operation that ended, as the board knows it.
@@ -122,22 +122,12 @@ pub struct Awaited {
     pub observable: bool,
 }
 
-/// A call, as the board got it.
+/// A call that is made again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Call<'a> {
-    /// As in [`Request::Call`](gil_wire::message::Request::Call).
-    pub seq: u64,
-    /// Which entry point.
-    pub op: Op,
-    /// The guest thread.
-    pub thread: u32,
-    /// The event that it signals.
-    pub event: Option<u64>,
-    /// The generated argument type, encoded.
+pub struct Made<'a> {
+    /// As the board got it.
     #[serde(borrow)]
-    pub args: &'a [u8],
-    /// The regions.
-    pub regions: Vec<RegionDesc>,
+    pub call: Call<'a>,
     /// The region that only says what an object holds at first: its bytes are
     /// not here.
     pub contents: Option<u32>,
@@ -148,10 +138,10 @@ pub struct Call<'a> {
     pub result: Option<&'a [u8]>,
 }
 
-impl Call<'_> {
+impl Made<'_> {
     /// Bytes of each region that is here; `None` if they overflow.
     pub fn payload_len(&self) -> Option<u64> {
-        let kept = self.regions.iter().enumerate();
+        let kept = self.call.regions.iter().enumerate();
         let kept = kept.filter(|(index, region)| {
             region.dir.is_in() && self.contents != u32::try_from(*index).ok()
         });

@@ -5,7 +5,7 @@
 //! | kind | head | payload |
 //! |---|---|---|
 //! | 1 | [`SessionOpened`] | none |
-//! | 2 | [`Call`] | the bytes of its regions that go in, in order; then the answer's payload as the board sent it |
+//! | 2 | [`Called`] | the bytes of its regions that go in, in order; then the answer's payload as the board sent it |
 //! | 3 | [`Ended`] | the operation's output, then its text, as the board sent them |
 //! | 4 | [`SessionClosed`] | none |
 //! | 5 | [`Device`] | none |
@@ -13,10 +13,9 @@
 //! A record is written whole before the answer it records reaches the guest.
 
 use crate::container::{self, FileError, FileType, Stored, head_as};
-use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{CallStatus, RegionDesc, Report};
+use gil_wire::message::{Call, CallStatus, Report};
 use serde::{Deserialize, Serialize};
 
 /// The type of file.
@@ -33,7 +32,7 @@ pub enum Record<'a> {
     /// A session was opened on the board.
     SessionOpened(SessionOpened),
     /// A call.
-    Call(Call<'a>),
+    Call(Called<'a>),
     /// An operation that was awaited ended.
     Ended(Ended),
     /// The session ended.
@@ -89,26 +88,12 @@ pub struct Device {
 
 /// One call and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Call<'a> {
+pub struct Called<'a> {
     /// The session's number in this recording.
     pub session: u64,
-    /// As in [`Request::Call`](gil_wire::message::Request::Call).
-    pub seq: u64,
-    /// Which entry point.
-    pub op: Op,
-    /// The guest thread.
-    pub thread: u32,
-    /// Whether an answer was asked for.
-    pub answer: bool,
-    /// Whether operations were to end before the answer.
-    pub finish: bool,
-    /// The event that it signals.
-    pub event: Option<u64>,
-    /// The generated argument type, encoded.
+    /// As the board got it.
     #[serde(borrow)]
-    pub args: &'a [u8],
-    /// The regions.
-    pub regions: Vec<RegionDesc>,
+    pub call: Call<'a>,
     /// What the board answered; `None` for a post, and where the board was
     /// lost before it answered.
     pub done: Option<Done<'a>>,
@@ -141,15 +126,15 @@ impl Record<'_> {
         let sum = |mut lens: Box<dyn Iterator<Item = Option<u64>> + '_>| {
             lens.try_fold(0u64, |sum, len| sum.checked_add(len?))
         };
-        let call = match self {
-            Self::Call(call) => call,
+        let called = match self {
+            Self::Call(called) => called,
             Self::Ended(ended) => return Some((0, ended.report.payload_len()?)),
             Self::SessionOpened(_) | Self::SessionClosed(_) | Self::Device(_) => {
                 return Some((0, 0));
             }
         };
-        let ins = call.regions.iter().filter(|r| r.dir.is_in());
-        let outs = call.done.iter().flat_map(|done| {
+        let ins = called.call.regions.iter().filter(|r| r.dir.is_in());
+        let outs = called.done.iter().flat_map(|done| {
             let own = done.out.iter().map(|&len| Some(len));
             own.chain(done.reports.iter().map(Report::payload_len))
         });

@@ -29,8 +29,8 @@ fn recorded(path: &Path) -> u64 {
     let bytes = std::fs::read(path).unwrap();
     let mut count = 0;
     for (stored, _) in read_all(&mut &bytes[HEADER_LEN..]).unwrap() {
-        if let Some(Record::Call(call)) = recording::record(&stored).unwrap() {
-            count += u64::from(call.op == CL_ENQUEUE_ND_RANGE_KERNEL);
+        if let Some(Record::Call(called)) = recording::record(&stored).unwrap() {
+            count += u64::from(called.call.op == CL_ENQUEUE_ND_RANGE_KERNEL);
         }
     }
     count

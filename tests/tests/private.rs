@@ -13,7 +13,7 @@ use gil_wire::api::Described;
 use gil_wire::frame;
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Request};
+use gil_wire::message::{self, CallStatus, Direction, RegionDesc, Reply, Request};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn open(client: &mut Client) {
 
 /// One region there and back, in pieces as guest RAM has them.
 fn echo(client: &mut Client, bytes: &[u8]) -> Vec<u8> {
-    let call = Request::Call {
+    let call = Request::Call(message::Call {
         seq: 1,
         op: Op::new(1, 1),
         thread: 1,
@@ -127,7 +127,7 @@ fn echo(client: &mut Client, bytes: &[u8]) -> Vec<u8> {
             len: bytes.len() as u64,
             dir: Direction::InOut,
         }],
-    };
+    });
     let mut head = Vec::new();
     frame::begin(&call, bytes.len() as u64, &mut head).unwrap();
     let pieces = bytes.chunks(70_001).map(Span::source);

@@ -60,6 +60,58 @@ pub struct RegionDesc {
     pub dir: Direction,
 }
 
+/// One call, as a host has a board make it, and as recordings and checkpoints
+/// keep it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call<'a> {
+    /// The submission's number; a post shares its submission's.
+    pub seq: u64,
+    /// Which entry point.
+    pub op: Op,
+    /// The guest thread.
+    pub thread: u32,
+    /// Whether [`Reply::Done`] is wanted. Posts get none.
+    pub answer: bool,
+    /// Whether operations that the call enqueues or unblocks end before it
+    /// is answered, and are in its reports. If not, each is asked for with
+    /// [`Request::Await`]. One that waits for a user event nobody has set
+    /// is never waited for.
+    pub finish: bool,
+    /// The event that it signals, if any: names its operation.
+    pub event: Option<u64>,
+    /// The generated argument type, encoded.
+    #[serde(borrow)]
+    pub args: &'a [u8],
+    /// The regions, `In` and `InOut` bytes in the payload.
+    pub regions: Vec<RegionDesc>,
+}
+
+impl Call<'_> {
+    /// The same call with its arguments elsewhere.
+    pub fn with_args(self, args: &[u8]) -> Call<'_> {
+        let Self {
+            seq,
+            op,
+            thread,
+            answer,
+            finish,
+            event,
+            args: _,
+            regions,
+        } = self;
+        Call {
+            seq,
+            op,
+            thread,
+            answer,
+            finish,
+            event,
+            args,
+            regions,
+        }
+    }
+}
+
 /// Host to board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request<'a> {
@@ -71,28 +123,7 @@ pub enum Request<'a> {
         pointer_bits: u32,
     },
     /// One call. Payload: the bytes of the regions that go in, in order.
-    Call {
-        /// The submission's number; a post shares its submission's.
-        seq: u64,
-        /// Which entry point.
-        op: Op,
-        /// The guest thread.
-        thread: u32,
-        /// Whether [`Reply::Done`] is wanted. Posts get none.
-        answer: bool,
-        /// Whether operations that the call enqueues or unblocks end before it
-        /// is answered, and are in its reports. If not, each is asked for with
-        /// [`Request::Await`]. One that waits for a user event nobody has set
-        /// is never waited for.
-        finish: bool,
-        /// The event that it signals, if any: names its operation.
-        event: Option<u64>,
-        /// The generated argument type, encoded.
-        #[serde(borrow)]
-        args: &'a [u8],
-        /// The regions, `In` and `InOut` bytes in the payload.
-        regions: Vec<RegionDesc>,
-    },
+    Call(#[serde(borrow)] Call<'a>),
     /// Waits until an operation ends that was not reported yet. Answered by
     /// [`Reply::Ended`].
     Await {

@@ -105,9 +105,9 @@ impl Call {
     /// The call as it came; its arguments stay behind.
     pub fn of(call: board::Call<'_>) -> Self {
         Self {
-            finish: call.finish,
-            answered: call.answer,
-            ..Self::new(call.op, call.event, call.regions)
+            finish: call.head.finish,
+            answered: call.head.answer,
+            ..Self::new(call.head.op, call.head.event, call.regions)
         }
     }
 

@@ -137,33 +137,18 @@ impl<S: Session + Send + 'static> Session for GuestThreads<S> {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        let Call {
-            seq,
-            op,
-            thread,
-            event,
-            answer,
-            finish,
-            args,
-            regions,
-            budget,
-        } = call;
+        let thread = call.head.thread;
         if *self.first.get_or_insert(thread) == thread {
             return match self.here() {
-                Ok(session) => session.call(Call { regions, ..call }),
+                Ok(session) => session.call(call),
                 Err(error) => Outcome::lost(error),
             };
         }
-        let (args, budget) = (args.to_vec(), budget.clone());
+        let (args, budget) = (call.head.args.to_vec(), call.budget.clone());
+        let (head, regions) = (call.head.clone().with_args(&[]), call.regions);
         let outcome = self.on(thread, move |session| {
             session.call(Call {
-                seq,
-                op,
-                thread,
-                event,
-                answer,
-                finish,
-                args: &args,
+                head: &head.with_args(&args),
                 regions,
                 budget: &budget,
             })

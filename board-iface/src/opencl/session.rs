@@ -215,7 +215,7 @@ impl board::Session for Session {
     }
 
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
-        let (op, args, answer) = (call.op, call.args, call.answer);
+        let (op, args, answer) = (call.head.op, call.head.args, call.head.answer);
         let mut running = Call::of(call);
         let result = DISPATCH.run(self, &mut running, args);
         for ended in running.ended_mut() {

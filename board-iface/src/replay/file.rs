@@ -71,7 +71,7 @@ impl Recorded {
     ///
     /// # Errors
     /// Never for what [`Recording::open`] took in.
-    pub fn head(&self) -> Result<recording::Call<'_>, FileError> {
+    pub fn head(&self) -> Result<recording::Called<'_>, FileError> {
         match recording::record(&self.stored)? {
             Some(Record::Call(call)) => Ok(call),
             _ => Err(FileError::Newer(Unknown::Kind(self.stored.prefix().kind))),

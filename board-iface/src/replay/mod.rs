@@ -12,7 +12,7 @@ use gil_transport::memory::OutOfMemory;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{CallStatus, PRINTED_MAX};
+use gil_wire::message::{self, CallStatus, PRINTED_MAX};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -271,19 +271,19 @@ impl ReplaySession<'_> {
             return Err(Departure::End {
                 session: self.number + 1,
                 calls: calls.len(),
-                now: call.op,
+                now: call.head.op,
             });
         };
         self.next += 1;
         let head = recorded.head()?;
         let mut payload = recording.payload(&recorded.payload())?;
-        self.compare(&call, &head, &mut payload)?;
+        self.compare(&call, &head.call, &mut payload)?;
         match &head.done {
             Some(done) => self.done(call, done, &mut payload),
-            None if head.answer => Err(Departure::Unanswered {
+            None if head.call.answer => Err(Departure::Unanswered {
                 session: self.number + 1,
                 call: self.next,
-                now: call.op,
+                now: call.head.op,
             }),
             None => Ok(ran(&[], 0)),
         }
@@ -292,25 +292,25 @@ impl ReplaySession<'_> {
     fn compare(
         &self,
         call: &Call<'_>,
-        head: &recording::Call<'_>,
+        recorded: &message::Call<'_>,
         payload: &mut impl Read,
     ) -> Result<(), Departure> {
         let (session, number) = (self.number + 1, self.next);
-        if call.op != head.op {
+        if call.head.op != recorded.op {
             return Err(Departure::Op {
                 session,
                 call: number,
-                now: call.op,
-                recorded: head.op,
+                now: call.head.op,
+                recorded: recorded.op,
             });
         }
         let same = |region: &Region, desc: &gil_wire::message::RegionDesc| {
             region.dir() == desc.dir && region.len() as u64 == desc.len
         };
-        let regions = call.regions.iter().zip(&head.regions);
-        let what = if call.args != head.args {
+        let regions = call.regions.iter().zip(&recorded.regions);
+        let what = if call.head.args != recorded.args {
             "arguments"
-        } else if call.regions.len() != head.regions.len()
+        } else if call.regions.len() != recorded.regions.len()
             || !regions.clone().all(|(r, d)| same(r, d))
         {
             "regions"
@@ -322,8 +322,8 @@ impl ReplaySession<'_> {
         Err(Departure::Differs {
             session,
             call: number,
-            now: call.op,
-            recorded: head.op,
+            now: call.head.op,
+            recorded: recorded.op,
             what,
         })
     }

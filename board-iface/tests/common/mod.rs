@@ -12,7 +12,7 @@ use gil_wire::address::Address;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{CallStatus, RegionDesc, Reply, Report, Request};
+use gil_wire::message::{Call, CallStatus, RegionDesc, Reply, Report, Request};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -217,7 +217,7 @@ impl Client {
         payload: &[&[u8]],
     ) -> u64 {
         self.next += 1;
-        let call = Request::Call {
+        let call = Request::Call(Call {
             seq: self.next,
             op,
             thread: 1,
@@ -226,7 +226,7 @@ impl Client {
             event: self.event.take(),
             args,
             regions: regions.to_vec(),
-        };
+        });
         match answer && !regions.is_empty() && self.put(regions, payload) {
             true => self.send_in_window(&call),
             false => self.send(&call, payload),

@@ -3,6 +3,7 @@
 use super::Refusal;
 use crate::submission::{Region, Submission};
 use gil_wire::envelope::{Class, Envelope};
+use gil_wire::message::{self, RegionDesc};
 
 /// One call of a submission, ready to be executed.
 pub(super) struct Call<'a> {
@@ -15,6 +16,31 @@ pub(super) struct Call<'a> {
     pub(super) is_answered: bool,
     /// Whether operations are to end before the board answers.
     pub(super) finish: bool,
+}
+
+impl<'a> Call<'a> {
+    /// As a board gets it.
+    pub(super) fn message(&self) -> message::Call<'a> {
+        message::Call {
+            seq: self.submission.seq,
+            op: self.envelope.op,
+            thread: self.submission.thread,
+            answer: self.is_answered,
+            finish: self.finish,
+            event: self.envelope.signals,
+            args: self.envelope.args,
+            regions: self.descriptions(),
+        }
+    }
+
+    /// Its regions, as a board gets them.
+    pub(super) fn descriptions(&self) -> Vec<RegionDesc> {
+        let describe = |region: &Region| RegionDesc {
+            len: region.extents.len(),
+            dir: region.dir,
+        };
+        self.regions.iter().map(describe).collect()
+    }
 }
 
 /// All of them; at least one.

@@ -10,7 +10,7 @@ use gil_transport::vectored::{SendSpan, Span};
 use gil_transport::window;
 use gil_wire::Op;
 use gil_wire::frame;
-use gil_wire::message::{RegionDesc, Reply, Request};
+use gil_wire::message::{Reply, Request};
 
 /// One input region's bytes.
 enum Input<'a> {
@@ -148,16 +148,7 @@ fn send(
         if let Some(places) = &places {
             put(client, call, &inputs[index], places);
         }
-        let request = Request::Call {
-            seq: call.submission.seq,
-            op: call.envelope.op,
-            thread: call.submission.thread,
-            answer: is_answered,
-            finish: call.finish,
-            event: call.envelope.signals,
-            args: call.envelope.args,
-            regions: descriptions(call),
-        };
+        let request = Request::Call(call.message());
         let in_window = places.is_some();
         let payload_len = match in_window {
             true => 0,
@@ -182,7 +173,7 @@ fn send(
 /// its bytes go through the socket, or it has none.
 pub(super) fn window_places(client: &Client, call: &Call<'_>) -> Option<Vec<u64>> {
     let window = client.window().filter(|_| !call.regions.is_empty())?;
-    window::places(&descriptions(call), window.len())
+    window::places(&call.descriptions(), window.len())
 }
 
 /// Bytes of the window up to the last that a call with these regions uses.
@@ -224,14 +215,6 @@ impl Input<'_> {
 fn lens(call: &Call<'_>) -> Vec<u64> {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
     ins.map(|region| region.extents.len()).collect()
-}
-
-pub(super) fn descriptions(call: &Call<'_>) -> Vec<RegionDesc> {
-    let describe = |region: &Region| RegionDesc {
-        len: region.extents.len(),
-        dir: region.dir,
-    };
-    call.regions.iter().map(describe).collect()
 }
 
 /// A reply of another kind than was due.

@@ -3,7 +3,7 @@
 
 use super::Context;
 use super::calls::Call;
-use super::forward::{Sent, descriptions, unexpected};
+use super::forward::{Sent, unexpected};
 use super::log::{Kept, Log};
 use super::served::Served;
 use gil_files::recording::{self, Record, SessionClosed, SessionOpened};
@@ -208,16 +208,9 @@ impl Link {
         if context.trace.is_none() {
             return;
         }
-        let record = Record::Call(recording::Call {
+        let record = Record::Call(recording::Called {
             session: self.recorded_as,
-            seq: call.submission.seq,
-            op: call.envelope.op,
-            thread: call.submission.thread,
-            answer: call.is_answered,
-            finish: call.finish,
-            event: call.envelope.signals,
-            args: call.envelope.args,
-            regions: descriptions(call),
+            call: call.message(),
             done,
         });
         let input = input.iter().map(Vec::as_slice);

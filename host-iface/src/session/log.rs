@@ -7,7 +7,7 @@
 //! kernel keeps the program's source, though the program itself is released.
 
 use gil_wire::Op;
-use gil_wire::message::RegionDesc;
+use gil_wire::message::{Call, RegionDesc};
 use gil_wire::state::Effect;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -47,6 +47,34 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// A call as the board gets it, with such bytes; not answered yet.
+    pub(crate) fn new(call: &Call<'_>, payload: Vec<Vec<u8>>) -> Self {
+        Self {
+            seq: call.seq,
+            op: call.op,
+            thread: call.thread,
+            event: call.event,
+            args: call.args.to_vec(),
+            regions: call.regions.clone(),
+            payload,
+            result: None,
+        }
+    }
+
+    /// The call as a board gets it anew.
+    pub(crate) fn message(&self) -> Call<'_> {
+        Call {
+            seq: self.seq,
+            op: self.op,
+            thread: self.thread,
+            answer: self.result.is_some(),
+            finish: true,
+            event: self.event,
+            args: &self.args,
+            regions: self.regions.clone(),
+        }
+    }
+
     fn len(&self) -> usize {
         let result = self.result.as_ref().map_or(0, Vec::len);
         let payload: usize = self.payload.iter().map(Vec::len).sum();

@@ -28,15 +28,6 @@ impl Session {
             self.delivery.held.overlay(&region.extents, &mut bytes);
             Some(bytes)
         });
-        Some(Kept {
-            seq: call.submission.seq,
-            op: envelope.op,
-            thread: call.submission.thread,
-            event: envelope.signals,
-            args: envelope.args.to_vec(),
-            regions: super::forward::descriptions(call),
-            payload: bytes.collect::<Option<_>>()?,
-            result: None,
-        })
+        Some(Kept::new(&call.message(), bytes.collect::<Option<_>>()?))
     }
 }

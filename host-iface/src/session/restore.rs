@@ -8,7 +8,7 @@ use super::{Context, Session};
 use crate::checkpoint::{CheckpointError, Reader, Stored};
 use crate::executed::Executed;
 use crate::printed::Printed;
-use gil_files::checkpoint::{self, Call, Ran, Record};
+use gil_files::checkpoint::{self, Made, Ran, Record};
 use gil_files::recording;
 use gil_timing::{Engines, Interval};
 use gil_transport::client::{Client, ClientError, Received};
@@ -96,7 +96,8 @@ impl Session {
         };
         client.begin();
         let done = match &record {
-            Record::Call(call) => return self.restore_call(context, call, &stored.payload),
+            Record::Call(made) if !is_made_so(made) => return Err(reader.not_whole()),
+            Record::Call(made) => return self.restore_call(context, made, &stored.payload),
             Record::Contents(contents) => {
                 let Contents { api, object, len } = *contents;
                 restored(client, &Request::Fill { api, object, len }, &stored.payload)
@@ -128,15 +129,16 @@ impl Session {
     fn restore_call(
         &mut self,
         context: &mut Context<'_>,
-        call: &Call<'_>,
+        made: &Made<'_>,
         payload: &[u8],
     ) -> Result<(), CheckpointError> {
+        let call = &made.call;
         let served = self.link.served.check(call.op.api());
         self.or_not_restored(served.map_err(|error| error.to_string()))?;
         let Some(client) = self.link.client() else {
             return Ok(());
         };
-        if let Some(number) = call.found {
+        if let Some(number) = made.found {
             let api = call.op.api();
             let done = restored(client, &Request::NumberFrom { api, number }, &[])?;
             self.or_not_restored(done)?;
@@ -144,41 +146,35 @@ impl Session {
         let Some(client) = self.link.client() else {
             return Ok(());
         };
-        send(client, call, payload)?;
-        let answer = match call.result {
+        send(client, made, payload)?;
+        let answer = match made.result {
             Some(_) => Some(Answer::receive(client)?),
             None => None,
         };
-        let is_same = answer.as_ref().is_none_or(|answer| answer.is_of(call));
-        self.record_restored(context, call, payload, answer.as_ref());
+        let is_same = answer.as_ref().is_none_or(|answer| answer.is_of(made));
+        self.record_restored(context, made, payload, answer.as_ref());
         let reason = || {
-            let (op, then) = (call.op, call.result.unwrap_or_default());
+            let (op, then) = (call.op, made.result.unwrap_or_default());
             let now = answer.as_ref().map_or(String::new(), Answer::told);
             format!(
                 "the board answers {op} otherwise than it did then (result {then:02x?}, now {now})"
             )
         };
         self.or_not_restored(is_same.then_some(()).ok_or_else(reason))?;
-        self.remember_again(call, payload);
+        self.remember_again(made, payload);
         Ok(())
     }
 
     /// A checkpoint of the restored session needs the call, too.
-    fn remember_again(&mut self, call: &Call<'_>, payload: &[u8]) {
-        let (Some(log), Some(effect)) =
-            (&mut self.link.log, effect(call.op, call.args, call.result))
-        else {
+    fn remember_again(&mut self, made: &Made<'_>, payload: &[u8]) {
+        let call = &made.call;
+        let effect = effect(call.op, call.args, made.result);
+        let (Some(log), Some(effect)) = (&mut self.link.log, effect) else {
             return;
         };
         let kept = Kept {
-            seq: call.seq,
-            op: call.op,
-            thread: call.thread,
-            event: call.event,
-            args: call.args.to_vec(),
-            regions: call.regions.clone(),
-            payload: vec![payload.to_vec()],
-            result: call.result.map(<[u8]>::to_vec),
+            result: made.result.map(<[u8]>::to_vec),
+            ..Kept::new(call, vec![payload.to_vec()])
         };
         log.add(kept, effect);
     }
@@ -186,27 +182,19 @@ impl Session {
     fn record_restored(
         &self,
         context: &mut Context<'_>,
-        call: &Call<'_>,
+        made: &Made<'_>,
         payload: &[u8],
         answer: Option<&Answer>,
     ) {
         if context.trace.is_none() {
             return;
         }
-        let done = answer.and_then(|answer| answer.done().ok());
-        let record = recording::Record::Call(recording::Call {
+        let record = recording::Record::Call(recording::Called {
             session: self.link.recorded_as(),
-            seq: call.seq,
-            op: call.op,
-            thread: call.thread,
-            answer: call.result.is_some(),
-            finish: true,
-            event: call.event,
-            args: call.args,
-            regions: call.regions.clone(),
-            done,
+            call: made.call.clone(),
+            done: answer.and_then(|answer| answer.done().ok()),
         });
-        let mut pieces = inputs(call, payload);
+        let mut pieces = inputs(made, payload);
         pieces.extend(answer.map(|answer| &answer.payload[..]));
         context.record(&record, &pieces);
     }
@@ -243,10 +231,10 @@ impl Answer {
     }
 
     /// Whether it is the one that the call got then.
-    fn is_of(&self, call: &Call<'_>) -> bool {
+    fn is_of(&self, made: &Made<'_>) -> bool {
         match self.reply() {
             Ok(Reply::Done { status, result, .. }) => {
-                status == CallStatus::Ran && Some(result) == call.result
+                status == CallStatus::Ran && Some(result) == made.result
             }
             _ => false,
         }
@@ -286,11 +274,11 @@ impl Answer {
 }
 
 /// The bytes of the regions that go in: those that are kept, and zeroes.
-fn inputs<'a>(call: &Call<'_>, mut payload: &'a [u8]) -> Vec<&'a [u8]> {
+fn inputs<'a>(made: &Made<'_>, mut payload: &'a [u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
-    for (index, region) in call.regions.iter().enumerate() {
+    for (index, region) in made.call.regions.iter().enumerate() {
         let len = if region.dir.is_in() { region.len } else { 0 };
-        if call.contents != u32::try_from(index).ok() {
+        if made.contents != u32::try_from(index).ok() {
             // The record's head and payload agree.
             let (own, rest) = payload.split_at(len.min(payload.len() as u64) as usize);
             pieces.push(own);
@@ -304,23 +292,18 @@ fn inputs<'a>(call: &Call<'_>, mut payload: &'a [u8]) -> Vec<&'a [u8]> {
     pieces
 }
 
-fn send(client: &mut Client, call: &Call<'_>, payload: &[u8]) -> Result<(), ClientError> {
-    let request = Request::Call {
-        seq: call.seq,
-        op: call.op,
-        thread: call.thread,
-        answer: call.result.is_some(),
-        finish: true,
-        event: call.event,
-        args: call.args,
-        regions: call.regions.clone(),
-    };
+fn send(client: &mut Client, made: &Made<'_>, payload: &[u8]) -> Result<(), ClientError> {
     let mut head = Vec::new();
-    let len = in_len_of(&call.regions);
-    frame::begin(&request, len, &mut head)?;
-    let pieces = inputs(call, payload);
+    let len = in_len_of(&made.call.regions);
+    frame::begin(&Request::Call(made.call.clone()), len, &mut head)?;
+    let pieces = inputs(made, payload);
     let spans = std::iter::once(&head[..]).chain(pieces);
     client.send(spans.map(Span::source).collect::<Vec<SendSpan<'_>>>())
+}
+
+/// Whether a call was answered if it was to be, and left nothing under way.
+fn is_made_so(made: &Made<'_>) -> bool {
+    made.call.finish && made.call.answer == made.result.is_some()
 }
 
 /// Sends a part of a checkpoint; the inner error says why the board does not
@@ -363,5 +346,39 @@ fn list(devices: &[DeviceInfo]) -> String {
     match devices.is_empty() {
         true => "no device".into(),
         false => each.collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gil_wire::Op;
+    use gil_wire::message::Call;
+
+    #[test]
+    fn a_call_is_made_again_as_it_was_made() {
+        let is = |answer, finish, result: Option<&[u8]>| {
+            let call = Call {
+                seq: 1,
+                op: Op::new(1, 1),
+                thread: 1,
+                answer,
+                finish,
+                event: None,
+                args: b"",
+                regions: Vec::new(),
+            };
+            let (contents, found) = (None, None);
+            is_made_so(&Made {
+                call,
+                contents,
+                found,
+                result,
+            })
+        };
+        assert!(is(true, true, Some(b"")) && is(false, true, None));
+        assert!(!is(true, true, None), "an answer that nobody kept");
+        assert!(!is(false, true, Some(b"")), "one that does not come");
+        assert!(!is(true, false, Some(b"")), "something is left under way");
     }
 }

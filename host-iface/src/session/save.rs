@@ -3,7 +3,7 @@
 use super::forward::unexpected;
 use super::{Context, Refusal, Session};
 use crate::checkpoint::{CheckpointError, Writer};
-use gil_files::checkpoint::{self, Awaited, Ran, Record};
+use gil_files::checkpoint::{self, Awaited, Made, Ran, Record};
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::Span;
 use gil_wire::checkpoint::{Contents, Survey};
@@ -147,13 +147,8 @@ impl Session {
         let log = self.link.log.as_mut();
         for entry in log.into_iter().flat_map(|log| log.calls()) {
             let call = &entry.call;
-            let record = Record::Call(checkpoint::Call {
-                seq: call.seq,
-                op: call.op,
-                thread: call.thread,
-                event: call.event,
-                args: &call.args,
-                regions: call.regions.clone(),
+            let record = Record::Call(Made {
+                call: call.message(),
                 contents: entry.effect.contents,
                 found: entry.effect.found,
                 result: call.result.as_deref(),

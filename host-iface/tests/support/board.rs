@@ -9,7 +9,7 @@ use gil_wire::ending::Ending;
 use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{CallStatus, Reply, Report, Request};
+use gil_wire::message::{self, CallStatus, Reply, Report, Request};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use std::collections::HashMap;
 use std::fs::File;
@@ -230,7 +230,7 @@ fn serve(
                 let apis = apis.unwrap_or_else(|| api::described(&[1]));
                 send(&mut stream, &Reply::Opened { apis }, &[], false)?;
             }
-            Request::Call {
+            Request::Call(message::Call {
                 seq,
                 op,
                 answer,
@@ -239,7 +239,7 @@ fn serve(
                 args,
                 regions,
                 ..
-            } => {
+            }) => {
                 let args = args.to_vec();
                 if let Some(window) = window {
                     let places = places(&regions, WINDOW_LEN).expect("they fit");

@@ -1,16 +1,21 @@
 use super::*;
 use crate::container::{Compression, pieces, read, read_all};
-use gil_wire::message::Direction;
+use gil_wire::Op;
+use gil_wire::message::{Direction, RegionDesc};
 
 fn call(contents: Option<u32>) -> Record<'static> {
     let region = |len, dir| RegionDesc { len, dir };
-    Record::Call(Call {
-        seq: 4,
-        op: Op::new(1, 15),
-        thread: 2,
-        event: None,
-        args: b"arguments",
-        regions: vec![region(3, Direction::In), region(9, Direction::Out)],
+    Record::Call(Made {
+        call: Call {
+            seq: 4,
+            op: Op::new(1, 15),
+            thread: 2,
+            answer: true,
+            finish: true,
+            event: None,
+            args: b"arguments",
+            regions: vec![region(3, Direction::In), region(9, Direction::Out)],
+        },
         contents,
         found: Some(300),
         result: Some(&[0]),

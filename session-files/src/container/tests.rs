@@ -169,7 +169,7 @@ fn files_are_told_apart_by_their_headers() {
 #[test]
 fn files_of_the_version_before_are_refused_in_a_sentence() {
     let trace: &[u8] = include_bytes!("../../tests/golden/recording-6");
-    let state: &[u8] = include_bytes!("../../tests/golden/checkpoint-3");
+    let state: &[u8] = include_bytes!("../../tests/golden/checkpoint-4");
     let refused = |file: FileType, bytes: &[u8]| {
         let header = bytes.first_chunk().unwrap();
         file.check_header(header).unwrap_err().to_string()
@@ -180,7 +180,7 @@ fn files_of_the_version_before_are_refused_in_a_sentence() {
     );
     assert_eq!(
         refused(crate::checkpoint::FILE, state),
-        "the checkpoint has layout version 3, this gil reads 4: take the checkpoint again, or restore it with the release that made it"
+        "the checkpoint has layout version 4, this gil reads 5: take the checkpoint again, or restore it with the release that made it"
     );
 }
 

@@ -1,21 +1,24 @@
 use super::*;
 use crate::container::{Compression, PREFIX_LEN, pieces, read_all};
+use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::identity::PciAddress;
-use gil_wire::message::Direction;
+use gil_wire::message::{Direction, RegionDesc};
 
 fn call() -> Record<'static> {
     let region = |len, dir| RegionDesc { len, dir };
-    Record::Call(Call {
+    Record::Call(Called {
         session: 1,
-        seq: 9,
-        op: Op::new(1, 3),
-        thread: 77,
-        answer: true,
-        finish: true,
-        event: Some(9),
-        args: b"args",
-        regions: vec![region(3, Direction::In), region(5, Direction::Out)],
+        call: Call {
+            seq: 9,
+            op: Op::new(1, 3),
+            thread: 77,
+            answer: true,
+            finish: true,
+            event: Some(9),
+            args: b"args",
+            regions: vec![region(3, Direction::In), region(5, Direction::Out)],
+        },
         done: Some(Done {
             status: CallStatus::Ran,
             result: b"result",

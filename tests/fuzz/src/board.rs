@@ -17,7 +17,7 @@ use gil_transport::greeting::{Greeting, Shaken, Terms};
 use gil_wire::Op;
 use gil_wire::generated::opencl;
 use gil_wire::hello::Hello;
-use gil_wire::message::Direction;
+use gil_wire::message::{self, Direction};
 use socket2::{Domain, Socket, Type};
 use std::io::Write;
 use std::net::Shutdown;
@@ -83,14 +83,18 @@ pub fn trace(data: &[u8]) {
         return;
     };
     for event in 0..2 {
-        let outcome = session.call(Call {
+        let head = message::Call {
             seq: event,
             op: opencl::CL_GET_PLATFORM_IDS,
             thread: 1,
-            event: None,
             answer: true,
             finish: true,
+            event: None,
             args: b"args",
+            regions: Vec::new(),
+        };
+        let outcome = session.call(Call {
+            head: &head,
             regions: regions(&mut Input(&[1, 4, 1]), &budget),
             budget: &budget,
         });
@@ -129,14 +133,18 @@ pub fn dispatch(data: &[u8]) {
     for seq in 0..4 {
         let (entry, flags) = (input.u16(), input.u8());
         let args = input.counted();
-        let outcome = session.call(Call {
+        let head = message::Call {
             seq,
             op: Op::new(opencl::CL_FLUSH.api(), entry),
             thread: 1,
-            event: (flags & 1 != 0).then_some(seq),
             answer: flags & 2 != 0,
             finish: flags & 4 != 0,
+            event: (flags & 1 != 0).then_some(seq),
             args,
+            regions: Vec::new(),
+        };
+        let outcome = session.call(Call {
+            head: &head,
             regions: regions(&mut input, &budget),
             budget: &budget,
         });

@@ -45,11 +45,11 @@ impl Session for Buffer {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        let result = call.args.iter().rev().copied().collect();
-        let mut out = self.run(call.op, call.regions);
+        let result = call.head.args.iter().rev().copied().collect();
+        let mut out = self.run(call.head.op, call.regions);
         let mut ended = Vec::new();
-        if let Some(event) = call.event {
-            let own = match call.finish {
+        if let Some(event) = call.head.event {
+            let own = match call.head.finish {
                 true => Vec::new(),
                 false => std::mem::take(&mut out),
             };
@@ -58,7 +58,7 @@ impl Session for Buffer {
                 out: own,
                 ..Ended::bare(event, Ending::Done)
             };
-            match call.finish {
+            match call.head.finish {
                 true => ended.push(operation),
                 false => drop(self.ended.insert(event, operation)),
             }

@@ -19,10 +19,10 @@ pub fn read(path: &Path) -> Whole {
     FILE.check_header(header).unwrap();
     let mut whole = Whole::default();
     for (stored, _) in read_all(&mut rest).unwrap() {
-        if let Some(Record::Call(call)) = recording::record(&stored).unwrap()
-            && call.done.is_some()
+        if let Some(Record::Call(called)) = recording::record(&stored).unwrap()
+            && called.done.is_some()
         {
-            whole.answered.insert(call.seq);
+            whole.answered.insert(called.call.seq);
         }
     }
     whole

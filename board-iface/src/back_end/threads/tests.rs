@@ -1,5 +1,5 @@
 use super::*;
-use gil_wire::message::CallStatus;
+use gil_wire::message::{self, CallStatus};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -56,10 +56,10 @@ impl Session for Driver {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        assert_ne!(call.args, PANIC, "as it was asked to");
+        assert_ne!(call.head.args, PANIC, "as it was asked to");
         let mut calls = self.calls.lock().unwrap();
-        calls.push((call.seq, std::thread::current().id()));
-        if let [context] = call.args {
+        calls.push((call.head.seq, std::thread::current().id()));
+        if let [context] = call.head.args {
             CURRENT.set(Some(Current::new(*context, &self.current)));
         }
         let current = CURRENT.with_borrow(|one| one.as_ref().map_or(0, |one| one.context));
@@ -80,14 +80,18 @@ impl Session for Driver {
 }
 
 fn call(session: &mut GuestThreads<Driver>, seq: u64, thread: u32, args: &[u8]) -> Outcome {
-    session.call(Call {
+    let head = message::Call {
         seq,
         op: Op::new(900, 1),
         thread,
-        event: None,
         answer: true,
         finish: true,
+        event: None,
         args,
+        regions: Vec::new(),
+    };
+    session.call(Call {
+        head: &head,
         regions: Vec::new(),
         budget: &Budget::new(1 << 20),
     })

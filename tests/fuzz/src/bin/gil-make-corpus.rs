@@ -8,7 +8,7 @@
 
 use gil_files::checkpoint;
 use gil_files::container::{HEADER_LEN, Stored, read_all};
-use gil_files::recording::{self, Record};
+use gil_files::recording::{self, Called, Record};
 use gil_fuzz::file::COMPRESS;
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
 use gil_wire::ending::Ending;
@@ -16,7 +16,7 @@ use gil_wire::envelope::{self, Class, Engine, Envelope, Order};
 use gil_wire::frame;
 use gil_wire::generated;
 use gil_wire::hello::Hello;
-use gil_wire::message::{CallStatus, Reply, Report, Request};
+use gil_wire::message::{Call, CallStatus, Reply, Report, Request};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,14 +104,15 @@ impl Corpus {
         let mut seen = HashSet::new();
         let mut session = frame_of(&OPEN, &[]);
         for (stored, payload) in all.iter().filter(|record| len(record) < 1024) {
-            let Ok(Some(Record::Call(call))) = recording::record(stored) else {
+            let Ok(Some(Record::Call(called))) = recording::record(stored) else {
                 continue;
             };
+            let call = &called.call;
             let name = call.op.to_string();
             if seen.insert(call.op) {
-                self.call(&name, &call);
+                self.call(&name, &called);
             }
-            let message = frame_of(&request(&call), input_of(&call, payload));
+            let message = frame_of(&Request::Call(call.clone()), input_of(call, payload));
             if session.len() + message.len() < LONGEST {
                 session.extend(message);
             }
@@ -121,14 +122,15 @@ impl Corpus {
     }
 
     /// The first call of its kind.
-    fn call(&self, name: &str, call: &recording::Call<'_>) {
+    fn call(&self, name: &str, called: &Called<'_>) {
+        let call = &called.call;
         let entry = call.op.entry().to_le_bytes();
-        let done = call.done.as_ref();
+        let done = called.done.as_ref();
         let result = done.map_or(&[][..], |done| done.result);
         let args = counted(call.args);
         self.keep("arguments", name, &[&entry[..], &args, result].concat());
         self.keep("dispatch", name, &[&entry[..], &[6], &args].concat());
-        self.keep("frames", name, &frame_of(&request(call), &[]));
+        self.keep("frames", name, &frame_of(&Request::Call(call.clone()), &[]));
         if let Some(done) = done {
             let reply = Reply::Done {
                 seq: call.seq,
@@ -438,26 +440,13 @@ const OPEN: Request<'static> = Request::Open {
     pointer_bits: 64,
 };
 
-fn request<'a>(call: &recording::Call<'a>) -> Request<'a> {
-    Request::Call {
-        seq: call.seq,
-        op: call.op,
-        thread: call.thread,
-        answer: call.answer,
-        finish: call.finish,
-        event: call.event,
-        args: call.args,
-        regions: call.regions.clone(),
-    }
-}
-
-fn input_of<'p>(call: &recording::Call<'_>, payload: &'p [u8]) -> &'p [u8] {
+fn input_of<'p>(call: &Call<'_>, payload: &'p [u8]) -> &'p [u8] {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
     &payload[..ins.map(|region| region.len as usize).sum()]
 }
 
 /// The call in its envelope, as far as the recording tells.
-fn envelope_of(call: &recording::Call<'_>) -> Vec<u8> {
+fn envelope_of(call: &Call<'_>) -> Vec<u8> {
     let class = gil_wire::api::info(call.op).and_then(|info| info.class);
     let mut out = Vec::new();
     let envelope = Envelope {
