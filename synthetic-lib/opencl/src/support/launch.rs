@@ -9,7 +9,7 @@ use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
 use gil_guest::{Api, Call, CallResult};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::{Class, Engine};
+use gil_wire::envelope::{Class, Engine, Queue};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
 /// Most dimensions of a launch.
@@ -123,6 +123,11 @@ pub(super) struct Launches {
 }
 
 impl Launches {
+    /// Notes that this launch was accepted.
+    fn accept(&mut self, args: &LaunchArgs<'_>, front: Front) {
+        self.accepted.accept(args.queue, args.geometry, front);
+    }
+
     /// Whether it was accepted as a task on this queue before.
     pub(super) fn accepts_task(&self, queue: Handle) -> bool {
         self.tasks.contains(&queue)
@@ -185,21 +190,18 @@ impl Launch {
             return Err(CL_INVALID_KERNEL);
         };
         let signal = gil_guest::new_event(event);
-        let call = self.call(entry, signal);
+        let queue = self.queue.queue();
+        let call = Self::call(entry, queue, signal, &[]);
         let args = self.args(signal);
         match self.front(known) {
-            Some(front) => accepted::post::<Guest>(&call, &self.waits, &args, &front)?,
+            Some(front) if self.waits.is_empty() => {
+                accepted::post::<Guest>(&call, &args, &front)?;
+            }
+            Some(_) => self.post_waiting(entry, queue, &args)?,
             None => {
                 let front = Front::new(&args);
-                accepted::ask::<Guest>(&call, &self.waits, &args, &front, |reply| {
-                    let reply: wire::ClEnqueueNDRangeKernelReply = reply.decode()?;
-                    Guest::check(reply.result)
-                })?;
-                let queue = self.queue.number();
-                known
-                    .launches()
-                    .accepted
-                    .accept(queue, &self.geometry, front);
+                self.ask(entry, queue, &args, &front)?;
+                known.launches().accept(&args, front);
             }
         }
         // SAFETY: the caller's.
@@ -221,14 +223,38 @@ impl Launch {
     }
 
     #[inline]
-    fn call(&self, entry: u64, event: NewEvent) -> Call<'static> {
+    fn call(entry: u64, queue: Queue, event: NewEvent, waits: &[u64]) -> Call<'_> {
         Call {
-            queue: Some(self.queue.queue()),
+            queue: Some(queue),
             engine: Engine::COMPUTE,
+            waits,
             signals: Some(event.number.0),
             observable: event.kept,
             ..Call::new(wire::CL_ENQUEUE_ND_RANGE_KERNEL, Class::Enqueue, entry)
         }
+    }
+
+    #[inline(never)]
+    fn post_waiting(&self, entry: u64, queue: Queue, args: &LaunchArgs<'_>) -> CallResult<()> {
+        let waits: Vec<u64> = self.waits.iter().map(|event| event.0).collect();
+        let call = Self::call(entry, queue, args.event, &waits);
+        accepted::post_waiting::<Guest>(&call, args)
+    }
+
+    #[inline(never)]
+    fn ask(
+        &self,
+        entry: u64,
+        queue: Queue,
+        args: &LaunchArgs<'_>,
+        front: &Front,
+    ) -> CallResult<()> {
+        let waits: Vec<u64> = self.waits.iter().map(|event| event.0).collect();
+        let call = Self::call(entry, queue, args.event, &waits);
+        accepted::ask::<Guest>(&call, args, front, |reply| {
+            let reply: wire::ClEnqueueNDRangeKernelReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
     }
 
     #[inline]
@@ -339,8 +365,7 @@ mod tests {
 
     fn accept(launches: &mut Launches, geometry: &Geometry) {
         let args = args(1, geometry);
-        let front = Front::new(&args);
-        launches.accepted.accept(args.queue, geometry, front);
+        launches.accept(&args, Front::new(&args));
     }
 
     #[test]

@@ -152,61 +152,44 @@ impl<S: Shape> Accepted<S> {
     }
 }
 
-/// Hands over a launch whose like was accepted with the next call that needs an
-/// answer. `call` is without `waits`.
+/// Hands over a launch whose like was accepted, and which waits for nothing, with
+/// the next call that needs an answer. Put into its caller.
 ///
 /// # Errors
 /// The API's code for what went wrong on the way.
-#[inline]
-pub fn post<A: Api>(
-    call: &Call<'_>,
-    waits: &[Handle],
-    args: &impl Parts,
-    front: &Front,
-) -> CallResult<()> {
-    if !waits.is_empty() {
-        return post_waiting::<A>(call, waits, args);
-    }
+#[inline(always)]
+pub fn post<A: Api>(call: &Call<'_>, args: &impl Parts, front: &Front) -> CallResult<()> {
     let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
     crate::client()
         .and_then(|client| client.post_here(call, &args))
         .map_err(|error| A::failed(call.op, &error))
 }
 
-#[inline(never)]
-fn post_waiting<A: Api>(call: &Call<'_>, waits: &[Handle], args: &impl Parts) -> CallResult<()> {
-    let waits: Vec<u64> = waits.iter().map(|event| event.0).collect();
-    let call = Call {
-        waits: &waits,
-        ..*call
-    };
+/// The same for one that waits for events.
+///
+/// # Errors
+/// As [`post`].
+pub fn post_waiting<A: Api>(call: &Call<'_>, args: &impl Parts) -> CallResult<()> {
     let args = ByHand(|to: &mut Writer<'_>| args.write(to));
     crate::client()
-        .and_then(|client| client.post(&call, &args))
+        .and_then(|client| client.post(call, &args))
         .map_err(|error| A::failed(call.op, &error))
 }
 
-/// Has the board judge a launch. `call` is without `waits`.
+/// Has the board judge a launch.
 ///
 /// # Errors
 /// That of `read`, or the API's code for what went wrong on the way.
-#[inline(never)]
 pub fn ask<A: Api>(
     call: &Call<'_>,
-    waits: &[Handle],
     args: &impl Parts,
     front: &Front,
     read: impl FnOnce(Reply<'_, A>) -> CallResult<()>,
 ) -> CallResult<()> {
-    let waits: Vec<u64> = waits.iter().map(|event| event.0).collect();
-    let call = Call {
-        waits: &waits,
-        ..*call
-    };
     let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
     let read = |answered: Answered<'_>| read(Reply::of(&answered));
     crate::client()
-        .and_then(|client| client.forward(&call, &args, read))
+        .and_then(|client| client.forward(call, &args, read))
         .unwrap_or_else(|error| Err(A::failed(call.op, &error)))
 }
 

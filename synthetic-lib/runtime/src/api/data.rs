@@ -27,6 +27,7 @@ pub unsafe fn write<T>(to: *mut T, value: T) {
 ///
 /// # Safety
 /// `to` is null or names room for `room` bytes.
+#[inline]
 pub unsafe fn write_data(data: &OutData<'_>, to: *mut c_void, room: usize) {
     if let (OutData::Inline(bytes), false) = (data, to.is_null()) {
         let len = bytes.len().min(room);
