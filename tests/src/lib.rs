@@ -158,6 +158,8 @@ pub enum Link {
     Static,
     /// Against the guest's `libOpenCL.so.1`.
     OpenCl,
+    /// Against that and the toy API's library.
+    Toy,
 }
 
 /// Width of the pointers of a program in the guest.
@@ -202,12 +204,12 @@ impl Width {
         let mut command = match (link, self) {
             (Link::Static, Self::Arm64) => Command::new("aarch64-linux-gnu-gcc"),
             (Link::Static, Self::Armhf) => Command::new("arm-linux-gnueabihf-gcc"),
-            (Link::OpenCl, _) => Command::new(root().join("scripts/guest-cc")),
+            (Link::OpenCl | Link::Toy, _) => Command::new(root().join("scripts/guest-cc")),
         };
         match (link, self) {
             (Link::Static, _) => command.arg("-static"),
-            (Link::OpenCl, Self::Armhf) => command.arg("--armhf"),
-            (Link::OpenCl, Self::Arm64) => &mut command,
+            (Link::OpenCl | Link::Toy, Self::Armhf) => command.arg("--armhf"),
+            (Link::OpenCl | Link::Toy, Self::Arm64) => &mut command,
         };
         command
     }
@@ -277,6 +279,12 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
         .arg("-o")
         .arg(&partial)
         .arg(&source);
+    if link == Link::Toy {
+        // The library needs libgil.so, which the guest has.
+        cc.args(["-Wl,--allow-shlib-undefined", "-I"])
+            .arg(root().join("examples/toy-api"))
+            .arg(width.library(gil_guest_names::TOY.file));
+    }
     let output = cc.output().expect("a cross compiler: run scripts/setup");
     assert!(
         output.status.success(),
@@ -293,12 +301,21 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
 /// # Panics
 /// With the compiler's words, if it does not compile.
 pub fn native_program(source: &str, folder: &Path) -> PathBuf {
+    native_program_with(source, folder, &[])
+}
+
+/// The same with more of the compiler's arguments.
+///
+/// # Panics
+/// As [`native_program`].
+pub fn native_program_with(source: &str, folder: &Path, more: &[&OsStr]) -> PathBuf {
     let out = folder.join("native");
     let output = Command::new("cc")
         .args(["-O2", "-o"])
         .arg(&out)
         .arg(root().join(source))
-        .arg("-lOpenCL")
+        .args(more)
+        .args(["-lOpenCL", "-pthread"])
         .output()
         .expect("cc: run scripts/setup");
     assert!(

@@ -31,11 +31,7 @@ impl Scripted {
     /// # Panics
     /// If the agent does not start.
     pub fn with(options: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let address = format!("unix:{}", folder.path().join("board").display());
-        let mut scripted = Self::listening(&address, options);
-        scripted.folder = Some(folder);
-        scripted
+        Self::other(Command::new(binary("gil-board")), options)
     }
 
     /// The same at an address, whose port may be 0 for any free one.
@@ -43,7 +39,23 @@ impl Scripted {
     /// # Panics
     /// If the agent does not start.
     pub fn listening(address: &str, options: &[&str]) -> Self {
-        let mut agent = Command::new(binary("gil-board"))
+        Self::of(Command::new(binary("gil-board")), address, options)
+    }
+
+    /// As [`with`](Self::with), of another agent.
+    ///
+    /// # Panics
+    /// If the agent does not start.
+    pub fn other(agent: Command, options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let address = format!("unix:{}", folder.path().join("board").display());
+        let mut scripted = Self::of(agent, &address, options);
+        scripted.folder = Some(folder);
+        scripted
+    }
+
+    fn of(mut agent: Command, address: &str, options: &[&str]) -> Self {
+        let mut agent = agent
             .args(["--listen", address, "--exit-with-stdin"])
             .args(
                 address

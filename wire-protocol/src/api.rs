@@ -6,7 +6,7 @@ use crate::description::Hash;
 use crate::generated::APIS;
 use crate::state::Effect;
 
-pub use crate::description::{Api, Described};
+pub use crate::description::{Api, Described, Kind};
 
 /// Why calls of an API do not go to a board.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

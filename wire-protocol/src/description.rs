@@ -28,6 +28,12 @@ pub struct Api {
     pub effect: EffectOf,
 }
 
+/// The kinds of object an API has, such as a context and a queue.
+pub trait Kind: Copy + Eq + std::fmt::Debug {
+    /// As the API calls it.
+    fn name(self) -> &'static str;
+}
+
 /// An API as one side of a connection has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Described {

@@ -145,7 +145,10 @@ fn abi(root: &Path) -> Result<(), CiError> {
             // A cross compiler finds the APIs' headers, which are the same for
             // every machine, only behind its own.
             compiler.args(["-idirafter", "/usr/include"]);
-            succeed("abi", compiler.arg(&program))?;
+            if let Some(headers) = &program.headers {
+                compiler.arg("-I").arg(headers);
+            }
+            succeed("abi", compiler.arg(&program.path))?;
         }
     }
     Ok(())

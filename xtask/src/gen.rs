@@ -101,13 +101,25 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, GenError> {
     all.into_iter().map(|output| format(root, output)).collect()
 }
 
+/// A generated C program.
+#[derive(Debug)]
+pub struct AbiProgram {
+    /// The file.
+    pub path: PathBuf,
+    /// The folder of the API's header, if that is not among the system's.
+    pub headers: Option<PathBuf>,
+}
+
 /// The generated C programs, one an API.
 ///
 /// # Errors
 /// [`GenError`].
-pub fn abi_programs(root: &Path) -> Result<Vec<PathBuf>, GenError> {
+pub fn abi_programs(root: &Path) -> Result<Vec<AbiProgram>, GenError> {
     let apis = descriptions(root)?;
-    let program = |(api, _): &(Api, _)| root.join(format!("tests/abi/{}.c", api.name));
+    let program = |(api, _): &(Api, _)| AbiProgram {
+        path: root.join(format!("tests/abi/{}.c", api.name)),
+        headers: api.home.as_ref().map(|home| root.join(home)),
+    };
     Ok(apis.iter().map(program).collect())
 }
 
@@ -146,8 +158,18 @@ fn listed(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, GenError> {
 fn of_api(api: &Api, covered: &emit::coverage::Covered) -> Vec<Output> {
     let paths = Paths::of(api);
     let name = &api.name;
-    let guest = |leaf: &str| format!("synthetic-lib/{name}/src/generated/{leaf}");
-    let board = |leaf: &str| format!("board-iface/src/{name}/generated/{leaf}");
+    let (guest, board) = match &api.home {
+        Some(home) => (
+            format!("{home}/guest/src"),
+            format!("{home}/board/src/back_end"),
+        ),
+        None => (
+            format!("synthetic-lib/{name}/src"),
+            format!("board-iface/src/{name}"),
+        ),
+    };
+    let guest = |leaf: &str| format!("{guest}/generated/{leaf}");
+    let board = |leaf: &str| format!("{board}/generated/{leaf}");
     let mut all = vec![
         file(
             format!("wire-protocol/src/generated/{name}.rs"),

@@ -3,6 +3,7 @@
 mod thin;
 
 use crate::r#gen::GenError;
+use gil_guest_names::Library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -59,11 +60,30 @@ const INIT: Part = Part {
     is_static: true,
 };
 
-/// What the thin libraries jump to.
-const SHARED: Part = Part {
-    package: "gil-guest-library",
-    artifact: gil_guest_names::SHARED,
-    is_static: false,
+/// A shared library and the thin ones that jump to it.
+struct Libraries {
+    shared: Part,
+    thin: &'static [Library],
+}
+
+/// What guests have.
+const GILS_OWN: Libraries = Libraries {
+    shared: Part {
+        package: "gil-guest-library",
+        artifact: gil_guest_names::SHARED,
+        is_static: false,
+    },
+    thin: gil_guest_names::LIBRARIES,
+};
+
+/// What a test's guests have in their place: `examples/toy-api`.
+const WITH_TOY: Libraries = Libraries {
+    shared: Part {
+        package: "gil-toy-library",
+        artifact: "libgil_with_toy.so",
+        is_static: false,
+    },
+    thin: &[gil_guest_names::TOY],
 };
 
 /// Why the guest's part was not built.
@@ -99,26 +119,44 @@ pub enum GuestError {
     },
 }
 
-/// Builds every part with the profile `guest`, and the libraries of 32-bit
-/// programs too `if with_armhf`; returns the files.
+/// What is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The libraries of 32-bit programs, too.
+    pub armhf: bool,
+    /// The libraries of `examples/toy-api`, too.
+    pub toy: bool,
+}
+
+/// Builds every part with the profile `guest`; returns the files.
 ///
 /// # Errors
 /// [`GuestError`].
-pub fn build(root: &Path, with_armhf: bool) -> Result<Vec<PathBuf>, GuestError> {
+pub fn build(root: &Path, wanted: Wanted) -> Result<Vec<PathBuf>, GuestError> {
     ensure_target(root, ARM64.target)?;
     let mut files = vec![build_part(root, &ARM64, &INIT)?];
-    files.extend(build_libraries(root, &ARM64)?);
-    if with_armhf {
-        ensure_target(root, ARMHF.target)?;
-        files.extend(build_libraries(root, &ARMHF)?);
+    let machines: &[Machine] = match wanted.armhf {
+        true => &[ARM64, ARMHF],
+        false => &[ARM64],
+    };
+    for machine in machines {
+        ensure_target(root, machine.target)?;
+        files.extend(build_libraries(root, machine, &GILS_OWN)?);
+        if wanted.toy {
+            files.extend(build_libraries(root, machine, &WITH_TOY)?);
+        }
     }
     Ok(files)
 }
 
 /// The shared library and the thin ones, side by side.
-fn build_libraries(root: &Path, machine: &Machine) -> Result<Vec<PathBuf>, GuestError> {
-    let shared = build_part(root, machine, &SHARED)?;
-    let mut files = thin::build(root, &guest_folder(root, machine), machine)?;
+fn build_libraries(
+    root: &Path,
+    machine: &Machine,
+    libraries: &Libraries,
+) -> Result<Vec<PathBuf>, GuestError> {
+    let shared = build_part(root, machine, &libraries.shared)?;
+    let mut files = thin::build(root, &shared, libraries.thin, machine)?;
     files.insert(0, shared);
     Ok(files)
 }

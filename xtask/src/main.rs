@@ -40,6 +40,9 @@ enum Task {
         /// The libraries of 32-bit programs, too.
         #[arg(long)]
         armhf: bool,
+        /// The libraries of examples/toy-api, too.
+        #[arg(long)]
+        toy: bool,
     },
     /// Build the board agent for ARM boards, and pack it: a tarball and a
     /// Debian package for each.
@@ -84,8 +87,9 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
         }
         Task::Skips => print!("{}", gil_need::Summary::of_this_run()?),
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
-        Task::Guest { armhf } => {
-            for path in guest::build(root, *armhf)? {
+        Task::Guest { armhf, toy } => {
+            let (armhf, toy) = (*armhf, *toy);
+            for path in guest::build(root, guest::Wanted { armhf, toy })? {
                 println!("{}", path.display());
             }
         }

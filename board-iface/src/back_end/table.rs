@@ -12,7 +12,6 @@
 use gil_wire::call::Handle;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::fmt::Debug;
 use std::ptr::NonNull;
 
 /// Objects in one session, at most.
@@ -40,11 +39,7 @@ impl Pointer {
     }
 }
 
-/// The kinds of object an API has, such as a context and a queue.
-pub trait Kind: Copy + Eq + Debug {
-    /// As the API calls it.
-    fn name(self) -> &'static str;
-}
+pub use gil_wire::description::Kind;
 
 /// An object of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,16 +42,10 @@ pub use driver::{Driver, OpenClError};
 use crate::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
 use crate::board::{Board, BoardError, Guest, Session};
 use crate::region::Budget;
-use gil_wire::generated::opencl::{API, Kind};
+use gil_wire::generated::opencl::API;
 use gil_wire::identity::DeviceInfo;
 use std::io;
 use std::path::PathBuf;
-
-impl crate::back_end::Kind for Kind {
-    fn name(self) -> &'static str {
-        Kind::name(self)
-    }
-}
 
 impl From<OpenClError> for BoardError {
     fn from(error: OpenClError) -> Self {

@@ -71,6 +71,15 @@ pub const OPENCL: Library = Library {
     }),
 };
 
+/// The toy API's, which only tests have: see `examples/toy-api`.
+pub const TOY: Library = Library {
+    api: "toy",
+    title: "Toy",
+    file: "libtoy.so.1",
+    version: Some("TOY_1"),
+    loader: None,
+};
+
 /// Every library but [`SHARED`].
 pub const LIBRARIES: &[Library] = &[OPENCL];
 

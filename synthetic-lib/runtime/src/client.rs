@@ -239,6 +239,19 @@ impl Client {
         self.forward(&call, &(), |_| ())
     }
 
+    /// Says that nobody will ask for an event any more. `op` names the call on
+    /// whose behalf.
+    ///
+    /// # Errors
+    /// [`Error`] if the session ended.
+    pub fn retire(&self, op: Op, event: u64) -> Result<(), Error> {
+        let call = Call {
+            retires: Some(event),
+            ..Call::new(op, Class::Poll, crate::counter::entry())
+        };
+        self.forward(&call, &(), |_| ())
+    }
+
     fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Observations, Error> {
         let part = |waits| {
             let call = Call { waits, ..call };

@@ -84,6 +84,12 @@ impl Kind {
     }
 }
 
+impl crate::description::Kind for Kind {
+    fn name(self) -> &'static str {
+        Kind::name(self)
+    }
+}
+
 /// `clGetPlatformIDs`.
 pub const CL_GET_PLATFORM_IDS: Op = Op::new(API, 1);
 /// `clGetPlatformInfo`.

@@ -44,7 +44,7 @@ fn helper_path(name: &str) -> String {
 /// `stubs.rs`.
 pub fn stubs(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: the exported functions.", api.title), api);
-    out.push_str("#![allow(non_snake_case, unused_imports, unused_parens, clippy::too_many_arguments, clippy::unit_arg, clippy::unnecessary_cast)]\n\n");
+    out.push_str("#![allow(non_snake_case, unused_imports, unused_parens, clippy::redundant_field_names, clippy::too_many_arguments, clippy::unit_arg, clippy::unnecessary_cast)]\n\n");
     let _ = writeln!(
         out,
         "use {0}::manual::{{Guest, Helpers, Kept, Local, Manual, Object, Request}};\nuse {0}::types::*;",
@@ -194,6 +194,11 @@ impl Stub<'_> {
         }
     }
 
+    /// The error for a value that the call does not take.
+    pub(super) fn value_error(&self) -> &str {
+        self.api.errors.as_ref().map_or("0", |e| e.value.as_str())
+    }
+
     fn body(&self) -> String {
         let inner = self.inner();
         let safety = "// SAFETY: the caller keeps the API's promises for every pointer.\n";
@@ -313,7 +318,7 @@ impl Stub<'_> {
                 self.call.name
             );
         }
-        let value = self.api.errors.as_ref().map_or("0", |e| e.value.as_str());
+        let value = self.value_error();
         let answer = format!(
             "let bytes = Guest::{}(entry, {objects}{name})?;\n",
             self.call.name
@@ -393,6 +398,7 @@ impl Stub<'_> {
             );
             let queue = match optional {
                 true => format!("Guest::queue_or_default(&{})?", ident(queue)),
+                // The current object is bound under that name.
                 false => format!("{}.queue()", ident(queue)),
             };
             let _ = writeln!(out, "request.queue({queue}, Engine::{engine});");
@@ -412,10 +418,15 @@ impl Stub<'_> {
         if enqueue {
             let event = self.call.params.iter().find(|p| p.role == Role::Signals);
             let event = event.map_or("ptr::null_mut::<c_void>()".into(), |p| ident(&p.name));
+            // A callback waits for it, whether or not the program has it.
+            let observed = match self.called_at_its_turn() {
+                Some(callback) => format!("{}.is_some()", ident(callback)),
+                None => "signal.kept".into(),
+            };
             let runtime = &self.paths.runtime;
             let _ = writeln!(
                 out,
-                "let signal = {runtime}::new_event({event});\nrequest.signals(signal.number, signal.kept);"
+                "let signal = {runtime}::new_event({event});\nrequest.signals(signal.number, {observed});"
             );
         }
     }

@@ -39,15 +39,20 @@ pub struct Paths {
 impl Paths {
     /// Those of the real crates.
     pub fn of(api: &Api) -> Self {
+        // An API of its own home has a crate on either side.
+        let (board, back_end) = match api.home {
+            Some(_) => ("crate::back_end".into(), "gil_board::back_end"),
+            None => (format!("crate::{}", api.name), "crate::back_end"),
+        };
         Self {
             wire: format!("gil_wire::generated::{}", api.name),
             gil_wire: "gil_wire".into(),
             own_wire: "crate".into(),
             runtime: "gil_guest".into(),
             guest: "crate::generated".into(),
-            back_end: "crate::back_end".into(),
-            board_support: format!("crate::{}::support", api.name),
-            board: format!("crate::{}::generated", api.name),
+            back_end: back_end.into(),
+            board_support: format!("{board}::support"),
+            board: format!("{board}::generated"),
         }
     }
 }

@@ -170,7 +170,7 @@ pub fn module(api: &Api, paths: &Paths) -> String {
         "/// The API's number.\npub const API: u16 = {};\n",
         api.number
     );
-    kinds(api, &mut out);
+    kinds(api, krate, &mut out);
     for call in &api.calls {
         let name = screaming(&call.name);
         let _ = writeln!(
@@ -192,7 +192,7 @@ pub fn module(api: &Api, paths: &Paths) -> String {
     out
 }
 
-fn kinds(api: &Api, out: &mut String) {
+fn kinds(api: &Api, krate: &str, out: &mut String) {
     if api.handles.is_empty() {
         return;
     }
@@ -228,7 +228,10 @@ fn kinds(api: &Api, out: &mut String) {
             None => "None".into(),
         },
     );
-    out.push_str("}\n\n");
+    let _ = writeln!(
+        out,
+        "}}\n\nimpl {krate}::description::Kind for Kind {{\nfn name(self) -> &'static str {{ Kind::name(self) }}\n}}\n"
+    );
 }
 
 fn method(

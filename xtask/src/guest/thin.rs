@@ -11,17 +11,21 @@
 use super::{GuestError, Machine, io, start};
 use crate::r#gen;
 use crate::spec::Api;
-use gil_guest_names::{LIBRARIES, Library, PREFIX, SHARED};
+use gil_guest_names::{Library, PREFIX};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Links every thin library with the shared one, all in `folder`; returns the
-/// files.
+/// Links the thin libraries with the shared one, beside it; returns the files.
 ///
 /// # Errors
 /// [`GuestError`].
-pub fn build(root: &Path, folder: &Path, machine: &Machine) -> Result<Vec<PathBuf>, GuestError> {
+pub fn build(
+    root: &Path,
+    shared: &Path,
+    libraries: &'static [Library],
+    machine: &Machine,
+) -> Result<Vec<PathBuf>, GuestError> {
     let apis = r#gen::descriptions(root)?;
     let thin = |library: &'static Library| {
         let described = apis.iter().find(|(api, _)| api.name == library.api);
@@ -31,9 +35,9 @@ pub fn build(root: &Path, folder: &Path, machine: &Machine) -> Result<Vec<PathBu
             library,
             names: names(api),
         };
-        thin.build(folder)
+        thin.build(shared)
     };
-    LIBRARIES.iter().map(thin).collect()
+    libraries.iter().map(thin).collect()
 }
 
 /// What an API's library exports.
@@ -50,7 +54,8 @@ struct Thin<'a> {
 
 impl Thin<'_> {
     /// Links it unless what it is made of is as it was.
-    fn build(&self, folder: &Path) -> Result<PathBuf, GuestError> {
+    fn build(&self, shared: &Path) -> Result<PathBuf, GuestError> {
+        let folder = shared.parent().unwrap_or(shared);
         let out = folder.join(self.library.file);
         let source = folder.join(format!("{}.s", self.library.file));
         let text = format!("/* {} */\n{}", self.version_script(), self.assembly());
@@ -63,7 +68,7 @@ impl Thin<'_> {
         let at = |name: &str| work.path().join(name);
         fs::write(at(SOURCE), &text).map_err(io(folder))?;
         fs::write(at(SCRIPT), self.version_script()).map_err(io(folder))?;
-        self.link(folder, work.path())?;
+        self.link(shared, work.path())?;
         fs::rename(at(self.library.file), &out).map_err(io(&out))?;
         fs::rename(at(SOURCE), &source).map_err(io(&source))?;
         Ok(out)
@@ -99,7 +104,7 @@ impl Thin<'_> {
 
     /// Links it in the folder `work`; a name that the shared library lacks is an
     /// error.
-    fn link(&self, folder: &Path, work: &Path) -> Result<(), GuestError> {
+    fn link(&self, shared: &Path, work: &Path) -> Result<(), GuestError> {
         let compiler = self.machine.compiler;
         let mut command = Command::new(compiler);
         command
@@ -107,7 +112,7 @@ impl Thin<'_> {
             .arg(format!("-Wl,-soname,{}", self.library.file))
             .arg(format!("-Wl,--version-script,{SCRIPT}"))
             .args(["-Wl,-z,defs", "-Wl,-z,relro", SOURCE])
-            .arg(folder.join(SHARED))
+            .arg(shared)
             .current_dir(work);
         let status = command.status().map_err(|error| start(compiler, error))?;
         match status.success() {

@@ -16,6 +16,9 @@ pub struct Api {
     pub number: u16,
     /// The header with its prototypes.
     pub header: String,
+    /// The folder of its guest library and its back end, from the root; `None` for
+    /// one that is part of gil. Its header is there, too.
+    pub home: Option<String>,
     /// Lines before that header is included.
     pub prelude: Vec<String>,
     /// How its calls tell errors, if they do.
@@ -463,7 +466,7 @@ pub struct Call {
     pub current: bool,
     /// Whether the board has something by hand around what is generated.
     pub around: bool,
-    /// The queue it works on.
+    /// The queue it works on: a parameter, or [`CURRENT`].
     pub queue: Option<String>,
     /// The engine of its operation, and how that is ordered with others.
     pub engine: Option<(&'static str, &'static str)>,
@@ -511,7 +514,15 @@ impl Api {
     }
 }
 
+/// What a call's queue is called that is the current object itself.
+pub const CURRENT: &str = "current";
+
 impl Call {
+    /// Whether its queue is the current object.
+    pub fn is_on_current(&self) -> bool {
+        self.current && self.queue.as_deref() == Some(CURRENT)
+    }
+
     /// Whether C programs can call it.
     pub fn is_exported(&self) -> bool {
         self.declaration.is_some()

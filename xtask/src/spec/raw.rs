@@ -11,6 +11,7 @@ pub struct RawApi {
     pub title: String,
     pub number: u16,
     pub header: String,
+    pub home: Option<String>,
     #[serde(default)]
     pub prelude: Vec<String>,
     pub errors: Option<RawErrors>,

@@ -38,9 +38,11 @@ pub use objects::{Hold, Kept, Object, new_event, new_number};
 pub use request::{Reply, Request};
 
 use crate::Error;
+use crate::later::{self, Moment};
 use crate::registry::{Registry, Tag};
 use gil_wire::Op;
 use gil_wire::call::NewEvent;
+use gil_wire::ending::Ending;
 use gil_wire::envelope::Queue;
 use std::ffi::c_void;
 use std::fmt::Debug;
@@ -267,9 +269,31 @@ pub trait Noted: Api {
 
 /// An API that calls a function of the program's once a queue gets there.
 pub trait Deferred: Api {
+    /// The code of an operation whose session ended before it.
+    const LOST: i32;
+
     /// Calls `call` with the code that the operation of `event` ended with, once
-    /// it has. The operation is enqueued.
-    fn defer(op: Op, event: NewEvent, call: impl FnOnce(i32) + 'static);
+    /// it has. The operation is enqueued. `call` is a function of the program's
+    /// with its data, which may be used on the library's thread.
+    fn defer(op: Op, event: NewEvent, call: impl FnOnce(i32) + 'static) {
+        let Ok(client) = crate::client() else {
+            // The next call says so.
+            return;
+        };
+        let call = move |ended: Option<Ending>| {
+            // A session that is lost keeps no events.
+            let _ = client.retire(op, event.number.0);
+            call(match ended {
+                Some(Ending::Done) => Self::SUCCESS,
+                Some(Ending::Failed(code)) => code,
+                None => Self::LOST,
+            });
+        };
+        // SAFETY: the program agreed to that as it gave the function to the API.
+        let job = unsafe { callbacks::event_job(call) };
+        // Without a thread nobody is left to be told.
+        let _ = later::when(client, op, event.number.0, Moment::Ended, job);
+    }
 }
 
 /// Nothing unwinds into C: a panic, where it does not abort, is an error code.

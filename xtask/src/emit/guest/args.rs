@@ -31,7 +31,7 @@ impl Stub<'_> {
             ),
             Role::Waits { count, .. } => {
                 let kind = kind_of(self.api, param);
-                let value = self.api.errors.as_ref().map_or("0", |e| e.value.as_str());
+                let value = self.value_error();
                 writeln!(
                     out,
                     "let {into} = Object::list(Kind::{kind}, {}, {name})?.filter(|list| !list.is_empty()).ok_or({value})?;",
@@ -63,14 +63,14 @@ impl Stub<'_> {
                     ),
                 }
             }
-            Role::OutNew { .. } => {
-                writeln!(
-                    out,
-                    "let {} = {}::new_number();",
-                    derived(&param.name, "new"),
-                    self.paths.runtime
-                )
-            }
+            // Without a place for it the object would be nobody's.
+            Role::OutNew { .. } => writeln!(
+                out,
+                "if {name}.is_null() {{ return Err({}); }}\nlet {} = {}::new_number();",
+                self.value_error(),
+                derived(&param.name, "new"),
+                self.paths.runtime
+            ),
             Role::Unused => writeln!(out, "let _ = {name};"),
             Role::Struct(ctype) => writeln!(
                 out,

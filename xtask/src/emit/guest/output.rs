@@ -16,6 +16,12 @@ impl Stub<'_> {
         })
     }
 
+    /// The function of the program's that is called once the queue gets there.
+    pub(super) fn called_at_its_turn(&self) -> Option<&str> {
+        let (param, _, once, _) = self.callback()?;
+        once?.is_empty().then_some(param.name.as_str())
+    }
+
     /// Keeps the handles that a callback gets, before lookups shadow them.
     pub(super) fn notified(&self, out: &mut String) {
         let Some((_, _, Some(_), signature)) = self.callback() else {

@@ -343,7 +343,9 @@ fn names(api: &Api, call: &Call, place: &Place) -> Result<(), SpecError> {
         ("contents", &call.contents),
     ];
     for (key, name) in keys {
-        if let Some(name) = name {
+        if let Some(name) = name
+            && !(key == "queue" && call.is_on_current())
+        {
             known_param(call, name, &place.key(key))?;
         }
     }

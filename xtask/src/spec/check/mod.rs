@@ -36,6 +36,7 @@ fn frame(raw: &RawApi) -> Result<Api, SpecError> {
         title: raw.title.clone(),
         number: raw.number,
         header: raw.header.clone(),
+        home: raw.home.clone(),
         prelude: raw.prelude.clone(),
         errors: None,
         current: raw.current.clone(),

@@ -6,8 +6,6 @@ use super::wire::ModuleImage;
 use crate::guest_double::{api, never};
 use gil_guest::CallResult;
 use gil_guest::api::{DefaultQueue, Deferred};
-use gil_wire::Op;
-use gil_wire::call::NewEvent;
 use gil_wire::envelope::Queue;
 use std::ffi::c_void;
 
@@ -20,9 +18,7 @@ impl DefaultQueue for Guest {
 }
 
 impl Deferred for Guest {
-    fn defer(_: Op, _: NewEvent, _: impl FnOnce(i32) + 'static) {
-        never()
-    }
+    const LOST: i32 = 46;
 }
 
 impl Kept for Guest {}

@@ -5,12 +5,6 @@ use gil_board::back_end::{Call, Refusal};
 
 pub type Session = crate::board_double::Session<super::wire::Kind, super::functions::Functions>;
 
-impl gil_board::back_end::Kind for super::wire::Kind {
-    fn name(self) -> &'static str {
-        super::wire::Kind::name(self)
-    }
-}
-
 impl super::board_manual::Manual for Board {
     fn egl_swap_buffers(
         _: &mut Session,

@@ -6,6 +6,7 @@
     non_snake_case,
     unused_imports,
     unused_parens,
+    clippy::redundant_field_names,
     clippy::too_many_arguments,
     clippy::unit_arg,
     clippy::unnecessary_cast
@@ -34,6 +35,9 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
+            if module.is_null() {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
             let module_new = gil_guest::new_number();
             let mut request = Request::new(wire::CU_MODULE_LOAD_DATA, Class::Sync, entry);
             let args = wire::CuModuleLoadDataArgs {
@@ -68,6 +72,9 @@ pub unsafe extern "C" fn cuModuleGetFunction(
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
+            if hfunc.is_null() {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
             let hfunc_new = gil_guest::new_number();
             let hmod = Object::find(Kind::Module, hmod)?;
             let mut request = Request::new(wire::CU_MODULE_GET_FUNCTION, Class::Sync, entry);
@@ -236,7 +243,7 @@ pub unsafe extern "C" fn cuStreamAddCallback(
             let mut request = Request::new(wire::CU_STREAM_ADD_CALLBACK, Class::Enqueue, entry);
             request.queue(Guest::queue_or_default(&hStream)?, Engine::NONE);
             let signal = gil_guest::new_event(ptr::null_mut::<c_void>());
-            request.signals(signal.number, signal.kept);
+            request.signals(signal.number, callback.is_some());
             let args = wire::CuStreamAddCallbackArgs {
                 hStream: Object::number_of(&hStream),
                 userData: callback.is_none() && !userData.is_null(),

@@ -59,6 +59,12 @@ impl Kind {
     }
 }
 
+impl gil_wire::description::Kind for Kind {
+    fn name(self) -> &'static str {
+        Kind::name(self)
+    }
+}
+
 /// `cuModuleLoadData`.
 pub const CU_MODULE_LOAD_DATA: Op = Op::new(API, 1);
 /// `cuModuleGetFunction`.

@@ -6,6 +6,7 @@
     non_snake_case,
     unused_imports,
     unused_parens,
+    clippy::redundant_field_names,
     clippy::too_many_arguments,
     clippy::unit_arg,
     clippy::unnecessary_cast

@@ -59,6 +59,12 @@ impl Kind {
     }
 }
 
+impl gil_wire::description::Kind for Kind {
+    fn name(self) -> &'static str {
+        Kind::name(self)
+    }
+}
+
 /// `eglGetError`.
 pub const EGL_GET_ERROR: Op = Op::new(API, 1);
 /// `eglChooseConfig`.
