@@ -8,7 +8,7 @@ pub mod support;
 
 use driver::Driver;
 use generated::types::*;
-use gil_board::back_end::{BackEnd, DriverOptions, Needs, Registered, Selection};
+use gil_board::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use gil_board::board::{self, Board, BoardError, Guest};
 use gil_board::region::Budget;
 use gil_wire::generated::toy::API;
@@ -91,6 +91,6 @@ impl Board for ToyBoard {
         _guest: Guest,
         _budget: &Budget,
     ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
-        Ok(Box::new(session::Session::new(self.0)))
+        Ok(Box::new(GuestThreads::new(session::Session::new(self.0))))
     }
 }
