@@ -2,25 +2,33 @@
 //! guest: for reports, and for tests that claim to cover them.
 
 use gil_wire::Op;
+use gil_wire::generated::{APIS, place};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Entry points of an API have smaller numbers.
 const ENTRIES: usize = 1024;
 
-/// Each entry point that was called, in its place.
-static CALLED: [AtomicU32; ENTRIES] = [const { AtomicU32::new(0) }; ENTRIES];
+/// Those of one API.
+type Entries = [AtomicU32; ENTRIES];
 
-/// Notes that the program called an entry point. One store.
+/// Each entry point that was called, in its API's place and its own.
+static CALLED: [Entries; APIS.len()] =
+    [const { [const { AtomicU32::new(0) }; ENTRIES] }; APIS.len()];
+
+/// Notes that the program called an entry point. One store, since the caller
+/// gives a constant.
 #[inline]
 pub fn note(op: Op) {
-    if let Some(called) = CALLED.get(usize::from(op.entry())) {
+    let api = place(op.api()).and_then(|place| CALLED.get(place));
+    if let Some(called) = api.and_then(|api| api.get(usize::from(op.entry()))) {
         called.store(op.0, Ordering::Relaxed);
     }
 }
 
 /// What was called so far, by number.
 pub(crate) fn all() -> Vec<Op> {
-    let called = CALLED.iter().map(|op| Op(op.load(Ordering::Relaxed)));
+    let called = CALLED.iter().flatten();
+    let called = called.map(|op| Op(op.load(Ordering::Relaxed)));
     called.filter(|op| op.0 != 0).collect()
 }
 
@@ -30,10 +38,14 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_listed_once() {
-        note(Op::new(3, 9));
-        note(Op::new(3, 9));
-        note(Op::new(3, 1000));
-        note(Op::new(3, u16::MAX));
-        assert_eq!(all(), [Op::new(3, 9), Op::new(3, 1000)]);
+        let [one, other] = [APIS[0].number, APIS[1].number];
+        note(Op::new(other, 9));
+        note(Op::new(one, 9));
+        note(Op::new(one, 9));
+        note(Op::new(one, 1000));
+        note(Op::new(one, u16::MAX));
+        note(Op::new(u16::MAX, 9));
+        let noted = [(one, 9), (one, 1000), (other, 9)];
+        assert_eq!(all(), noted.map(|(api, entry)| Op::new(api, entry)));
     }
 }

@@ -30,3 +30,13 @@ pub static APIS: &[Api] = &[
         effect: toy::effect,
     },
 ];
+
+/// An API's place among [`APIS`].
+#[inline]
+pub const fn place(api: u16) -> Option<usize> {
+    match api {
+        1 => Some(0),
+        900 => Some(1),
+        _ => None,
+    }
+}

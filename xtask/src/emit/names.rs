@@ -41,6 +41,10 @@ pub fn index(apis: &[(Api, [u8; 32])]) -> String {
             "Api {{ number: {number}, title: \"{title}\", hash: {hash:?}, calls: {name}::CALLS, effect: {name}::effect }},"
         );
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n/// An API's place among [`APIS`].\n#[inline]\npub const fn place(api: u16) -> Option<usize> {\nmatch api {\n");
+    for (place, (api, _)) in apis.iter().enumerate() {
+        let _ = writeln!(out, "{} => Some({place}),", api.number);
+    }
+    out.push_str("_ => None,\n}\n}\n");
     out
 }
