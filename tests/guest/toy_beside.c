@@ -48,7 +48,7 @@ static void mistakes(toyContext context)
 {
 	toyBuffer buffer = NULL;
 	toyContext other = NULL;
-	unsigned value;
+	unsigned value = 7;
 
 	SAY(toyContextSetCurrent(NULL));
 	SAY(toyBufferCreate(&buffer, 16));
