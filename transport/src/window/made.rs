@@ -9,7 +9,7 @@ use super::copies::Copies;
 use super::{Bytes, OFFER_LEN};
 use crate::crew::Crew;
 use crate::vectored::Span;
-use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use std::fs::File;
@@ -72,10 +72,12 @@ impl Made {
         }
         self.unused = self.unused.saturating_add(1);
         if self.high > KEPT && self.unused >= UNUSED_CALLS {
-            let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+            let flags = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             let (from, len) = (KEPT as libc::off_t, (self.high - KEPT) as libc::off_t);
-            // If they do not, they cost memory until the session ends.
-            let _ = fallocate(&self.file, flags, from, len);
+            // If they do not, they cost memory until the session ends. Not through
+            // nix, which has no such function for Android.
+            // SAFETY: the file is open, and nothing of a call under way is there.
+            unsafe { libc::fallocate(self.file.as_raw_fd(), flags, from, len) };
             self.high = 0;
         }
     }
