@@ -3,10 +3,13 @@
 use gil_wire::address::Address;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// By how much memory may differ: buffers that a later call makes larger, and
 /// the allocator's arenas.
 const SLACK_KIB: u64 = 4 << 10;
+/// How often an agent is looked at until its last sessions' processes have ended.
+const SETTLES: u32 = 100;
 
 /// What a process takes.
 #[derive(Debug)]
@@ -69,6 +72,19 @@ impl Agent {
 
     pub fn footprint(&self) -> Footprint {
         Footprint::of(&self.child.id().to_string())
+    }
+
+    /// The same once it is as it was, or if it does not become so: a session's
+    /// process ends after its connection, and is known until then.
+    pub fn footprint_again(&self, before: &Footprint) -> Footprint {
+        for _ in 0..SETTLES {
+            let now = self.footprint();
+            if now.is_as(before) {
+                return now;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.footprint()
     }
 }
 
