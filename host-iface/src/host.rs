@@ -12,6 +12,7 @@ use crate::recorder::{Recorder, RecorderError};
 use crate::session::{Context, Session, Took};
 use crate::stats::{Counters, Stats};
 use crate::submission::Submission;
+use foldhash::{HashMap, HashMapExt};
 use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
@@ -21,7 +22,6 @@ use gil_uapi::{Mailbox, STATUS_UNSEEN, Status, WaitKind, kind};
 use gil_wire::Op;
 use gil_wire::control::Exited;
 use gil_wire::monitor::Event;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,7 +1,8 @@
 //! Text that kernels printed, until its operation's simulated end.
 
+use foldhash::HashMap;
 use gil_timing::Event;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most bytes kept in all: a program that never takes its text must not take
 /// all memory. What exceeds them is dropped.

@@ -32,6 +32,7 @@ use crate::stats::Stats;
 use crate::submission::Submission;
 use calls::{Call, Calls};
 use delivery::Delivery;
+use foldhash::HashMap;
 use gil_files::recording::Record;
 use gil_timing::{Engines, Event};
 use gil_transport::client::{BoardConfig, ClientError};
@@ -42,7 +43,6 @@ use gil_wire::envelope::Class;
 use gil_wire::monitor::Event as Monitor;
 use link::Link;
 use schedule::Schedule;
-use std::collections::HashMap;
 use std::time::Duration;
 
 /// What a session works with while one of its doorbells is served.

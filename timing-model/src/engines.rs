@@ -3,7 +3,7 @@
 
 use crate::known::Known;
 use crate::lane::Lane;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

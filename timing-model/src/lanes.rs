@@ -4,7 +4,8 @@
 use crate::engines::Engines;
 use crate::lane::Lane;
 use crate::{Engine, Event, QueueRef};
-use std::collections::{BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeSet;
 
 /// Most lanes remembered in which nothing waits: a guest may make up devices.
 const IDLE_MAX: usize = 1024;

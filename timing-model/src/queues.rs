@@ -1,7 +1,7 @@
 //! What a queue says about the order of its operations.
 
 use crate::{Event, Order, QueueEnd, QueueRef};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 /// Most queues remembered on which nothing is under way: nobody says here that
 /// one is released.

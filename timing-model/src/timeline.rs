@@ -4,7 +4,7 @@ use crate::lane::Lane;
 use crate::lanes::{Head, Lanes};
 use crate::queues::Queues;
 use crate::{Candidate, Event, Interval, Operation, QueueEnd, QueueRef, TimelineError, Times};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 
 /// Most operations that may be unresolved at a time: a program that enqueues

@@ -9,8 +9,8 @@
 use super::call::{Call, Memory};
 use super::table::Pointer;
 use crate::board::Ended;
+use foldhash::{HashMap, HashSet};
 use gil_wire::ending::Ending;
-use std::collections::{HashMap, HashSet};
 
 /// Where an operation stands in its queue's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 use super::operations::{Operation, Operations};
 use crate::board::Ended;
 use crate::printed::Turn;
-use std::collections::{HashMap, VecDeque};
+use foldhash::HashMap;
+use std::collections::VecDeque;
 
 /// Bytes of text that a session keeps for operations nobody awaits, at most.
 const MAX_KEPT: usize = 16 << 20;

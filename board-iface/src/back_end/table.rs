@@ -9,8 +9,8 @@
 //! object came from: an object behind a number is alive. What else the session
 //! keeps of an object is in its entry, and goes with it.
 
+use foldhash::{HashMap, HashMapExt};
 use gil_wire::call::Handle;
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 

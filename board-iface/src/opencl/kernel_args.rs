@@ -12,9 +12,9 @@ use super::probe::Answer;
 use super::session::Session;
 use crate::back_end::hold::Hold;
 use crate::back_end::{Call, Objects, Pointer, Refusal};
+use foldhash::{HashMap, HashMapExt};
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::opencl::{ClSetKernelArgArgs, KernelArgument, Kind};
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 

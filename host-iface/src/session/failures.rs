@@ -1,10 +1,10 @@
 //! Operations that the board's driver refused although nobody waited for its
 //! word: the next call that waits for their queue is told, once.
 
+use foldhash::HashMap;
 use gil_timing::Event;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
-use std::collections::HashMap;
 
 /// Queues with a failure that nobody heard of yet; of more, the program learns
 /// by the events alone.

@@ -6,10 +6,11 @@
 //! is there, or as long as anything is there that was made of it: a program's
 //! kernel keeps the program's source, though the program itself is released.
 
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use gil_wire::Op;
 use gil_wire::message::{Call, RegionDesc};
 use gil_wire::state::Effect;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// How much is kept at most.
 #[derive(Debug)]

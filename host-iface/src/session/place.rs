@@ -5,6 +5,7 @@ use super::calls::Calls;
 use super::forward::unexpected;
 use super::schedule::Schedule;
 use super::{Context, Refusal, Session};
+use foldhash::HashMap;
 use gil_files::recording::{self, Record};
 use gil_timing::QueueRef;
 use gil_transport::client::{Client, ClientError};
@@ -14,7 +15,6 @@ use gil_wire::envelope::{Class, Queue};
 use gil_wire::frame::FrameError;
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{Reply, Request};
-use std::collections::HashMap;
 
 /// Most devices of a session that the board is asked for; others have engines
 /// of their own.

@@ -5,11 +5,11 @@ use super::Refusal;
 use super::calls::{Call, Calls};
 use super::exchange::{in_len, out_regions};
 use super::place::Places;
+use foldhash::{HashMap, HashMapExt};
 use gil_timing::{Engine, Engines, Event, Operation, Order, Turn};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Observation, State};
-use std::collections::HashMap;
 
 /// The timeline, with endings as the board says them.
 pub(super) type Timeline = gil_timing::Timeline<Ending>;
