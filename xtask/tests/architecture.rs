@@ -73,6 +73,68 @@ fn the_rooms_are_the_tree() {
     }
 }
 
+/// The picture's rooms, and the row of each: the first is at the top.
+fn drawn() -> BTreeMap<String, u32> {
+    let picture = read("docs/images/rooms.svg");
+    let rooms = picture.split("<g data-room=\"").skip(1);
+    rooms
+        .map(|room| {
+            let (name, rest) = room.split_once('"').expect("a name");
+            let row = rest.strip_prefix(" data-row=\"").expect("a row");
+            let row = row.split('"').next().expect("a number");
+            let label = format!(">{name}/</text>");
+            assert!(rest.contains(&label), "the picture does not say {name}/");
+            (name.to_owned(), row.parse().expect("a number"))
+        })
+        .collect()
+}
+
+/// The picture's last row: beside the others.
+const BESIDE: u32 = 7;
+
+#[test]
+fn the_picture_of_the_rooms_is_the_tree() {
+    let drawn = drawn();
+    let names: BTreeSet<String> = drawn.keys().cloned().collect();
+    assert_eq!(names, rooms());
+    let crates = crates();
+    let row = |krate: &String| drawn.get(&crates[krate]).filter(|&&row| row < BESIDE);
+    let mut seen = 0;
+    for (krate, folder) in &crates {
+        let Some(own) = row(krate) else { continue };
+        let below = used_by(folder);
+        for used in below.iter().filter(|used| crates.contains_key(*used)) {
+            let used_row = row(used).unwrap_or_else(|| panic!("{folder}/ uses {used}"));
+            assert!(own < used_row, "{folder}/ is not above {used}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "{seen} uses of a crate by another");
+}
+
+/// Each crate of the tree with its folder.
+fn crates() -> BTreeMap<String, String> {
+    let manifests = files(".", "Cargo.toml").into_iter();
+    manifests
+        .filter_map(|manifest| {
+            let folder = manifest.rsplit_once('/')?.0.to_owned();
+            let text = read(&manifest);
+            let name = text.split("\nname = \"").nth(1)?;
+            Some((name.split('"').next()?.to_owned(), folder))
+        })
+        .collect()
+}
+
+/// The crates that this folder's links with: not those of its tests alone.
+fn used_by(folder: &str) -> Vec<String> {
+    let manifest = read(&format!("{folder}/Cargo.toml"));
+    let list = manifest.split("\n[dependencies]\n").nth(1);
+    let list = list.unwrap_or_default().split("\n[").next();
+    let lines = list.unwrap_or_default().lines();
+    let name = |line: &str| line.split(['.', ' ', '=']).next().map(str::to_owned);
+    lines.filter_map(name).collect()
+}
+
 /// Who reads a report links no simulator's part, and no board's.
 #[test]
 fn a_report_is_read_with_nothing_else_of_the_tree() {
