@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Watches for simulators written in C or C++: a line for every call of a
- * function of the guest's kernel, of a kernel module, of a program or of a
- * library, with its arguments.
+ * Watches for simulators written in C or C++: every call of a function of the
+ * guest's kernel, of a kernel module, of a program or of a library, with its
+ * arguments, as a line for the user and as values.
  *
  *   1. gil_watch_new() with a configuration such as
  *      "kernel=/boot/vmlinuz,watch=do_exit,watch=gil:gil_doorbell".
@@ -11,6 +11,7 @@
  *   3. gil_watch_reach() whenever the CPU is about to execute one of them, on
  *      whichever address space. Print the line, if there is one, and look for
  *      points that are new: modules and programs are found as they are loaded.
+ *      What acts on a call asks for its values: gil_watch_argument_at().
  *   4. gil_watch_summary() at the end, then gil_watch_free().
  *
  * Without a kernel (system-call emulation) only functions of programs and
@@ -69,6 +70,28 @@ typedef struct gil_watch_point {
 	uint64_t id; /* for gil_watch_reach() */
 } gil_watch_point;
 
+/* gil_watch_argument.kind. */
+#define GIL_WATCH_REGISTER 0u  /* of a function whose prototype is not known */
+#define GIL_WATCH_SIGNED 1u    /* words[0] is the lower half, words[1] the upper; sign-extended */
+#define GIL_WATCH_UNSIGNED 2u  /* the same, without a sign */
+#define GIL_WATCH_ADDRESS 3u   /* a pointer */
+#define GIL_WATCH_TEXT 4u      /* a pointer to constant characters */
+#define GIL_WATCH_STRUCTURE 5u /* a structure, register by register: 8 bytes each, or 4 */
+#define GIL_WATCH_COPY_AT 6u   /* the address of a structure that is passed by value */
+#define GIL_WATCH_FLOAT 7u     /* a floating-point number, which is never read */
+
+/* gil_watch_argument.words: how many there can be. */
+#define GIL_WATCH_WORDS 16
+
+/* An argument of a call. Set it to all zero, then size. */
+typedef struct gil_watch_argument {
+	uint64_t size;  /* sizeof(gil_watch_argument) */
+	uint32_t kind;  /* GIL_WATCH_REGISTER … */
+	uint32_t count; /* of words; 0 if the simulator does not show the value */
+	uint64_t bytes; /* that an integer or a structure has; 0 for others */
+	uint64_t words[GIL_WATCH_WORDS];
+} gil_watch_argument;
+
 /*
  * config has the keys kernel=PATH (an arm64 Image, raw or packed with gzip, or
  * its ELF file), watch=FUNCTION, watch=MODULE:FUNCTION or watch=OBJECT:FUNCTION@FILE with the
@@ -96,6 +119,17 @@ gil_host_result gil_watch_point_at(const gil_watch *watch, uint64_t index, gil_w
 gil_host_result gil_watch_reach(gil_watch *watch, const gil_watch_point *point,
 				const gil_watch_guest *guest, uint64_t now_ns, char *line,
 				size_t cap);
+
+/*
+ * The argument with that number of the watched function at whose entry the guest
+ * is, and its parameter's or register's name, cut to cap bytes with its NUL;
+ * whether gil_watch_reach() gave a line of this call or not. Nothing is counted.
+ * GIL_HOST_BAD_ARGUMENT behind the last one, and if no watched function begins
+ * at the point.
+ */
+gil_host_result gil_watch_argument_at(const gil_watch *watch, const gil_watch_point *point,
+				      const gil_watch_guest *guest, uint64_t index,
+				      gil_watch_argument *out, char *name, size_t cap);
 
 /* The simulator itself mapped a file to be executed, from its byte offset on, at
  * addresses start to end (not part of it). */

@@ -178,9 +178,9 @@ impl Bridge {
     pub fn loaded(&self, point: (u64, Point)) {
         if let (Doorbells::Loaded(watches), Some(registers)) =
             (&self.doorbells, self.registers.get())
-            && let Some(text) = watches.reach(point, registers, None)
+            && let Some(seen) = watches.reach(point, registers, None)
         {
-            self.host.warn(text);
+            self.host.warn(seen.to_string());
         }
     }
 
@@ -191,8 +191,10 @@ impl Bridge {
             return;
         };
         let executed = self.counter.as_ref().map(|counter| counter.before(rest));
-        let text = watches.reach(point, registers, executed.map(When::Instructions));
-        text.into_iter().for_each(|text| self.host.watched(text));
+        let seen = watches.reach(point, registers, executed.map(When::Instructions));
+        if let Some(seen) = seen {
+            self.host.watched(seen.to_string());
+        }
     }
 
     /// The guest's CPU idles.

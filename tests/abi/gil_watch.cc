@@ -95,6 +95,36 @@ restore(const std::string &config, const gil_watch_point &known)
     gil_watch_free(watch);
 }
 
+// The values of a call, whether it is shown or not.
+void
+checkArgument(const gil_watch *watch, const gil_watch_point &point, gil_watch_guest guest)
+{
+    char name[16];
+    gil_watch_argument argument{};
+    auto at = [&](uint64_t index) {
+        return gil_watch_argument_at(watch, &point, &guest, index, &argument, name, sizeof name);
+    };
+    CHECK(at(0) == GIL_HOST_BAD_ARGUMENT);
+    argument.size = sizeof argument;
+    CHECK(at(0) == GIL_HOST_OK);
+    CHECK(!std::strcmp(name, "value") && argument.kind == GIL_WATCH_SIGNED);
+    CHECK(argument.bytes == sizeof(int) && argument.count == 2);
+    CHECK(argument.words[0] == 0x100 && argument.words[1] == 0);
+    CHECK(at(1) == GIL_HOST_BAD_ARGUMENT);
+    // A negative number, and a register that cannot be read.
+    guest.reg = [](void *, unsigned, int, uint64_t *value) {
+        *value = 0xfffffffe;
+        return 1;
+    };
+    CHECK(at(0) == GIL_HOST_OK && argument.count == 2);
+    CHECK(argument.words[0] == -UINT64_C(2) && argument.words[1] == UINT64_MAX);
+    guest.reg = [](void *, unsigned, int, uint64_t *) { return 0; };
+    CHECK(at(0) == GIL_HOST_OK && argument.count == 0 && argument.words[0] == 0);
+    static_cast<Cpu *>(guest.user)->isDamaged = true;
+    CHECK(at(0) == GIL_HOST_BAD_ARGUMENT);
+    static_cast<Cpu *>(guest.user)->isDamaged = false;
+}
+
 } // namespace
 
 int
@@ -136,6 +166,7 @@ main(int argc, char **argv)
     CHECK(cpu.registers == 1);
     CHECK(gil_watch_reach(watch, &point, &guest, 3, text, sizeof text) == GIL_HOST_OK);
     CHECK(!text[0]);
+    checkArgument(watch, point, guest);
     gil_watch_function function{};
     CHECK(gil_watch_function_at(watch, 0, &function, text, sizeof text) == GIL_HOST_BAD_ARGUMENT);
     function.size = sizeof function;

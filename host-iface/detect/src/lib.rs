@@ -5,7 +5,7 @@
 //! - [`symbol`], [`module_code`]: the entry of a function, by its name in an
 //!   ELF file; a kernel module's load address by its own bytes, without the
 //!   guest's help.
-//! - [`watch`]: any function, for a line a call with its arguments.
+//! - [`watch`]: any function, each call with its arguments.
 //! - [`btf`], [`dwarf`]: structures and prototypes.
 //!
 //! A doorbell register, where the simulator lets a device be added, needs

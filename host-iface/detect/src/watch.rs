@@ -1,5 +1,6 @@
-//! Watches: a line for every call of a function of the kernel, of a kernel
-//! module, of a program or of a shared library, with its arguments.
+//! Watches: every call of a function of the kernel, of a kernel module, of a
+//! program or of a shared library, with its arguments as values. They print as
+//! a line for the user ([`Sighting`]).
 //!
 //! - A *kernel function* lies where the Image says ([`kernel_image`]); several
 //!   static functions of one name are all watched.
@@ -26,20 +27,21 @@ mod mapping;
 mod module;
 mod places;
 mod process;
+mod sighting;
 mod spec;
 
 pub use mapping::Mapping;
+pub use sighting::{Call, Sighting, When};
 pub use spec::{Spec, SpecError};
 
 use super::btf::{Btf, Parameter};
 use super::kernel_image::{ImageError, KernelImage};
 use super::marker::is_kernel_address;
 use super::symbol::{self, SymbolError};
-use arguments::{Convention, describe};
+use arguments::{Arguments, Convention};
 use mapping::Mappings;
 use module::Loader;
 use process::ProcessCode;
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -65,26 +67,6 @@ pub trait Guest {
         let mut bytes = [0; 8];
         let is_there = self.read(address, &mut bytes);
         is_there.then(|| u64::from_le_bytes(bytes))
-    }
-}
-
-/// When something happened in the simulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// Simulated nanoseconds.
-    Nanoseconds(u64),
-    /// Instructions executed, where the simulator shows no clock.
-    Instructions(u64),
-}
-
-impl fmt::Display for When {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nanoseconds(time) => {
-                write!(f, "{}.{:09} s", time / 1_000_000_000, time % 1_000_000_000)
-            }
-            Self::Instructions(count) => write!(f, "{count} instructions"),
-        }
     }
 }
 
@@ -160,12 +142,12 @@ pub struct Watches {
     /// Places in the kernel and its modules, and of processes where mappings
     /// are followed.
     places: RwLock<Vec<(u64, Point)>>,
-    /// Calls shown of each.
+    /// Calls reported of each.
     limit: u64,
 }
 
 impl Watches {
-    /// What `specs` ask for, of which at most `limit` calls each are shown.
+    /// What `specs` ask for, of which at most `limit` calls each are reported.
     ///
     /// # Errors
     /// [`WatchError`] says what is not there.
@@ -273,14 +255,14 @@ impl Watches {
         found.collect()
     }
 
-    /// The point at `address` is reached. What the user should read, if
-    /// anything.
+    /// The point at `address` is reached. What is seen there, if anything is to
+    /// be reported.
     pub fn reach(
         &self,
         (address, point): (u64, Point),
         guest: &dyn Guest,
         when: Option<When>,
-    ) -> Option<String> {
+    ) -> Option<Sighting<'_>> {
         match point {
             Point::Loaded => self.loaded(guest),
             Point::Mapped => {
@@ -291,9 +273,24 @@ impl Watches {
             Point::Watched(number) => {
                 let watch = self.watches.get(number)?;
                 self.is_it(watch, address, guest).then_some(())?;
-                self.called(watch, guest, when)
+                self.called(number, watch, guest, when)
             }
         }
+    }
+
+    /// The arguments of the watched function at whose entry the guest is,
+    /// reported or not. `None` if the point is no such entry.
+    pub fn arguments(
+        &self,
+        (address, point): (u64, Point),
+        guest: &dyn Guest,
+    ) -> Option<Arguments<'_>> {
+        let Point::Watched(number) = point else {
+            return None;
+        };
+        let watch = self.watches.get(number)?;
+        self.is_it(watch, address, guest)
+            .then(|| watch.arguments(guest))
     }
 
     /// An address that became known by a mapping may be another process's.
@@ -309,25 +306,30 @@ impl Watches {
         is_it
     }
 
-    fn called(&self, watch: &Watch, guest: &dyn Guest, when: Option<When>) -> Option<String> {
-        if watch.calls.fetch_add(1, Relaxed) >= self.limit {
-            return None;
-        }
-        let when = when.map_or_else(|| "at an unknown time".into(), |when| when.to_string());
-        let process = guest.process().map(|number| format!(", pid {number}"));
-        let process = process.unwrap_or_default();
-        let arguments = describe(watch.parameters(), watch.convention(), guest);
-        Some(format!(
-            "{when}{process}: {}({arguments})",
-            watch.spec.label()
-        ))
+    fn called<'a>(
+        &self,
+        number: usize,
+        watch: &'a Watch,
+        guest: &dyn Guest,
+        when: Option<When>,
+    ) -> Option<Sighting<'a>> {
+        let is_reported = watch.calls.fetch_add(1, Relaxed) < self.limit;
+        is_reported.then(|| {
+            Sighting::Call(Call {
+                watch: number,
+                label: watch.spec.label(),
+                when,
+                process: guest.process(),
+                arguments: watch.arguments(guest),
+            })
+        })
     }
 
     /// A module is loaded: whether it is one that is waited for.
-    fn loaded(&self, guest: &dyn Guest) -> Option<String> {
+    fn loaded(&self, guest: &dyn Guest) -> Option<Sighting<'_>> {
         let loader = self.loader.as_ref()?;
         let module = loader.module(guest)?;
-        let mut text = None;
+        let mut sighting = None;
         for (number, watch) in self.watches.iter().enumerate() {
             let is_it = watch.spec.object.as_deref().map(module::name) == Some(module.name.clone());
             if !is_it || !matches!(watch.target, Target::Module) {
@@ -336,15 +338,15 @@ impl Watches {
             let entries = loader.function(guest, &module, &watch.spec.function);
             watch.places.fetch_max(entries.len() as u64, Relaxed);
             if entries.is_empty() && !watch.is_told.swap(true, Relaxed) {
-                let (name, function) = (&module.name, &watch.spec.function);
-                text = Some(format!(
-                    "the module {name} was loaded and has no function {function}"
-                ));
+                sighting = Some(Sighting::NoFunction {
+                    module: module.name.clone(),
+                    function: &watch.spec.function,
+                });
             }
             let point = Point::Watched(number);
             entries.into_iter().for_each(|at| self.found(at, point));
         }
-        text
+        sighting
     }
 
     /// At the end: what was not shown, and what was never called.
@@ -384,6 +386,10 @@ impl Watch {
             Target::Process(process) => process.parameters.as_deref(),
             _ => self.parameters.as_deref(),
         }
+    }
+
+    fn arguments(&self, guest: &dyn Guest) -> Arguments<'_> {
+        arguments::read(self.parameters(), self.convention(), guest)
     }
 
     fn convention(&self) -> Convention {

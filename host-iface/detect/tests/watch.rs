@@ -4,8 +4,8 @@
 mod kernel;
 
 use gil_detect::btf::{Btf, Kind, Parameter};
-use gil_detect::watch::arguments::{Convention, describe};
-use gil_detect::watch::{Guest, Point, Spec, Watches, When};
+use gil_detect::watch::arguments::{self, Argument, Convention, Text, Value};
+use gil_detect::watch::{Call, Guest, Point, Sighting, Spec, Watches, When};
 use kernel::{BASE, Image, USUAL, symbols, types};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ fn with(kinds: &[Kind], convention: Convention, machine: &Machine) -> String {
         kind,
     };
     let parameters: Vec<_> = kinds.iter().map(parameter).collect();
-    describe(Some(&parameters), convention, machine)
+    arguments::read(Some(&parameters), convention, machine).to_string()
 }
 
 const INT: Kind = Kind::Integer {
@@ -86,7 +86,7 @@ fn arguments_are_where_the_conventions_put_them() {
     assert_eq!(a32(&[INT, U64, INT]), "-2, 0x1300000012, 67305985");
     assert_eq!(a64(&[]), "");
     assert_eq!(
-        describe(None, Convention::Aarch32, &machine),
+        arguments::read(None, Convention::Aarch32, &machine).to_string(),
         "r0=0xfffffffffffffffe, r1=0x11, r2=0x12, r3=0x13"
     );
 }
@@ -133,6 +133,17 @@ fn watches(specs: &[&str], limit: u64) -> Result<Watches, String> {
     Watches::new(&specs, Some(kernel.path()), limit).map_err(|error| error.to_string())
 }
 
+/// What the user reads as a point is reached.
+fn line(
+    watches: &Watches,
+    at: (u64, Point),
+    machine: &Machine,
+    when: Option<When>,
+) -> Option<String> {
+    let seen = watches.reach(at, machine, when);
+    seen.map(|seen| seen.to_string())
+}
+
 /// Points in a block of ten instructions.
 fn points(watches: &Watches, at: u64) -> Vec<(u64, Point)> {
     watches.points(at..=at + 36, |_, _| panic!("nothing to read"))
@@ -148,7 +159,7 @@ fn a_kernels_function_is_shown_with_its_prototype() {
     assert_eq!(watches.known(), found);
     let mut machine = Machine::default();
     machine.memory.insert(0x11, b"words\0".repeat(20));
-    let reach = |when| watches.reach((address(3), Point::Watched(0)), &machine, when);
+    let reach = |when| line(&watches, (address(3), Point::Watched(0)), &machine, when);
     assert_eq!(
         reach(Some(When::Instructions(7))).unwrap(),
         "7 instructions, pid 42: watched(count=16, text=0x11 \"words\")"
@@ -161,6 +172,97 @@ fn a_kernels_function_is_shown_with_its_prototype() {
         ["watched was called 3 times, the last 1 are not shown"]
     );
     assert_eq!(watches.calls(), [("watched".to_owned(), 3)]);
+}
+
+#[test]
+fn a_call_has_values() {
+    let watches = watches(&["watched"], 1).unwrap();
+    let mut machine = Machine::default();
+    machine.memory.insert(0x11, b"word\0".repeat(20));
+    let at = (address(3), Point::Watched(0));
+    let argument = |name: &'static str, kind, value| Argument {
+        name: name.into(),
+        kind: Some(kind),
+        value: Some(value),
+    };
+    let text = Text {
+        text: "word".into(),
+        is_whole: true,
+    };
+    let text = Value::Text {
+        address: 0x11,
+        text: Some(text),
+    };
+    let expected = arguments::Arguments {
+        values: vec![
+            argument("count", INT, Value::Signed(0x10)),
+            argument("text", Kind::Text, text),
+        ],
+        left_out: 0,
+    };
+    let when = Some(When::Nanoseconds(5));
+    let call = Call {
+        watch: 0,
+        label: "watched".into(),
+        when,
+        process: Some(42),
+        arguments: expected.clone(),
+    };
+    assert_eq!(
+        watches.reach(at, &machine, when),
+        Some(Sighting::Call(call))
+    );
+    // Behind the limit they are there for who asks.
+    assert_eq!(watches.reach(at, &machine, when), None);
+    assert_eq!(watches.arguments(at, &machine), Some(expected));
+    assert_eq!(watches.calls(), [("watched".to_owned(), 2)]);
+    assert_eq!(watches.arguments((at.0, Point::Loaded), &machine), None);
+    assert_eq!(watches.arguments((at.0, Point::Watched(1)), &machine), None);
+}
+
+/// A machine that shows nothing.
+struct Blind;
+
+impl Guest for Blind {
+    fn register(&self, _: u8, _: Convention) -> Option<u64> {
+        None
+    }
+
+    fn stack(&self, _: Convention) -> Option<u64> {
+        None
+    }
+
+    fn process(&self) -> Option<u32> {
+        None
+    }
+
+    fn read(&self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_the_simulator_does_not_show_has_no_value() {
+    let kinds = [INT, Kind::Pointer, Kind::Text, Kind::Float];
+    let sizes = [16, 24].map(|size| Kind::Composite { size });
+    let parameter = |kind| Parameter {
+        name: "p".into(),
+        kind,
+    };
+    let parameters: Vec<_> = kinds.into_iter().chain(sizes).map(parameter).collect();
+    let found = arguments::read(Some(&parameters), Convention::Aarch64, &Blind);
+    let values: Vec<_> = found.values.iter().map(|one| one.value.clone()).collect();
+    let mut expected = vec![None; 6];
+    expected[4] = Some(Value::Words(vec![None, None]));
+    assert_eq!(values, expected);
+    assert_eq!(
+        found.to_string(),
+        "p=?, p=?, p=?, p=(in a floating-point register), p={?, ?}, p=at ?"
+    );
+    let many = vec![parameters[0].clone(); 40];
+    let found = arguments::read(Some(&many), Convention::Aarch64, &Machine::default());
+    assert_eq!((found.values.len(), found.left_out), (32, 8));
+    assert!(found.to_string().ends_with("p=?, …"), "{found}");
 }
 
 #[test]
@@ -223,18 +325,13 @@ fn a_modules_function_is_found_when_it_is_loaded() {
     );
     loaded(&mut machine);
     assert_eq!(
-        watches
-            .reach((address(4), Point::Loaded), &machine, None)
-            .unwrap(),
+        line(&watches, (address(4), Point::Loaded), &machine, None).unwrap(),
         "the module my_mod was loaded and has no function third"
     );
     let at = 0xffff_8000_0100_0080;
     assert_eq!(points(&watches, at), [(at, Point::Watched(0))]);
-    let line = watches.reach(
-        (at, Point::Watched(0)),
-        &machine,
-        Some(When::Instructions(1)),
-    );
+    let when = Some(When::Instructions(1));
+    let line = line(&watches, (at, Point::Watched(0)), &machine, when);
     let expected = "1 instructions, pid 42: my-mod:second(x0=0x10000, x1=0x11, x2=0x12, x3=0x13)";
     assert_eq!(line.unwrap(), expected);
     let why = "no module of that name with that function was loaded";
@@ -260,7 +357,7 @@ fn a_module_that_is_loaded_already_is_found_when_it_is_used() {
     );
     let mut machine = Machine::default();
     loaded(&mut machine);
-    let used = || watches.reach((address(6), Point::Loaded), &machine, None);
+    let used = || line(&watches, (address(6), Point::Loaded), &machine, None);
     assert!(used().unwrap().ends_with("no function third"));
     // Once.
     assert_eq!(used(), None);
@@ -357,7 +454,7 @@ fn the_kernels_mappings_lead_to_a_programs_function() {
     machine
         .memory
         .insert(start, bytes[offset as usize..].to_vec());
-    let reach = |machine: &Machine| watches.reach(watches.known()[1], machine, None);
+    let reach = |machine: &Machine| line(&watches, watches.known()[1], machine, None);
     assert!(
         reach(&machine)
             .unwrap()

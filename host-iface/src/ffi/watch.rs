@@ -2,7 +2,8 @@
 
 use super::{R, copy_text, gil_host_result, guarded, text};
 use crate::config::Config;
-use gil_detect::watch::arguments::Convention;
+use gil_detect::btf::Kind;
+use gil_detect::watch::arguments::{Argument, Convention, Value};
 use gil_detect::watch::{Guest, Mapping, Point, Watches, When};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::PathBuf;
@@ -229,11 +230,121 @@ pub unsafe extern "C" fn gil_watch_reach(
         // SAFETY: not NULL, and of their sizes.
         let (at, guest) = unsafe { (*at, *guest) };
         let when = (now_ns != NO_TIME).then_some(When::Nanoseconds(now_ns));
-        let told = watch
+        let seen = watch
             .watches
             .reach((at.address, point(at.id)), &guest, when);
+        let text = seen.map(|seen| seen.to_string()).unwrap_or_default();
         // SAFETY: as the caller promises.
-        unsafe { copy_text(&told.unwrap_or_default(), line, cap) };
+        unsafe { copy_text(&text, line, cap) };
+        R::Ok
+    })
+}
+
+/// `GIL_WATCH_REGISTER` and the following.
+mod argument {
+    use std::ffi::c_uint;
+
+    pub const REGISTER: c_uint = 0;
+    pub const SIGNED: c_uint = 1;
+    pub const UNSIGNED: c_uint = 2;
+    pub const ADDRESS: c_uint = 3;
+    pub const TEXT: c_uint = 4;
+    pub const STRUCTURE: c_uint = 5;
+    pub const COPY_AT: c_uint = 6;
+    pub const FLOAT: c_uint = 7;
+}
+
+/// `GIL_WATCH_WORDS`.
+pub const WORDS: usize = 16;
+
+/// `gil_watch_argument`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct gil_watch_argument {
+    /// Its size.
+    pub size: u64,
+    /// What it is.
+    pub kind: c_uint,
+    /// How many words there are.
+    pub count: u32,
+    /// Bytes of an integer or a structure.
+    pub bytes: u64,
+    /// The value.
+    pub words: [u64; WORDS],
+}
+
+impl gil_watch_argument {
+    fn set(&mut self, argument: &Argument<'_>) {
+        self.kind = kind(argument);
+        self.bytes = match argument.kind {
+            Some(Kind::Integer { size, .. } | Kind::Composite { size }) => size.into(),
+            _ => 0,
+        };
+        let words = argument.value.as_ref().and_then(words).unwrap_or_default();
+        self.words = [0; WORDS];
+        let places = self.words.iter_mut().zip(&words);
+        self.count = places.map(|(to, word)| *to = *word).count() as u32;
+    }
+}
+
+fn kind(argument: &Argument<'_>) -> c_uint {
+    match (argument.kind, &argument.value) {
+        (None, _) => argument::REGISTER,
+        (Some(Kind::Integer { signed: true, .. }), _) => argument::SIGNED,
+        (Some(Kind::Integer { signed: false, .. }), _) => argument::UNSIGNED,
+        (Some(Kind::Pointer), _) => argument::ADDRESS,
+        (Some(Kind::Text), _) => argument::TEXT,
+        (Some(Kind::Composite { .. }), Some(Value::Words(_))) => argument::STRUCTURE,
+        (Some(Kind::Composite { .. }), _) => argument::COPY_AT,
+        (Some(Kind::Float), _) => argument::FLOAT,
+    }
+}
+
+/// A value's words; all of them, or none.
+fn words(value: &Value) -> Option<Vec<u64>> {
+    let wide = |value: u128| vec![value as u64, (value >> 64) as u64];
+    match value {
+        Value::Signed(value) => Some(wide(*value as u128)),
+        Value::Unsigned(value) => Some(wide(*value)),
+        Value::Word(word) | Value::CopyAt(word) => Some(vec![*word]),
+        Value::Text { address, .. } => Some(vec![*address]),
+        Value::Words(words) => words.iter().copied().collect(),
+    }
+}
+
+/// See `gil_watch.h`.
+///
+/// # Safety
+/// `watch` is NULL or a live handle; `at`, `guest` and `out` are NULL or have the
+/// size they say; `name` has `cap` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gil_watch_argument_at(
+    watch: *const gil_watch,
+    at: *const gil_watch_point,
+    guest: *const gil_watch_guest,
+    index: u64,
+    out: *mut gil_watch_argument,
+    name: *mut c_char,
+    cap: usize,
+) -> gil_host_result {
+    guarded(|| {
+        // SAFETY: as the caller promises.
+        let are_whole = unsafe { is_whole(at) && is_whole(guest) && is_whole(out) };
+        // SAFETY: as the caller promises.
+        let (Some(watch), true) = (unsafe { watch.as_ref() }, are_whole) else {
+            return R::BadArgument;
+        };
+        // SAFETY: not NULL, and of their sizes.
+        let (at, guest, out) = unsafe { (*at, *guest, &mut *out) };
+        let all = watch.watches.arguments((at.address, point(at.id)), &guest);
+        let values = all.map(|all| all.values).unwrap_or_default();
+        let found = usize::try_from(index).ok();
+        let Some(argument) = found.and_then(|index| values.get(index)) else {
+            return R::BadArgument;
+        };
+        out.set(argument);
+        // SAFETY: as the caller promises.
+        unsafe { copy_text(&argument.name, name, cap) };
         R::Ok
     })
 }

@@ -4,13 +4,14 @@
 
 use super::Guest;
 use crate::btf::{Kind, Parameter};
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::fmt;
 
-/// Registers shown of a function whose prototype is not known.
+/// Registers given of a function whose prototype is not known.
 const UNKNOWN: u8 = 4;
-/// Parameters shown of a function.
+/// Arguments given of a function.
 const MOST: usize = 32;
-/// Bytes shown of a text.
+/// Bytes given of a text.
 const TEXT: usize = 64;
 
 /// How a function is called.
@@ -40,6 +41,58 @@ impl Convention {
     }
 }
 
+/// The arguments of a call. Prints as `name=value` with commas between.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments<'a> {
+    /// In the prototype's order; the first registers where there is none.
+    pub values: Vec<Argument<'a>>,
+    /// How many more the function has.
+    pub left_out: usize,
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument<'a> {
+    /// Its name, or its register's where the prototype is not known; empty if
+    /// the parameter has none.
+    pub name: Cow<'a, str>,
+    /// Its type; `None` where the prototype is not known.
+    pub kind: Option<Kind>,
+    /// `None` if the simulator does not show it.
+    pub value: Option<Value>,
+}
+
+/// What is passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A signed integer.
+    Signed(i128),
+    /// An unsigned integer.
+    Unsigned(u128),
+    /// An address, or a register of unknown meaning.
+    Word(u64),
+    /// The address of characters.
+    Text {
+        /// Where they are.
+        address: u64,
+        /// What is there, where memory shows it.
+        text: Option<Text>,
+    },
+    /// A structure in registers or on the stack, word by word.
+    Words(Vec<Option<u64>>),
+    /// The address of a structure that is passed by value.
+    CopyAt(u64),
+}
+
+/// The beginning of a text in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// What was read, without the NUL.
+    pub text: String,
+    /// Whether the NUL was reached.
+    pub is_whole: bool,
+}
+
 /// Where the next argument lies.
 struct Next<'a> {
     guest: &'a dyn Guest,
@@ -50,17 +103,24 @@ struct Next<'a> {
     stack: u64,
 }
 
-/// The arguments, as `name=value` with commas between.
-pub fn describe(
-    parameters: Option<&[Parameter]>,
+/// The arguments of a function at whose entry the guest is.
+pub fn read<'a>(
+    parameters: Option<&'a [Parameter]>,
     convention: Convention,
     guest: &dyn Guest,
-) -> String {
+) -> Arguments<'a> {
     let (registers, letter) = convention.registers();
     let Some(parameters) = parameters else {
-        let value = |number| hex(guest.register(number, convention));
-        let one = |number| format!("{letter}{number}={}", value(number));
-        return (0..UNKNOWN).map(one).collect::<Vec<_>>().join(", ");
+        let register = |number| Argument {
+            name: format!("{letter}{number}").into(),
+            kind: None,
+            value: guest.register(number, convention).map(Value::Word),
+        };
+        let values = (0..UNKNOWN).map(register).collect();
+        return Arguments {
+            values,
+            left_out: 0,
+        };
     };
     let mut next = Next {
         guest,
@@ -70,30 +130,27 @@ pub fn describe(
         register: 0,
         stack: 0,
     };
-    let shown = parameters.iter().take(MOST);
-    let mut all: Vec<_> = shown.map(|one| next.show(one)).collect();
-    if parameters.len() > MOST {
-        all.push("…".into());
+    let given = parameters.iter().take(MOST);
+    let argument = |parameter: &'a Parameter| Argument {
+        name: (&*parameter.name).into(),
+        kind: Some(parameter.kind),
+        value: next.value(parameter.kind),
+    };
+    Arguments {
+        values: given.map(argument).collect(),
+        left_out: parameters.len().saturating_sub(MOST),
     }
-    all.join(", ")
-}
-
-fn hex(value: Option<u64>) -> String {
-    value.map_or_else(|| "?".into(), |value| format!("{value:#x}"))
 }
 
 impl Next<'_> {
-    fn show(&mut self, parameter: &Parameter) -> String {
-        let value = match parameter.kind {
+    fn value(&mut self, kind: Kind) -> Option<Value> {
+        match kind {
             Kind::Integer { size, signed } => self.integer(size, signed),
-            Kind::Pointer => hex(self.take()),
+            Kind::Pointer => self.take().map(Value::Word),
             Kind::Text => self.text(),
             Kind::Composite { size } => self.composite(size),
-            Kind::Float => "(in a floating-point register)".into(),
-        };
-        match &*parameter.name {
-            "" => value,
-            name => format!("{name}={value}"),
+            // In another register.
+            Kind::Float => None,
         }
     }
 
@@ -120,16 +177,15 @@ impl Next<'_> {
         }
     }
 
-    fn integer(&mut self, size: u32, signed: bool) -> String {
+    fn integer(&mut self, size: u32, signed: bool) -> Option<Value> {
         if size > self.word {
             self.align();
         }
+        // Each place is taken, whether it can be read or not.
         let words: Vec<_> = (0..size.div_ceil(self.word).max(1))
             .map(|_| self.take())
             .collect();
-        let Some(words) = words.into_iter().collect::<Option<Vec<u64>>>() else {
-            return "?".into();
-        };
+        let words = words.into_iter().collect::<Option<Vec<u64>>>()?;
         let shift = 8 * self.word;
         let value = words
             .iter()
@@ -137,52 +193,100 @@ impl Next<'_> {
             .fold(0_u128, |value, &word| value << shift | u128::from(word));
         let unused = 128 - 8 * size.clamp(1, 16);
         let value = value << unused;
-        let signed_value = value as i128 >> unused;
-        match (signed, value >> unused) {
-            (true, _) => signed_value.to_string(),
-            (false, value @ 0..=9) => value.to_string(),
-            (false, value) => format!("{value:#x}"),
-        }
+        Some(match signed {
+            true => Value::Signed(value as i128 >> unused),
+            false => Value::Unsigned(value >> unused),
+        })
     }
 
     /// Small ones travel in words, others by address (AArch64).
-    fn composite(&mut self, size: u32) -> String {
+    fn composite(&mut self, size: u32) -> Option<Value> {
         let words = size.div_ceil(self.word).max(1);
         if self.word == 8 && words > 2 {
-            return format!("at {}", hex(self.take()));
+            return self.take().map(Value::CopyAt);
         }
         // All in registers or all on the stack.
         if self.word == 8 && self.register + words as u8 > self.registers {
             self.register = self.registers;
         }
-        let words: Vec<_> = (0..words.min(16)).map(|_| hex(self.take())).collect();
-        format!("{{{}}}", words.join(", "))
+        let words = (0..words.min(16)).map(|_| self.take());
+        Some(Value::Words(words.collect()))
     }
 
-    fn text(&mut self) -> String {
-        let Some(address) = self.take() else {
-            return "?".into();
-        };
-        let mut out = format!("{address:#x}");
-        if let Some(text) = read_text(self.guest, address) {
-            // A String takes what is written.
-            let _ = write!(out, " {text:?}");
-        }
-        out
+    fn text(&mut self) -> Option<Value> {
+        let address = self.take()?;
+        let text = read_text(self.guest, address);
+        Some(Value::Text { address, text })
     }
 }
 
 /// A text in memory, cut; as far as the page goes, since the next may not be
 /// there.
-fn read_text(guest: &dyn Guest, address: u64) -> Option<String> {
+fn read_text(guest: &dyn Guest, address: u64) -> Option<Text> {
     let rest = 4096 - (address % 4096) as usize;
     let mut bytes = vec![0; rest.min(TEXT)];
     let is_there = address != 0 && guest.read(address, &mut bytes);
     is_there.then_some(())?;
     let end = bytes.iter().position(|&byte| byte == 0);
-    let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned();
-    Some(match end {
-        Some(_) => text,
-        None => text + "…",
+    let text = &bytes[..end.unwrap_or(bytes.len())];
+    Some(Text {
+        text: String::from_utf8_lossy(text).into_owned(),
+        is_whole: end.is_some(),
     })
+}
+
+impl fmt::Display for Arguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, argument) in self.values.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { ", " })?;
+            argument.fmt(f)?;
+        }
+        f.write_str(if self.left_out == 0 { "" } else { ", …" })
+    }
+}
+
+impl fmt::Display for Argument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.name.is_empty() {
+            write!(f, "{}=", self.name)?;
+        }
+        match (&self.value, self.kind) {
+            (Some(value), _) => value.fmt(f),
+            (None, Some(Kind::Float)) => f.write_str("(in a floating-point register)"),
+            // Those in words have a value.
+            (None, Some(Kind::Composite { .. })) => f.write_str("at ?"),
+            (None, _) => f.write_str("?"),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(value) => value.fmt(f),
+            Self::Unsigned(value @ 0..=9) => value.fmt(f),
+            Self::Unsigned(value) => write!(f, "{value:#x}"),
+            Self::Word(word) => write!(f, "{word:#x}"),
+            Self::Text { address, text } => {
+                write!(f, "{address:#x}")?;
+                text.iter().try_for_each(|text| write!(f, " {text}"))
+            }
+            Self::Words(words) => {
+                let hex = |word: &Option<u64>| match word {
+                    Some(word) => format!("{word:#x}"),
+                    None => "?".into(),
+                };
+                let words: Vec<_> = words.iter().map(hex).collect();
+                write!(f, "{{{}}}", words.join(", "))
+            }
+            Self::CopyAt(address) => write!(f, "at {address:#x}"),
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rest = if self.is_whole { "" } else { "…" };
+        write!(f, "{:?}", format!("{}{rest}", self.text))
+    }
 }
