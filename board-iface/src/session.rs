@@ -461,7 +461,7 @@ impl Server<'_> {
             Ok(memory) => memory,
             Err(error) => return Ok(Err(error)),
         };
-        self.connection.read_over(&mut bytes, len)?;
+        self.connection.fill(&mut bytes, len)?;
         Ok(Ok(Region::holding(desc.dir, bytes, &self.budget)))
     }
 

@@ -4,24 +4,23 @@
 //! quit, and a call may be given a bound in wall time. Region bytes go from
 //! and to guest RAM in place; where there is a key, sealed on their way.
 
-mod inbox;
+mod end;
 mod sealed;
 
 use crate::crew::Crew;
-use crate::secure::{Handshake, Key, MESSAGE_LEN, Records, SecureError};
-use crate::spin::{Spin, came};
+use crate::memory::OutOfMemory;
+use crate::secure::{Handshake, Key, MESSAGE_LEN, SecureError};
+use crate::stream::{End, Stream};
 use crate::vectored::{Patience, Receiving, SendSpan, Sending, Span};
 use crate::window::{CAPABILITY, MAPPED, Made, WINDOW_LEN};
+use end::HostEnd;
 use gil_wire::address::Address;
-use gil_wire::frame::{self, FrameError, PREFIX_LEN, Prefix};
+use gil_wire::frame::{self, FrameError};
 use gil_wire::hello::{HELLO_LEN, HOST, Hello, HelloError, OPERATOR, SECURE};
-use inbox::Inbox;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::poll::PollFlags;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::ToSocketAddrs;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -178,6 +177,12 @@ pub enum ClientError {
     Cancelled,
 }
 
+impl From<OutOfMemory> for ClientError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Io(io::Error::new(ErrorKind::OutOfMemory, error))
+    }
+}
+
 impl ClientError {
     /// The same, of the first contact with the board at `address`.
     #[must_use]
@@ -210,19 +215,10 @@ pub struct BoardConfig {
 /// A connection whose handshake is done.
 #[derive(Debug)]
 pub struct Client {
-    socket: Socket,
-    cancel: Cancel,
-    timeout: Option<Duration>,
-    limit: Option<(Instant, Duration)>,
-    inbox: Inbox,
-    waited: Duration,
-    spin: Spin,
-    /// What is exchanged is sealed, if there is a key.
-    records: Option<Box<Records>>,
+    end: HostEnd,
+    stream: Stream,
     /// Shared with the agent, if it is on this machine.
     window: Option<Made>,
-    /// It has not shaken hands, and goes over TCP, where a reset says why.
-    is_new: bool,
 }
 
 /// A reply's beginning.
@@ -237,6 +233,16 @@ pub struct Received {
 }
 
 impl Client {
+    /// Whose handshake is done.
+    #[cfg(test)]
+    pub(crate) fn over(socket: Socket, records: Option<Box<crate::secure::Records>>) -> Self {
+        Self {
+            end: HostEnd::new(socket, Cancel::default(), None),
+            stream: Stream::new(records),
+            window: None,
+        }
+    }
+
     /// Connects, and compares versions.
     ///
     /// # Errors
@@ -290,9 +296,9 @@ impl Client {
         for target in targets {
             match Self::connect_to(config, &target) {
                 Ok(mut client) => {
-                    client.is_new = matches!(address, Address::Tcp { .. });
+                    client.end.is_new = matches!(address, Address::Tcp { .. });
                     client.hello(address, config)?;
-                    client.is_new = false;
+                    client.end.is_new = false;
                     return Ok(client);
                 }
                 Err(ClientError::Io(error)) => last = failed(error),
@@ -307,55 +313,40 @@ impl Client {
         socket.set_nonblocking(true).map_err(ClientError::Io)?;
         let timeout = config.timeout.unwrap_or(CONNECT).min(CONNECT);
         let mut client = Self {
-            socket,
-            cancel: config.cancel.clone(),
-            timeout: Some(timeout),
-            limit: None,
-            inbox: Inbox::default(),
-            waited: Duration::ZERO,
-            spin: Spin::of_this_machine(),
-            records: None,
+            end: HostEnd::new(socket, config.cancel.clone(), Some(timeout)),
+            stream: Stream::new(None),
             window: None,
-            is_new: false,
         };
         client.begin();
         client.finish_connect(target)?;
         if target.domain() != Domain::UNIX {
-            let done = client.socket.set_tcp_nodelay(true);
+            let done = client.end.socket.set_tcp_nodelay(true);
             done.map_err(ClientError::Io)?;
         }
-        client.wait_in_the_socket().map_err(ClientError::Io)?;
+        client.end.wait_in_the_socket().map_err(ClientError::Io)?;
         if target.domain() == Domain::UNIX && config.key.is_none() && !config.operator {
             // Without memory for it, the socket does as well.
             client.window = Made::new(WINDOW_LEN).ok();
         }
-        client.timeout = config.timeout;
+        client.end.timeout = config.timeout;
         Ok(client)
-    }
-
-    /// From now on the socket itself waits, a slice at a time: see
-    /// [`Patience::Slice`].
-    fn wait_in_the_socket(&self) -> io::Result<()> {
-        self.socket.set_nonblocking(false)?;
-        self.socket.set_read_timeout(Some(SLICE))?;
-        self.socket.set_write_timeout(Some(SLICE))
     }
 
     fn finish_connect(&mut self, target: &SockAddr) -> Result<(), ClientError> {
         loop {
-            match self.socket.connect(target) {
+            match self.end.socket.connect(target) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => break,
                 // A Unix socket whose backlog is full.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.check_limits()?;
+                    self.end.check_limits()?;
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 Err(error) => return Err(ClientError::Io(error)),
             }
         }
-        self.wait(PollFlags::POLLOUT)?;
-        match self.socket.take_error().map_err(ClientError::Io)? {
+        self.end.wait(PollFlags::POLLOUT)?;
+        match self.end.socket.take_error().map_err(ClientError::Io)? {
             Some(error) => Err(ClientError::Io(error)),
             None => Ok(()),
         }
@@ -375,8 +366,7 @@ impl Client {
         let role = if config.operator { OPERATOR } else { 0 };
         let ours = Hello::ours().with_capabilities(offers | role | HOST);
         self.send([Span::source(&ours.encode())])?;
-        let bytes: [u8; HELLO_LEN] = self.inbox(HELLO_LEN)?.try_into().expect("as asked");
-        self.inbox.take(HELLO_LEN);
+        let bytes: [u8; HELLO_LEN] = self.stream.bytes(&self.end)?;
         let theirs = Hello::decode(&bytes).map_err(refused)?;
         ours.accept_board(&theirs).map_err(refused)?;
         match (key, theirs.capabilities & SECURE != 0) {
@@ -397,17 +387,16 @@ impl Client {
     ) -> Result<(), ClientError> {
         let mut handshake = Handshake::host(key, ours, theirs)?;
         self.send([Span::source(&handshake.write()?)])?;
-        let answer = match self.inbox(MESSAGE_LEN) {
-            Ok(answer) => answer.try_into().expect("as asked"),
+        let answer: [u8; MESSAGE_LEN] = match self.stream.bytes(&self.end) {
+            Ok(answer) => answer,
             // The board says nothing to who does not have its key.
             Err(ClientError::Closed) => return Err(ClientError::OtherKey(address.clone())),
             Err(error) => return Err(error),
         };
         handshake.read(&answer)?;
-        self.inbox.take(MESSAGE_LEN);
         let mut records = Box::new(handshake.finish()?.with_crew(Crew::of_this_machine()));
         records.seal_nothing()?;
-        self.records = Some(records);
+        self.stream.seal(records);
         self.send([])
     }
 
@@ -416,10 +405,9 @@ impl Client {
         let Some(window) = self.window.take().filter(|_| wanted) else {
             return Ok(());
         };
-        let offered = window.offer(self.socket.as_fd());
+        let offered = window.offer(self.end.socket());
         offered.map_err(ClientError::Io)?;
-        let answer = self.inbox(1)?[0];
-        self.inbox.take(1);
+        let [answer] = self.stream.bytes(&self.end)?;
         self.window = Some(window).filter(|_| answer == MAPPED);
         Ok(())
     }
@@ -436,16 +424,13 @@ impl Client {
 
     /// A call begins: its bound in wall time counts from now.
     pub fn begin(&mut self) {
-        // A limit that no clock reaches is none.
-        self.limit = self
-            .timeout
-            .and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
+        self.end.begin();
     }
 
     /// Time spent waiting for the board to begin an answer, since the last
     /// time this was asked.
     pub fn take_waited(&mut self) -> Duration {
-        std::mem::take(&mut self.waited)
+        self.stream.take_waited()
     }
 
     /// Sends all of it.
@@ -456,25 +441,14 @@ impl Client {
         &mut self,
         spans: impl IntoIterator<Item = SendSpan<'a>>,
     ) -> Result<(), ClientError> {
-        if self.records.is_some() {
-            return self.send_sealed(spans);
-        }
-        self.send_plain(spans)
-    }
-
-    fn send_plain<'a>(
-        &mut self,
-        spans: impl IntoIterator<Item = SendSpan<'a>>,
-    ) -> Result<(), ClientError> {
-        let mut sending = Sending::new(spans);
-        while sending.left() > 0 {
-            let patience = self.patience();
-            match sending.step(self.socket.as_fd(), patience) {
-                Ok(()) => {}
-                Err(error) => self.unblock(error, PollFlags::POLLOUT, patience)?,
-            }
-        }
-        Ok(())
+        let sent = match self.stream.records() {
+            Some(records) => sealed::send_all(&self.end, records, spans),
+            None => send_plain(&self.end, spans),
+        };
+        sent.map_err(|error| match error {
+            ClientError::Closed => self.farewell(),
+            other => other,
+        })
     }
 
     /// Sends a frame without payload.
@@ -491,18 +465,18 @@ impl Client {
     pub fn send_last(&mut self, message: &impl serde::Serialize) {
         let mut bytes = Vec::new();
         if frame::begin(message, 0, &mut bytes).is_ok() {
-            if let Some(records) = &mut self.records {
+            if let Some(records) = self.stream.records() {
                 bytes = sealed::last(records, &bytes);
             }
             let mut sending = Sending::new([Span::source(&bytes)]);
-            let _ = sending.step(self.socket.as_fd(), Patience::None);
+            let _ = sending.step(self.end.socket(), Patience::None);
         }
     }
 
     /// The board moves so many bytes of regions before its next reply: how long
     /// that is asked for before sleeping.
     pub fn expect(&mut self, bytes: u64) {
-        self.spin.expect(bytes);
+        self.stream.expect(bytes);
     }
 
     /// The header of the next reply, and what is behind it.
@@ -510,18 +484,9 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub fn reply(&mut self) -> Result<Received, ClientError> {
-        let start = Instant::now();
-        let first = self.first();
-        let waited = start.elapsed();
-        self.waited += waited;
-        self.spin.waited(waited);
-        first?;
-        let prefix = self.inbox(PREFIX_LEN)?.try_into().expect("as asked");
-        let prefix = Prefix::decode(prefix)?;
-        self.inbox.take(PREFIX_LEN);
-        let len = prefix.header_len as usize;
-        let header = self.inbox(len)?.to_vec();
-        self.inbox.take(len);
+        let mut header = Vec::new();
+        let prefix = self.stream.frame(&self.end, &mut header)?;
+        let prefix = prefix.ok_or_else(|| self.end.cut_short())?;
         Ok(Received {
             header,
             payload_len: prefix.payload_len,
@@ -537,134 +502,33 @@ impl Client {
         &mut self,
         spans: impl IntoIterator<Item = Span<'a>>,
     ) -> Result<(), ClientError> {
-        let mut rest = Vec::new();
-        for mut span in spans {
-            let filled = span.fill_from(self.inbox.ready());
-            self.inbox.take(filled);
-            rest.push(span);
-        }
-        let mut receiving = Receiving::new(rest);
-        let mut moving = self.spin.moving();
-        while receiving.left() > 0 {
-            let patience = self.patience();
-            let (records, socket) = (&mut self.records, self.socket.as_fd());
-            let mut step = |patience| sealed::step(records, &mut receiving, socket, patience);
-            let (outcome, patience) = match moving.ask(|| came(step(Patience::None))) {
-                Some(outcome) => (outcome, Patience::None),
-                None => (step(patience), patience),
-            };
-            if let Err(error) = outcome {
-                self.unblock(error, PollFlags::POLLIN, patience)?;
-            }
-        }
-        Ok(())
+        self.stream.payload(&self.end, &mut Receiving::new(spans))
     }
 
-    /// Waits for a reply's first byte.
-    fn first(&mut self) -> Result<(), ClientError> {
-        let spin = self.spin;
-        let asked = spin.ask(|| came(self.receive(1, Patience::None)));
-        if let Some(Err(error)) = asked {
-            self.unblock(error, PollFlags::POLLIN, Patience::None)?;
-        }
-        self.inbox(1).map(|_| ())
-    }
-
-    /// The next `len` bytes that came, not taken yet.
-    fn inbox(&mut self, len: usize) -> Result<&[u8], ClientError> {
-        while self.inbox.ready().len() < len {
-            let patience = self.patience();
-            if let Err(error) = self.receive(len, patience) {
-                self.unblock(error, PollFlags::POLLIN, patience)?;
-            }
-        }
-        Ok(&self.inbox.ready()[..len])
-    }
-
-    /// Receives what the socket has, unless `len` bytes are there.
-    fn receive(&mut self, len: usize, patience: Patience) -> io::Result<()> {
-        if self.inbox.ready().len() >= len {
-            return Ok(());
-        }
-        let room = self.inbox.room(len);
-        let all = room.len();
-        let mut receiving = Receiving::new([Span::target(room)]);
-        let socket = self.socket.as_fd();
-        let outcome = sealed::step(&mut self.records, &mut receiving, socket, patience);
-        let left = receiving.left() as usize;
-        self.inbox.came(all - left);
-        outcome
-    }
-
-    /// Whether the socket may wait a whole slice.
-    fn patience(&self) -> Patience {
-        match self.slice() < SLICE || self.cancel.is_set() {
-            true => Patience::None,
-            false => Patience::Slice,
-        }
-    }
-
-    /// Waits if that is what the error asks for, and nobody did.
-    fn unblock(
-        &mut self,
-        error: io::Error,
-        events: PollFlags,
-        patience: Patience,
-    ) -> Result<(), ClientError> {
-        match error.kind() {
-            ErrorKind::WouldBlock if patience == Patience::Slice => self.check_limits(),
-            ErrorKind::WouldBlock => self.wait(events),
-            ErrorKind::Interrupted => self.check_limits(),
-            ErrorKind::ConnectionReset if self.is_new => Err(ClientError::Reset),
-            ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                Err(self.farewell(events))
-            }
-            _ => Err(ClientError::Io(error)),
-        }
-    }
-
-    /// The connection ended; while sending, the agent may have said why.
-    fn farewell(&mut self, events: PollFlags) -> ClientError {
+    /// The connection ended while sending: the agent may have said why.
+    fn farewell(&mut self) -> ClientError {
         use gil_wire::message::Reply;
-        if events == PollFlags::POLLOUT
-            && let Ok(received) = self.reply()
+        if let Ok(received) = self.reply()
             && let Ok(Reply::Refused { reason }) = postcard::from_bytes(&received.header)
         {
             return ClientError::Refused(reason);
         }
         ClientError::Closed
     }
+}
 
-    /// Waits until the socket is ready, in slices.
-    fn wait(&mut self, events: PollFlags) -> Result<(), ClientError> {
-        loop {
-            self.check_limits()?;
-            let mut fds = [PollFd::new(self.socket.as_fd(), events)];
-            let slice = PollTimeout::try_from(self.slice()).unwrap_or(PollTimeout::ZERO);
-            match nix::poll::poll(&mut fds, slice) {
-                Ok(0) | Err(Errno::EINTR) => {}
-                Ok(_) => return Ok(()),
-                Err(errno) => return Err(ClientError::Io(errno.into())),
-            }
+fn send_plain<'a>(
+    end: &HostEnd,
+    spans: impl IntoIterator<Item = SendSpan<'a>>,
+) -> Result<(), ClientError> {
+    let mut sending = Sending::new(spans);
+    while sending.left() > 0 {
+        let patience = end.patience();
+        if let Err(error) = sending.step(end.socket(), patience) {
+            end.unblock(error, PollFlags::POLLOUT, patience)?;
         }
     }
-
-    fn slice(&self) -> Duration {
-        let left = self.limit.map_or(SLICE, |(end, _)| {
-            end.saturating_duration_since(Instant::now())
-        });
-        left.clamp(Duration::from_millis(1), SLICE)
-    }
-
-    fn check_limits(&self) -> Result<(), ClientError> {
-        if self.cancel.is_set() {
-            return Err(ClientError::Cancelled);
-        }
-        match self.limit {
-            Some((end, limit)) if Instant::now() >= end => Err(ClientError::Timeout(limit)),
-            _ => Ok(()),
-        }
-    }
+    Ok(())
 }
 
 /// The socket addresses behind an address.

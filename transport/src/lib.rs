@@ -6,6 +6,7 @@
 //! | [`vectored`] | host | socket I/O straight from and to guest RAM |
 //! | [`listener`], [`greeting`] | board | accepts connections and shakes hands, without waiting |
 //! | [`connection`], [`error`] | board | receives calls, sends answers; why it ends |
+//! | [`stream`] | both | receives frames, and payload into its place |
 //! | [`secure`] | both | authentication and encryption |
 //! | [`window`] | both | memory that both ends map, on one machine |
 //! | [`spin`] | both | how long to ask for what comes before sleeping |
@@ -28,5 +29,6 @@ pub mod listener;
 pub mod memory;
 pub mod secure;
 pub mod spin;
+pub mod stream;
 pub mod vectored;
 pub mod window;

@@ -18,6 +18,8 @@ mod key;
 mod records;
 mod secrets;
 
+#[cfg(test)]
+pub(crate) use handshake::tests::shaken;
 pub use handshake::{Handshake, MESSAGE_LEN, PATTERN};
 pub use key::{KEY_LEN, Key, KeyError};
 pub use records::{OVERHEAD, RECORD, Records};

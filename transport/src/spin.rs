@@ -49,16 +49,18 @@ impl Spin {
         self.most = MOST + for_bytes.min(MOST_FOR_BYTES);
     }
 
-    /// Asks until there is something, for up to 50 us, and longer by what
-    /// [`expect`](Self::expect)ed bytes take. `None`: sleep; at once, if the last
-    /// wait was longer.
-    pub fn ask<T>(&self, ask: impl FnMut() -> Option<T>) -> Option<T> {
-        self.soon.then(|| ask_for(self.most, ask)).flatten()
+    /// A message is to come: how to ask for it. For up to 50 us, and longer by
+    /// what [`expect`](Self::expect)ed bytes take; not at all, if the last wait
+    /// was longer.
+    pub fn first(&self) -> Asking {
+        Asking(self.soon.then_some(self.most))
     }
 
-    /// The peer is sending bytes: how long to ask for the next of them.
-    pub fn moving(&self) -> Moving {
-        Moving(self.worth)
+    /// The peer is sending bytes, some at a time: how to ask for the next of
+    /// them. It would have to wake who sleeps between them; so this end asks, as
+    /// long as the next always come within 50 us.
+    pub fn moving(&self) -> Asking {
+        Asking(self.worth.then_some(MOST))
     }
 
     /// A wait is over that took so long, asking included.
@@ -68,17 +70,16 @@ impl Spin {
     }
 }
 
-/// Bytes are coming, some at a time. Who sends them has to wake who sleeps
-/// between them; so this end asks, as long as the next always came soon.
-#[derive(Debug)]
-pub struct Moving(bool);
+/// How long to ask before sleeping; by default, not at all.
+#[derive(Debug, Default)]
+pub struct Asking(Option<Duration>);
 
-impl Moving {
-    /// Asks until there is something, for up to 50 us. `None`: sleep; at once,
-    /// if some of these bytes took longer.
+impl Asking {
+    /// Asks until there is something. `None`: sleep; at once, if asking was in
+    /// vain before.
     pub fn ask<T>(&mut self, ask: impl FnMut() -> Option<T>) -> Option<T> {
-        let found = self.0.then(|| ask_for(MOST, ask)).flatten();
-        self.0 &= found.is_some();
+        let found = self.0.and_then(|most| ask_for(most, ask));
+        self.0 = self.0.filter(|_| found.is_some());
         found
     }
 }
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn who_waited_long_sleeps_and_who_did_not_asks() {
         let mut spin = Spin::new(2);
-        let asked = |spin: Spin| spin.ask(|| Some(())).is_some();
+        let asked = |spin: Spin| spin.first().ask(|| Some(())).is_some();
         assert!(!asked(spin));
         spin.waited(MOST / 2);
         assert!(asked(spin));
@@ -144,7 +145,7 @@ mod tests {
         let mut spin = Spin::new(2);
         spin.waited(Duration::ZERO);
         let mut times = 0;
-        let found = spin.ask(|| {
+        let found = spin.first().ask(|| {
             times += 1;
             None::<()>
         });
@@ -158,7 +159,7 @@ mod tests {
         spin.expect(u64::MAX);
         let mut times = 0;
         for _ in 0..10 {
-            let nothing: Option<()> = spin.ask(|| {
+            let nothing: Option<()> = spin.first().ask(|| {
                 times += 1;
                 None
             });
@@ -180,6 +181,6 @@ mod tests {
     fn one_cpu_is_the_peers() {
         let mut spin = Spin::new(1);
         spin.waited(Duration::ZERO);
-        assert!(spin.ask(|| Some(())).is_none());
+        assert!(spin.first().ask(|| Some(())).is_none());
     }
 }

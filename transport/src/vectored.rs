@@ -21,14 +21,14 @@ pub enum Patience {
     None,
     /// As long as the socket's own timeout (`SO_RCVTIMEO`, `SO_SNDTIMEO`),
     /// which saves a call of `poll`; then what would block says so.
-    Slice,
+    Socket,
 }
 
 impl Patience {
     pub(crate) fn flags(self) -> libc::c_int {
         match self {
             Self::None => libc::MSG_DONTWAIT,
-            Self::Slice => 0,
+            Self::Socket => 0,
         }
     }
 }
@@ -71,18 +71,6 @@ impl<'a> Span<'a> {
             len,
             memory: PhantomData,
         }
-    }
-
-    /// Fills the beginning with what `bytes` has and keeps the rest of the
-    /// span; returns how many bytes that took.
-    pub fn fill_from(&mut self, bytes: &[u8]) -> usize {
-        let len = bytes.len().min(self.len);
-        // SAFETY: the span is writable for `len` bytes and nobody else's;
-        // `bytes` is a Rust slice, so no part of it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start, len) };
-        self.start = self.start.wrapping_add(len);
-        self.len -= len;
-        len
     }
 
     /// The same bytes, to send them.
@@ -236,41 +224,36 @@ impl<'a> Receiving<'a> {
         self.0.left
     }
 
-    /// Fills the spans' next bytes with these.
-    ///
-    /// # Panics
-    /// If they are more than are left.
-    pub fn put(&mut self, mut bytes: &[u8]) {
-        assert!(bytes.len() as u64 <= self.left(), "more than is left");
-        while !bytes.is_empty() {
-            let one = &self.0.list[self.0.next];
-            let len = bytes.len().min(one.iov_len);
+    /// Fills the spans' next bytes with these, as far as there are spans;
+    /// returns how many bytes that took.
+    pub fn put(&mut self, bytes: &[u8]) -> usize {
+        let mut rest = bytes;
+        while !rest.is_empty()
+            && let Some(one) = self.0.list.get(self.0.next)
+        {
+            let len = rest.len().min(one.iov_len);
             // SAFETY: spans live as long as `self`, are writable and nobody
             // else's (`Span::target`, `Span::from_raw`); `bytes` is a Rust
             // slice, so no part of one.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), one.iov_base.cast(), len) };
+            unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), one.iov_base.cast(), len) };
             self.0.advance(len);
-            bytes = &bytes[len..];
+            rest = &rest[len..];
         }
+        bytes.len() - rest.len()
     }
 
-    /// Receives what the socket has.
+    /// Receives what the socket has; returns how many bytes, 0 at its end.
     ///
     /// # Errors
-    /// `WouldBlock` if it has nothing, `UnexpectedEof` at its end; what the
-    /// system says otherwise.
-    pub fn step(&mut self, socket: BorrowedFd<'_>, patience: Patience) -> io::Result<()> {
+    /// `WouldBlock` if it has nothing; what the system says otherwise.
+    pub fn step(&mut self, socket: BorrowedFd<'_>, patience: Patience) -> io::Result<usize> {
         let mut message = self.0.message(COMES);
         // SAFETY: the header names spans that live as long as `self`, are
         // writable and nobody else's (`Span::target`, `Span::from_raw`).
         let done = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, patience.flags()) };
-        match checked(done)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            done => {
-                self.0.advance(done);
-                Ok(())
-            }
-        }
+        let done = checked(done)?;
+        self.0.advance(done);
+        Ok(done)
     }
 }
 
@@ -314,11 +297,11 @@ mod tests {
             let sent = vec![7; 2 * COMES];
             let mut out = Sending::new([Span::source(&sent)]);
             while out.left() > 0 {
-                out.step(one.as_fd(), Patience::Slice).unwrap();
+                out.step(one.as_fd(), Patience::Socket).unwrap();
             }
         });
         while into.left() > 0 {
-            into.step(two.as_fd(), Patience::Slice).unwrap();
+            into.step(two.as_fd(), Patience::Socket).unwrap();
         }
         sending.join().unwrap();
         assert!(got.iter().all(|&byte| byte == 7));
@@ -333,9 +316,8 @@ mod tests {
         assert_eq!(span.take_to(&mut copy, 3), 0);
         let mut got = [0; 7];
         let mut into = Receiving::new(got.chunks_mut(2).map(Span::target));
-        into.put(b"one");
-        into.put(b"two!");
-        assert_eq!(into.left(), 0);
+        assert_eq!((into.put(b"one"), into.left()), (3, 4));
+        assert_eq!((into.put(b"two!more"), into.left()), (4, 0));
         assert_eq!(&got, b"onetwo!");
     }
 
@@ -347,8 +329,7 @@ mod tests {
         let error = into.step(two.as_fd(), Patience::None).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         drop(one);
-        let error = into.step(two.as_fd(), Patience::None).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(into.step(two.as_fd(), Patience::None).unwrap(), 0);
         let error = Sending::new([Span::source(b"x")])
             .step(two.as_fd(), Patience::None)
             .unwrap_err();

@@ -55,7 +55,7 @@ impl Server<'_> {
             reserved.map_err(Unable::because)
         });
         match room {
-            Ok(()) => self.connection.read_to(&mut bytes, len as usize)?,
+            Ok(()) => self.connection.fill(&mut bytes, len as usize)?,
             Err(_) => self.connection.skip(len)?,
         }
         Ok(room.map(|()| bytes))

@@ -277,20 +277,37 @@ impl Records {
     /// come first or there is no room.
     ///
     /// # Errors
-    /// [`SecureError`]; the connection is of no further use.
+    /// [`SecureError`], once nothing is left before what is wrong; the connection
+    /// is of no further use.
     pub fn open(&mut self, out: &mut [u8]) -> Result<usize, SecureError> {
         let mut have = self.take_opened(out);
         while have < out.len() {
-            have += self.open_many(&mut out[have..])?;
-            let Some(len) = self.next()? else { break };
-            if len - TAG <= out.len() - have {
-                have += self.open_to(len, &mut out[have..])?;
-                continue;
+            match self.open_next(&mut out[have..]) {
+                Ok(Some(count)) => have += count,
+                Ok(None) => break,
+                // It stays, and is said when nothing is before it.
+                Err(_) if have > 0 => break,
+                Err(error) => return Err(error),
             }
-            self.open_aside(len)?;
-            have += self.take_opened(&mut out[have..]);
         }
         Ok(have)
+    }
+
+    /// Opens one record, or several at once, as far as there is room; `None` if
+    /// more has to come first.
+    fn open_next(&mut self, out: &mut [u8]) -> Result<Option<usize>, SecureError> {
+        let many = self.open_many(out)?;
+        if many > 0 {
+            return Ok(Some(many));
+        }
+        let Some(len) = self.next()? else {
+            return Ok(None);
+        };
+        if len - TAG <= out.len() {
+            return self.open_to(len, out).map(Some);
+        }
+        self.open_aside(len)?;
+        Ok(Some(self.take_opened(out)))
     }
 
     /// Opens what came, and lends up to `most` of it; nothing if more has to
@@ -358,9 +375,9 @@ impl Records {
         let mut opened = std::mem::take(&mut self.opened);
         let room = opened.len().max(len - TAG);
         opened.resize(room, 0);
-        let count = self.open_to(len, &mut opened)?;
-        (self.opened, self.left) = (opened, 0..count);
-        Ok(())
+        let count = self.open_to(len, &mut opened);
+        (self.opened, self.left) = (opened, 0..count.unwrap_or(0));
+        count.map(|_| ())
     }
 
     fn take_opened(&mut self, out: &mut [u8]) -> usize {

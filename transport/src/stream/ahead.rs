@@ -1,18 +1,28 @@
 //! Bytes that came before anybody asked for them.
 
-/// Bytes read at a time while a reply's header is incomplete.
-const CHUNK: usize = 16 << 10;
+/// Bytes read ahead: most messages come whole in one system call, and no more
+/// than this of a region is ever copied.
+const AHEAD: usize = 16 << 10;
 
-/// A buffer that stays, so that it is zeroed once only. It grows to the longest
-/// header, which is bounded.
-#[derive(Debug, Default)]
-pub struct Inbox {
-    bytes: Vec<u8>,
+/// A buffer of one length that stays, so that it is zeroed once only.
+#[derive(Debug)]
+pub struct Ahead {
+    bytes: Box<[u8]>,
     taken: usize,
     filled: usize,
 }
 
-impl Inbox {
+impl Default for Ahead {
+    fn default() -> Self {
+        Self {
+            bytes: vec![0; AHEAD].into_boxed_slice(),
+            taken: 0,
+            filled: 0,
+        }
+    }
+}
+
+impl Ahead {
     /// What came and was not taken.
     pub fn ready(&self) -> &[u8] {
         &self.bytes[self.taken..self.filled]
@@ -27,15 +37,11 @@ impl Inbox {
         self.taken += len;
     }
 
-    /// Room for more, so that at least `len` bytes can be ready; never empty.
-    pub fn room(&mut self, len: usize) -> &mut [u8] {
+    /// Room for more: empty only if the whole buffer is [`ready`](Self::ready).
+    pub fn room(&mut self) -> &mut [u8] {
         self.bytes.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;
         self.taken = 0;
-        let needed = len.max(self.filled + 1).max(CHUNK);
-        if self.bytes.len() < needed {
-            self.bytes.resize(needed, 0);
-        }
         &mut self.bytes[self.filled..]
     }
 
@@ -53,26 +59,27 @@ impl Inbox {
 mod tests {
     use super::*;
 
-    fn put(inbox: &mut Inbox, len: usize, bytes: &[u8]) {
-        inbox.room(len)[..bytes.len()].copy_from_slice(bytes);
-        inbox.came(bytes.len());
+    fn put(ahead: &mut Ahead, bytes: &[u8]) {
+        ahead.room()[..bytes.len()].copy_from_slice(bytes);
+        ahead.came(bytes.len());
     }
 
     #[test]
     fn what_was_not_taken_stays() {
-        let mut inbox = Inbox::default();
-        put(&mut inbox, 2, b"abcd");
-        inbox.take(3);
-        put(&mut inbox, 3, b"ef");
-        assert_eq!(inbox.ready(), b"def");
-        inbox.take(3);
-        assert!(inbox.ready().is_empty());
-        assert!(inbox.room(5 * CHUNK).len() >= 5 * CHUNK);
+        let mut ahead = Ahead::default();
+        put(&mut ahead, b"abcd");
+        ahead.take(3);
+        put(&mut ahead, b"ef");
+        assert_eq!(ahead.ready(), b"def");
+        assert_eq!(ahead.room().len(), AHEAD - 3);
+        ahead.take(3);
+        assert!(ahead.ready().is_empty());
+        assert_eq!(ahead.room().len(), AHEAD);
     }
 
     #[test]
     #[should_panic(expected = "more than came")]
     fn nothing_is_taken_that_did_not_come() {
-        Inbox::default().take(1);
+        Ahead::default().take(1);
     }
 }
