@@ -1,47 +1,33 @@
-/// Contiguous guest physical memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Extent {
-    /// Its first address.
-    pub gpa: u64,
-    /// Bytes, not 0.
-    pub len: u64,
-}
-
-impl Extent {
-    /// The address behind its last byte.
-    pub const fn end(self) -> u64 {
-        self.gpa + self.len
-    }
-}
+use gil_uapi::{Extent, GuestAddress, GuestLength};
 
 /// Extents that cannot be a region's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtentsError {
     /// An extent without bytes.
-    #[error("extent {index} at {gpa:#x} is empty")]
+    #[error("extent {index} at {gpa} is empty")]
     Empty {
         /// Its place in the list.
         index: usize,
         /// Its address.
-        gpa: u64,
+        gpa: GuestAddress,
     },
     /// An extent leaves the address space.
-    #[error("extent {index}: {gpa:#x} + {len:#x} overflows")]
+    #[error("extent {index}: {gpa} + {len:#x} overflows")]
     Overflow {
         /// Its place in the list.
         index: usize,
         /// Its address.
-        gpa: u64,
+        gpa: GuestAddress,
         /// Its length.
-        len: u64,
+        len: GuestLength,
     },
     /// The extents do not add up to the region.
     #[error("the extents hold {sum} bytes, the region {len}")]
     Sum {
         /// Bytes of all extents.
-        sum: u64,
+        sum: GuestLength,
         /// Bytes the region is said to have.
-        len: u64,
+        len: GuestLength,
     },
 }
 
@@ -50,7 +36,7 @@ pub enum ExtentsError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents {
     list: Vec<Extent>,
-    len: u64,
+    len: GuestLength,
 }
 
 impl Extents {
@@ -58,22 +44,22 @@ impl Extents {
     ///
     /// # Errors
     /// [`ExtentsError`] names the extent, or both lengths.
-    pub fn new(extents: impl IntoIterator<Item = Extent>, len: u64) -> Result<Self, ExtentsError> {
+    pub fn new(
+        extents: impl IntoIterator<Item = Extent>,
+        len: GuestLength,
+    ) -> Result<Self, ExtentsError> {
         let extents = extents.into_iter();
         let mut list: Vec<Extent> = Vec::with_capacity(extents.size_hint().0);
-        let mut sum = 0u64;
+        let mut sum = GuestLength::ZERO;
         for (index, extent) in extents.enumerate() {
             let Extent { gpa, len } = extent;
-            if len == 0 {
+            if len.is_zero() {
                 return Err(ExtentsError::Empty { index, gpa });
             }
             let overflow = ExtentsError::Overflow { index, gpa, len };
             gpa.checked_add(len).ok_or(overflow)?;
             sum = sum.checked_add(len).ok_or(overflow)?;
-            match list.last_mut() {
-                Some(last) if last.end() == gpa => last.len += len,
-                _ => list.push(extent),
-            }
+            push(&mut list, extent);
         }
         if sum != len {
             return Err(ExtentsError::Sum { sum, len });
@@ -82,13 +68,13 @@ impl Extents {
     }
 
     /// Bytes.
-    pub fn len(&self) -> u64 {
+    pub fn len(&self) -> GuestLength {
         self.len
     }
 
     /// Whether there is no byte.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len.is_zero()
     }
 
     /// The extents.
@@ -99,29 +85,25 @@ impl Extents {
     /// The runs of `len` bytes that begin at these offsets, as a region of
     /// their own. `None` unless each begins behind the end of the one before
     /// and all lie inside.
-    pub fn runs(&self, starts: impl IntoIterator<Item = u64>, len: u64) -> Option<Self> {
+    pub fn runs(&self, starts: impl IntoIterator<Item = u64>, len: GuestLength) -> Option<Self> {
         let mut list: Vec<Extent> = Vec::new();
         let mut at = 0;
         let mut extents = self.iter();
-        let mut extent = Extent { gpa: 0, len: 0 };
+        let mut extent = Extent::default();
         for start in starts {
             // What is left of the run, and how much of the region is before it.
-            let (mut left, mut skip) = (len, start.checked_sub(at)?);
-            at = start.checked_add(len)?;
-            while left > 0 {
+            let (mut left, mut skip) = (len, GuestLength(start.checked_sub(at)?));
+            at = start.checked_add(len.0)?;
+            while !left.is_zero() {
                 if skip >= extent.len {
-                    skip -= extent.len;
+                    skip = skip.saturating_sub(extent.len);
                     extent = extents.next()?;
                     continue;
                 }
-                let now = left.min(extent.len - skip);
-                let gpa = extent.gpa + skip;
-                match list.last_mut() {
-                    Some(last) if last.end() == gpa => last.len += now,
-                    _ => list.push(Extent { gpa, len: now }),
-                }
-                (extent.gpa, extent.len) = (gpa + now, extent.len - skip - now);
-                (left, skip) = (left - now, 0);
+                let run = extent.behind(skip).first(left);
+                push(&mut list, run);
+                extent = extent.behind(skip).behind(run.len);
+                (left, skip) = (left.saturating_sub(run.len), GuestLength::ZERO);
             }
         }
         let len = list.iter().map(|extent| extent.len).sum();
@@ -139,31 +121,41 @@ impl Extents {
                 let to = mine.end().min(theirs.end());
                 if from < to {
                     found(
-                        at_self + (from - mine.gpa),
-                        at_other + (from - theirs.gpa),
-                        to - from,
+                        at_self + from.since(mine.gpa).0,
+                        at_other + from.since(theirs.gpa).0,
+                        to.since(from).0,
                     );
                 }
             }
-            at_self += mine.len;
+            at_self += mine.len.0;
         }
+    }
+}
+
+/// Adds an extent to a list, to the last one if it goes on there.
+fn push(list: &mut Vec<Extent>, extent: Extent) {
+    match list.last_mut() {
+        Some(last) if last.end() == extent.gpa => {
+            last.len = last.len.saturating_add(extent.len);
+        }
+        _ => list.push(extent),
     }
 }
 
 /// A region's extents by address: each with its offset in the region, and the
 /// greatest end so far. Regions of many rows are compared with each other.
-struct Sorted(Vec<(Extent, u64, u64)>);
+struct Sorted(Vec<(Extent, u64, GuestAddress)>);
 
 impl Sorted {
     fn of(extents: &Extents) -> Self {
         let mut offset = 0;
         let with_offset = |extent: Extent| {
-            offset += extent.len;
-            (extent, offset - extent.len, 0)
+            offset += extent.len.0;
+            (extent, offset - extent.len.0, GuestAddress::default())
         };
         let mut list: Vec<_> = extents.iter().map(with_offset).collect();
         list.sort_unstable();
-        let mut end = 0;
+        let mut end = GuestAddress::default();
         for (extent, _, so_far) in &mut list {
             end = extent.end().max(end);
             *so_far = end;
@@ -172,7 +164,7 @@ impl Sorted {
     }
 
     /// Those that may share bytes with `extent`, and all between them.
-    fn near(&self, extent: Extent) -> &[(Extent, u64, u64)] {
+    fn near(&self, extent: Extent) -> &[(Extent, u64, GuestAddress)] {
         let to = self.0.partition_point(|(e, ..)| e.gpa < extent.end());
         let from = self.0.partition_point(|(.., end)| *end <= extent.gpa);
         self.0.get(from..to).unwrap_or_default()
@@ -185,36 +177,47 @@ mod tests {
     use proptest::prelude::*;
 
     fn extent(gpa: u64, len: u64) -> Extent {
+        let (gpa, len) = (GuestAddress(gpa), GuestLength(len));
         Extent { gpa, len }
+    }
+
+    fn extents(list: impl IntoIterator<Item = Extent>, len: u64) -> Result<Extents, ExtentsError> {
+        Extents::new(list, GuestLength(len))
     }
 
     #[test]
     fn merges_and_checks() {
-        let extents = Extents::new([extent(0, 4), extent(4, 4), extent(16, 1)], 9).unwrap();
+        let merged = extents([extent(0, 4), extent(4, 4), extent(16, 1)], 9).unwrap();
         assert_eq!(
-            extents.iter().collect::<Vec<_>>(),
+            merged.iter().collect::<Vec<_>>(),
             vec![extent(0, 8), extent(16, 1)]
         );
-        assert!(!extents.is_empty());
-        assert!(Extents::new([], 0).unwrap().is_empty());
+        assert!(!merged.is_empty());
+        assert!(extents([], 0).unwrap().is_empty());
         assert!(matches!(
-            Extents::new([extent(0, 4)], 5),
-            Err(ExtentsError::Sum { sum: 4, len: 5 })
+            extents([extent(0, 4)], 5),
+            Err(ExtentsError::Sum {
+                sum: GuestLength(4),
+                len: GuestLength(5)
+            })
         ));
         assert!(matches!(
-            Extents::new([extent(0, 1), extent(9, 0)], 1),
-            Err(ExtentsError::Empty { index: 1, gpa: 9 })
+            extents([extent(0, 1), extent(9, 0)], 1),
+            Err(ExtentsError::Empty {
+                index: 1,
+                gpa: GuestAddress(9)
+            })
         ));
         assert!(matches!(
-            Extents::new([extent(u64::MAX, 1)], 1),
+            extents([extent(u64::MAX, 1)], 1),
             Err(ExtentsError::Overflow { .. })
         ));
     }
 
     #[test]
     fn overlaps_are_given_in_both_regions_offsets() {
-        let one = Extents::new([extent(100, 10), extent(50, 10)], 20).unwrap();
-        let two = Extents::new([extent(55, 50)], 50).unwrap();
+        let one = extents([extent(100, 10), extent(50, 10)], 20).unwrap();
+        let two = extents([extent(55, 50)], 50).unwrap();
         let mut found = Vec::new();
         one.overlaps(&two, |a, b, len| found.push((a, b, len)));
         assert_eq!(found, vec![(0, 45, 5), (15, 0, 5)]);
@@ -222,10 +225,10 @@ mod tests {
 
     #[test]
     fn runs_lie_where_their_bytes_do() {
-        let whole = Extents::new([extent(100, 10), extent(50, 10)], 20).unwrap();
+        let whole = extents([extent(100, 10), extent(50, 10)], 20).unwrap();
         let list = |starts: &[u64], len| -> Option<Vec<Extent>> {
-            let runs = whole.runs(starts.iter().copied(), len)?;
-            assert_eq!(runs.len(), starts.len() as u64 * len);
+            let runs = whole.runs(starts.iter().copied(), GuestLength(len))?;
+            assert_eq!(runs.len().0, starts.len() as u64 * len);
             Some(runs.iter().collect())
         };
         assert_eq!(list(&[1, 5], 3), Some(vec![extent(101, 3), extent(105, 3)]));
@@ -240,14 +243,14 @@ mod tests {
 
     /// The address of each byte of a region.
     fn bytes(extents: &Extents) -> Vec<u64> {
-        extents.iter().flat_map(|e| e.gpa..e.end()).collect()
+        extents.iter().flat_map(|e| e.gpa.0..e.end().0).collect()
     }
 
     fn any_extents() -> impl Strategy<Value = Extents> {
         let list = prop::collection::vec((0u64..40, 1u64..6), 0..8);
         list.prop_map(|list| {
             let len = list.iter().map(|(_, len)| len).sum();
-            Extents::new(list.iter().map(|&(gpa, len)| extent(gpa, len)), len).unwrap()
+            extents(list.iter().map(|&(gpa, len)| extent(gpa, len)), len).unwrap()
         })
     }
 
@@ -291,9 +294,9 @@ mod tests {
                 starts.push(at);
                 at += len;
             }
-            let runs = whole.runs(starts.iter().copied(), len);
+            let runs = whole.runs(starts.iter().copied(), GuestLength(len));
             let expected = plain_runs(&bytes(&whole), &starts, len);
-            prop_assert_eq!(runs.as_ref().map(Extents::len), expected.as_ref().map(|b| b.len() as u64));
+            prop_assert_eq!(runs.as_ref().map(|runs| runs.len().0), expected.as_ref().map(|b| b.len() as u64));
             if let Some(runs) = &runs {
                 let again = Extents::new(runs.iter(), runs.len()).unwrap();
                 prop_assert_eq!(runs, &again, "neighbours are merged");
@@ -303,9 +306,9 @@ mod tests {
 
         #[test]
         fn any_runs_lie_inside_or_nowhere(starts: Vec<u64>, len: u64) {
-            let whole = Extents::new([extent(100, 10), extent(50, 10)], 20).unwrap();
-            if let Some(runs) = whole.runs(starts, len) {
-                prop_assert!(runs.len() <= 20);
+            let whole = extents([extent(100, 10), extent(50, 10)], 20).unwrap();
+            if let Some(runs) = whole.runs(starts, GuestLength(len)) {
+                prop_assert!(runs.len().0 <= 20);
             }
         }
     }

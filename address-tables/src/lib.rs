@@ -17,7 +17,8 @@ mod outstanding;
 mod ram;
 
 pub use diff::{Differ, LINE};
-pub use extents::{Extent, Extents, ExtentsError};
+pub use extents::{Extents, ExtentsError};
+pub use gil_uapi::{Extent, GuestAddress, GuestLength};
 pub use outstanding::{Outstanding, Overlap};
 pub use ram::{Piece, RamError, RamMap, RamRange};
 pub use rayon::ThreadPoolBuildError;

@@ -71,11 +71,14 @@ impl Outstanding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Extent;
+    use crate::{Extent, GuestAddress, GuestLength};
 
     #[test]
     fn finds_what_overlaps_until_it_is_removed() {
-        let region = |gpa, len| Extents::new([Extent { gpa, len }], len).unwrap();
+        let region = |gpa, len| {
+            let (gpa, len) = (GuestAddress(gpa), GuestLength(len));
+            Extents::new([Extent { gpa, len }], len).unwrap()
+        };
         let mut outstanding = Outstanding::new();
         assert!(outstanding.is_empty());
         let regions = vec![region(0, 10), region(100, 10)];

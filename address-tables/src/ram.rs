@@ -1,13 +1,22 @@
+use gil_uapi::{GuestAddress, GuestLength};
+
 /// One range of guest RAM, and where it lies in the memory that the simulator
 /// shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RamRange {
-    /// Guest physical address of its first byte.
-    pub gpa: u64,
+    /// Its first address.
+    pub gpa: GuestAddress,
     /// Bytes.
-    pub len: u64,
+    pub len: GuestLength,
     /// Offset of its first byte in the backing.
     pub offset: u64,
+}
+
+impl RamRange {
+    /// The address behind its last byte.
+    fn end(&self) -> GuestAddress {
+        self.gpa.saturating_add(self.len)
+    }
 }
 
 /// Contiguous bytes of the backing.
@@ -23,34 +32,34 @@ pub struct Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RamError {
     /// Outside every range.
-    #[error("guest physical memory {gpa:#x} (+{len:#x}) is not RAM")]
+    #[error("guest physical memory {gpa} (+{len:#x}) is not RAM")]
     Outside {
         /// First address that is not RAM.
-        gpa: u64,
+        gpa: GuestAddress,
         /// Bytes wanted from there.
-        len: u64,
+        len: GuestLength,
     },
     /// Address plus length leaves the address space.
-    #[error("guest physical address {gpa:#x} + {len:#x} overflows")]
+    #[error("guest physical address {gpa} + {len:#x} overflows")]
     Overflow {
         /// The address.
-        gpa: u64,
+        gpa: GuestAddress,
         /// The length.
-        len: u64,
+        len: GuestLength,
     },
     /// Two ranges claim the same address.
-    #[error("RAM ranges at {first:#x} and {second:#x} overlap: give every range once")]
+    #[error("RAM ranges at {first} and {second} overlap: give every range once")]
     Overlap {
         /// Start of one.
-        first: u64,
+        first: GuestAddress,
         /// Start of the other.
-        second: u64,
+        second: GuestAddress,
     },
     /// A range without bytes.
-    #[error("the RAM range at {gpa:#x} is empty")]
+    #[error("the RAM range at {gpa} is empty")]
     Empty {
         /// Its address.
-        gpa: u64,
+        gpa: GuestAddress,
     },
 }
 
@@ -68,17 +77,17 @@ impl RamMap {
     pub fn new(mut ranges: Vec<RamRange>) -> Result<Self, RamError> {
         ranges.sort_by_key(|range| range.gpa);
         for range in &ranges {
-            if range.len == 0 {
+            if range.len.is_zero() {
                 return Err(RamError::Empty { gpa: range.gpa });
             }
             if range.gpa.checked_add(range.len).is_none()
-                || range.offset.checked_add(range.len).is_none()
+                || range.offset.checked_add(range.len.0).is_none()
             {
                 let (gpa, len) = (range.gpa, range.len);
                 return Err(RamError::Overflow { gpa, len });
             }
         }
-        if let Some(pair) = ranges.windows(2).find(|p| p[0].gpa + p[0].len > p[1].gpa) {
+        if let Some(pair) = ranges.windows(2).find(|p| p[0].end() > p[1].gpa) {
             let (first, second) = (pair[0].gpa, pair[1].gpa);
             return Err(RamError::Overlap { first, second });
         }
@@ -95,7 +104,7 @@ impl RamMap {
     /// # Errors
     /// [`RamError::Outside`] with the first address that is not RAM,
     /// [`RamError::Overflow`].
-    pub fn translate(&self, gpa: u64, len: u64) -> Result<Vec<Piece>, RamError> {
+    pub fn translate(&self, gpa: GuestAddress, len: GuestLength) -> Result<Vec<Piece>, RamError> {
         let mut pieces = Vec::with_capacity(1);
         self.translate_into(gpa, len, &mut pieces)?;
         Ok(pieces)
@@ -105,7 +114,7 @@ impl RamMap {
     ///
     /// # Errors
     /// As [`RamMap::translate`].
-    pub fn check(&self, gpa: u64, len: u64) -> Result<(), RamError> {
+    pub fn check(&self, gpa: GuestAddress, len: GuestLength) -> Result<(), RamError> {
         self.each(gpa, len, |_| {})
     }
 
@@ -115,8 +124,8 @@ impl RamMap {
     /// As [`RamMap::translate`]; `pieces` may have grown.
     pub fn translate_into(
         &self,
-        gpa: u64,
-        len: u64,
+        gpa: GuestAddress,
+        len: GuestLength,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), RamError> {
         self.each(gpa, len, |piece| match pieces.last_mut() {
@@ -128,30 +137,30 @@ impl RamMap {
     /// Calls `found` for each piece, in order.
     fn each(
         &self,
-        mut gpa: u64,
-        mut len: u64,
+        mut gpa: GuestAddress,
+        mut len: GuestLength,
         mut found: impl FnMut(Piece),
     ) -> Result<(), RamError> {
         gpa.checked_add(len)
             .ok_or(RamError::Overflow { gpa, len })?;
-        while len > 0 {
+        while !len.is_zero() {
             let range = self.find(gpa).ok_or(RamError::Outside { gpa, len })?;
-            let within = gpa - range.gpa;
-            let piece = Piece {
-                offset: range.offset + within,
-                len: len.min(range.len - within),
-            };
-            gpa += piece.len;
-            len -= piece.len;
-            found(piece);
+            let within = gpa.since(range.gpa);
+            let now = len.min(range.len.saturating_sub(within));
+            found(Piece {
+                offset: range.offset + within.0,
+                len: now.0,
+            });
+            gpa = gpa.saturating_add(now);
+            len = len.saturating_sub(now);
         }
         Ok(())
     }
 
-    fn find(&self, gpa: u64) -> Option<&RamRange> {
+    fn find(&self, gpa: GuestAddress) -> Option<&RamRange> {
         let after = self.ranges.partition_point(|range| range.gpa <= gpa);
         let range = self.ranges.get(after.checked_sub(1)?)?;
-        (gpa - range.gpa < range.len).then_some(range)
+        (gpa.since(range.gpa) < range.len).then_some(range)
     }
 }
 
@@ -160,29 +169,25 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn at(gpa: u64, len: u64, offset: u64) -> RamRange {
+        RamRange {
+            gpa: GuestAddress(gpa),
+            len: GuestLength(len),
+            offset,
+        }
+    }
+
+    fn translate(gpa: u64, len: u64) -> Result<Vec<Piece>, RamError> {
+        map().translate(GuestAddress(gpa), GuestLength(len))
+    }
+
     fn map() -> RamMap {
         RamMap::new(vec![
-            RamRange {
-                gpa: 0x8000,
-                len: 0x1000,
-                offset: 0x2000,
-            },
-            RamRange {
-                gpa: 0x4000,
-                len: 0x2000,
-                offset: 0,
-            },
-            RamRange {
-                gpa: 0x6000,
-                len: 0x800,
-                offset: 0x5000,
-            },
+            at(0x8000, 0x1000, 0x2000),
+            at(0x4000, 0x2000, 0),
+            at(0x6000, 0x800, 0x5000),
             // Behind the first in the backing, too.
-            RamRange {
-                gpa: 0x9000,
-                len: 0x800,
-                offset: 0x3000,
-            },
+            at(0x9000, 0x800, 0x3000),
         ])
         .unwrap()
     }
@@ -190,14 +195,14 @@ mod tests {
     #[test]
     fn crosses_ranges_that_touch_and_merges() {
         assert_eq!(
-            map().translate(0x4000, 0x10).unwrap(),
+            translate(0x4000, 0x10).unwrap(),
             vec![Piece {
                 offset: 0,
                 len: 0x10
             }]
         );
         assert_eq!(
-            map().translate(0x5ff0, 0x20).unwrap(),
+            translate(0x5ff0, 0x20).unwrap(),
             vec![
                 Piece {
                     offset: 0x1ff0,
@@ -210,46 +215,41 @@ mod tests {
             ]
         );
         assert_eq!(
-            map().translate(0x8ff0, 0x20).unwrap(),
+            translate(0x8ff0, 0x20).unwrap(),
             vec![Piece {
                 offset: 0x2ff0,
                 len: 0x20
             }]
         );
         assert_eq!(
-            map().translate(0x67ff, 2),
+            translate(0x67ff, 2),
             Err(RamError::Outside {
-                gpa: 0x6800,
-                len: 1
+                gpa: GuestAddress(0x6800),
+                len: GuestLength(1)
             })
         );
         assert!(matches!(
-            map().translate(u64::MAX, 2),
+            translate(u64::MAX, 2),
             Err(RamError::Overflow { .. })
         ));
-        assert!(matches!(
-            map().translate(0, 1),
-            Err(RamError::Outside { .. })
-        ));
+        assert!(matches!(translate(0, 1), Err(RamError::Outside { .. })));
     }
 
     #[test]
     fn refuses_bad_tables() {
-        let range = |gpa, len| RamRange {
-            gpa,
-            len,
-            offset: 0,
-        };
+        let range = |gpa, len| at(gpa, len, 0);
         assert!(matches!(
             RamMap::new(vec![range(0, 10), range(9, 10)]),
             Err(RamError::Overlap {
-                first: 0,
-                second: 9
+                first: GuestAddress(0),
+                second: GuestAddress(9)
             })
         ));
         assert!(matches!(
             RamMap::new(vec![range(5, 0)]),
-            Err(RamError::Empty { gpa: 5 })
+            Err(RamError::Empty {
+                gpa: GuestAddress(5)
+            })
         ));
         assert!(matches!(
             RamMap::new(vec![range(u64::MAX, 2)]),
@@ -263,9 +263,10 @@ mod tests {
         fn agrees_with_a_linear_search(gpa in 0x3f00u64..0x9900, len in 0u64..0x300) {
             let map = map();
             let byte = |at: u64| map.ranges().iter()
-                .find(|r| (r.gpa..r.gpa + r.len).contains(&at))
-                .map(|r| r.offset + at - r.gpa);
+                .find(|r| (r.gpa.0..r.gpa.0 + r.len.0).contains(&at))
+                .map(|r| r.offset + at - r.gpa.0);
             let expected: Option<Vec<u64>> = (gpa..gpa + len).map(byte).collect();
+            let (gpa, len) = (GuestAddress(gpa), GuestLength(len));
             let got = map.translate(gpa, len).ok().map(|pieces| {
                 pieces.iter().flat_map(|p| p.offset..p.offset + p.len).collect::<Vec<_>>()
             });

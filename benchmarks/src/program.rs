@@ -127,7 +127,7 @@ impl Caller {
         };
         let warnings = Warnings::default();
         let host = Host::new(&config, "gil bench", Box::new(warnings.clone()))?;
-        let (file, path) = stand_in::ram(DATA - RAM_BASE + data)?;
+        let (file, path) = stand_in::ram(DATA - RAM_BASE.0 + data)?;
         host.set_memory(Box::new(Mapped::open(&path, RAM_BASE, Vec::new())?));
         let driver = Driver::new(host, file);
         driver.simple(kind::OPEN);

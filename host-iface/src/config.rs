@@ -1,6 +1,7 @@
 //! What a simulator is told about gil: a list of `key=value`.
 
 use gil_detect::watch::{Spec, SpecError};
+use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -23,7 +24,7 @@ pub struct Config {
     /// memory-backend-memfd.
     pub ram: Option<PathBuf>,
     /// `ram-base=ADDRESS`: guest physical address of the file's first byte.
-    pub ram_base: u64,
+    pub ram_base: GuestAddress,
     /// `detect=marker|symbol`.
     pub detect: Detect,
     /// `module=PATH`: the driver's module file, for `detect=symbol`.
@@ -87,7 +88,7 @@ impl Default for Config {
             key: None,
             monitor: None,
             ram: None,
-            ram_base: 0x4000_0000,
+            ram_base: GuestAddress(0x4000_0000),
             detect: Detect::Marker,
             module: None,
             trace: None,
@@ -202,11 +203,12 @@ fn path(key: &'static str, value: &str) -> Result<PathBuf, ConfigError> {
     Ok(value.into())
 }
 
-fn address(key: &'static str, value: &str) -> Result<u64, ConfigError> {
+fn address(key: &'static str, value: &str) -> Result<GuestAddress, ConfigError> {
     let parsed = match value.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => value.parse(),
     };
+    let parsed = parsed.map(GuestAddress);
     parsed.map_err(|_| wrong(key, value, "an address such as 0x40000000"))
 }
 
@@ -262,7 +264,7 @@ mod tests {
             key: Some("/k.key".into()),
             monitor: Some("/m".into()),
             ram: Some("/r".into()),
-            ram_base: 0x8000_0000,
+            ram_base: GuestAddress(0x8000_0000),
             detect: Detect::Symbol,
             module: Some("/gil.ko".into()),
             trace: Some("/t".into()),

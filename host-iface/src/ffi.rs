@@ -16,6 +16,7 @@ use crate::host::{Host, Rung};
 use crate::memory::{Callbacks, GuestMemory, Mapped, MemoryError};
 use gil_address_tables::{RamMap, RamRange};
 use gil_transport::client::Cancel;
+use gil_uapi::{GuestAddress, GuestLength};
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -120,18 +121,18 @@ unsafe impl Sync for Simulator {}
 impl Simulator {
     fn memory(self, ranges: Vec<RamRange>) -> Result<Box<dyn GuestMemory>, MemoryError> {
         let ram = RamMap::new(ranges)?;
-        let read = move |gpa: u64, out: &mut [u8]| {
+        let read = move |gpa: GuestAddress, out: &mut [u8]| {
             let this = self;
             // SAFETY: the simulator's own function, with a buffer of that size.
             this.read.is_some_and(|read| unsafe {
-                read(this.user, gpa, out.as_mut_ptr().cast(), out.len() as u64) != 0
+                read(this.user, gpa.0, out.as_mut_ptr().cast(), out.len() as u64) != 0
             })
         };
-        let write = move |gpa: u64, bytes: &[u8]| {
+        let write = move |gpa: GuestAddress, bytes: &[u8]| {
             let this = self;
             // SAFETY: as for reading.
             this.write.is_some_and(|write| unsafe {
-                write(this.user, gpa, bytes.as_ptr().cast(), bytes.len() as u64) != 0
+                write(this.user, gpa.0, bytes.as_ptr().cast(), bytes.len() as u64) != 0
             })
         };
         Ok(Box::new(Callbacks::new(
@@ -346,7 +347,7 @@ impl gil_host {
             return Err(R::BadRam);
         }
         let counted = Some(instructions).filter(|&count| count != NOT_COUNTED);
-        Ok(self.host.doorbell(gpa, counted))
+        Ok(self.host.doorbell(GuestAddress(gpa), counted))
     }
 }
 
@@ -375,7 +376,12 @@ pub unsafe extern "C" fn gil_host_add_ram(
     error: *mut c_char,
     error_cap: usize,
 ) -> gil_host_result {
-    let add = |host: &gil_host| match host.add_ram(RamRange { gpa, len, offset }) {
+    let range = RamRange {
+        gpa: GuestAddress(gpa),
+        len: GuestLength(len),
+        offset,
+    };
+    let add = |host: &gil_host| match host.add_ram(range) {
         Ok(()) => R::Ok,
         Err((result, reason)) => {
             // SAFETY: as the caller promises.

@@ -3,6 +3,7 @@
 
 use gil_address_tables::{Extents, Outstanding};
 use gil_timing::Event;
+use gil_uapi::GuestLength;
 use std::collections::BTreeMap;
 
 /// One submission's held output.
@@ -21,7 +22,7 @@ struct Output {
 pub struct Held {
     outstanding: Outstanding,
     outputs: BTreeMap<u64, Output>,
-    len: u64,
+    len: GuestLength,
 }
 
 /// Output whose time has come.
@@ -43,7 +44,8 @@ impl Held {
     /// Holds a submission's out regions; their bytes come later, and end with
     /// the operation that signals `event`.
     pub fn insert(&mut self, seq: u64, event: Option<Event>, regions: Vec<Extents>) {
-        self.len += regions.iter().map(Extents::len).sum::<u64>();
+        let len = regions.iter().map(Extents::len).sum();
+        self.len = self.len.saturating_add(len);
         self.outstanding.insert(seq, regions);
         let output = Output {
             event,
@@ -58,14 +60,14 @@ impl Held {
     }
 
     /// Guest bytes held in all: what the board may make, not what it made.
-    pub fn guest_bytes(&self) -> u64 {
+    pub fn guest_bytes(&self) -> GuestLength {
         self.len
     }
 
     /// Bytes of each region that a submission has held; none if it has none.
     pub fn lens(&self, seq: u64) -> Vec<u64> {
         let regions = self.outstanding.get(seq).unwrap_or_default();
-        regions.iter().map(Extents::len).collect()
+        regions.iter().map(|region| region.len().0).collect()
     }
 
     /// The board sent the beginning of a submission's region.
@@ -138,7 +140,8 @@ impl Held {
     fn remove(&mut self, seq: u64, end_ns: u64) -> Due {
         let output = self.outputs.remove(&seq).unwrap_or_default();
         let extents = self.outstanding.remove(seq).unwrap_or_default();
-        self.len -= extents.iter().map(Extents::len).sum::<u64>();
+        let len = extents.iter().map(Extents::len).sum();
+        self.len = self.len.saturating_sub(len);
         let regions = extents.into_iter().zip(output.bytes).collect();
         Due {
             seq,
@@ -196,9 +199,10 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gil_address_tables::Extent;
+    use gil_uapi::{Extent, GuestAddress};
 
     fn region(gpa: u64, len: u64) -> Extents {
+        let (gpa, len) = (GuestAddress(gpa), GuestLength(len));
         Extents::new([Extent { gpa, len }], len).unwrap()
     }
 
@@ -230,9 +234,9 @@ mod tests {
         let order = |due: Vec<Due>| due.iter().map(|d| (d.end_ns, d.seq)).collect::<Vec<_>>();
         assert_eq!(order(held.take_due(29)), [(20, 2), (20, 3)]);
         assert_eq!(order(held.take_due(u64::MAX)), [(30, 1)]);
-        assert_eq!(held.guest_bytes(), 4);
+        assert_eq!(held.guest_bytes(), GuestLength(4));
         assert_eq!(held.abandon(), [4]);
-        assert_eq!(held.guest_bytes(), 0);
+        assert_eq!(held.guest_bytes(), GuestLength::ZERO);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
 use gil_transport::secure::{Key, KeyError};
-use gil_uapi::{Mailbox, STATUS_UNSEEN, Status, WaitKind, kind};
+use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, kind};
 use gil_wire::Op;
 use gil_wire::control::Exited;
 use gil_wire::monitor::Event;
@@ -193,7 +193,7 @@ impl Host {
 
     /// Serves a doorbell that names the mailbox at `gpa`. `instructions` is
     /// how many the guest executed so far, if the simulator counts them.
-    pub fn doorbell(&self, gpa: u64, instructions: Option<u64>) -> Rung {
+    pub fn doorbell(&self, gpa: GuestAddress, instructions: Option<u64>) -> Rung {
         self.state().doorbell(gpa, instructions)
     }
 
@@ -294,7 +294,7 @@ impl Host {
 }
 
 impl State {
-    fn doorbell(&mut self, gpa: u64, instructions: Option<u64>) -> Rung {
+    fn doorbell(&mut self, gpa: GuestAddress, instructions: Option<u64>) -> Rung {
         self.stats.enter();
         let Some(memory) = self.memory.take() else {
             let text = "a doorbell rang before the simulator said where its RAM is";
@@ -310,7 +310,7 @@ impl State {
     fn serve(
         &mut self,
         memory: &dyn GuestMemory,
-        gpa: u64,
+        gpa: GuestAddress,
         instructions: Option<u64>,
     ) -> (Took, Rung) {
         let mailbox = match mailbox::read(memory, gpa) {
@@ -345,7 +345,12 @@ impl State {
         (served, Rung::answered(&mailbox, &answer))
     }
 
-    fn refuse(&mut self, memory: &dyn GuestMemory, gpa: u64, error: &MailboxError) -> Rung {
+    fn refuse(
+        &mut self,
+        memory: &dyn GuestMemory,
+        gpa: GuestAddress,
+        error: &MailboxError,
+    ) -> Rung {
         self.events.warn(error.to_string());
         if !error.is_answerable() {
             return Rung::refused(STATUS_UNSEEN);
@@ -359,7 +364,7 @@ impl State {
     fn dispatch(
         &mut self,
         memory: &dyn GuestMemory,
-        gpa: u64,
+        gpa: GuestAddress,
         mailbox: &Mailbox,
         instructions: Option<u64>,
     ) -> Result<(Answer, Took), MailboxError> {

@@ -3,10 +3,10 @@
 
 use crate::memory::{GuestMemory, MemoryError};
 use crate::submission::{Clock, Region, Submission};
-use gil_address_tables::{Extent, Extents, ExtentsError};
+use gil_address_tables::{Extents, ExtentsError};
 use gil_uapi::{
-    ABI_VERSION, EXTENTS_PER_PAGE, ExtentPage, MAILBOX_MAGIC, Mailbox, MailboxRegion, REGIONS_MAX,
-    RELEASED_MAX, REPLY_MAX, REQUEST_MAX, Status, WaitKind,
+    ABI_VERSION, EXTENTS_PER_PAGE, Extent, ExtentPage, GuestAddress, GuestLength, MAILBOX_MAGIC,
+    Mailbox, MailboxRegion, REGIONS_MAX, RELEASED_MAX, REPLY_MAX, REQUEST_MAX, Status, WaitKind,
 };
 use gil_wire::message::Direction;
 use std::mem::offset_of;
@@ -17,6 +17,9 @@ use zerocopy::{FromZeros, IntoBytes};
 const EXTENT_UNIT: u64 = 512;
 /// Extents allowed beyond those.
 const EXTENTS_FREE: u64 = 64;
+
+/// Bytes of a mailbox in front of its [`Answer`].
+const ANSWER: GuestLength = GuestLength(offset_of!(Mailbox, answer) as u64);
 
 /// What the driver is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,20 +59,20 @@ impl Answer {
 #[derive(Debug, thiserror::Error)]
 pub enum MailboxError {
     /// The mailbox, or what it names, is not RAM.
-    #[error("the mailbox at {gpa:#x} names memory that cannot be used: {error}")]
+    #[error("the mailbox at {gpa} names memory that cannot be used: {error}")]
     Memory {
         /// The mailbox.
-        gpa: u64,
+        gpa: GuestAddress,
         /// Why.
         error: MemoryError,
     },
     /// Not a mailbox at all.
     #[error(
-        "a doorbell rang with {gpa:#x}, where no mailbox is (it begins with {found:#010x}): something in the guest's kernel executes the marker or writes to the doorbell"
+        "a doorbell rang with {gpa}, where no mailbox is (it begins with {found:#010x}): something in the guest's kernel executes the marker or writes to the doorbell"
     )]
     Magic {
         /// The doorbell's address.
-        gpa: u64,
+        gpa: GuestAddress,
         /// What stands there.
         found: u32,
     },
@@ -117,7 +120,7 @@ fn field<T>(field: &'static str, value: impl Into<u64>) -> Result<T, MailboxErro
 /// # Errors
 /// [`MailboxError`]; its address is no mailbox's if
 /// [`MailboxError::is_answerable`] denies.
-pub fn read(memory: &dyn GuestMemory, gpa: u64) -> Result<Mailbox, MailboxError> {
+pub fn read(memory: &dyn GuestMemory, gpa: GuestAddress) -> Result<Mailbox, MailboxError> {
     let mut mailbox = Mailbox::default();
     if memory.read(gpa, mailbox.as_mut_bytes()).is_err() {
         return Err(MailboxError::Magic { gpa, found: 0 });
@@ -176,7 +179,7 @@ fn check_submit(mailbox: &Mailbox) -> Result<(), MailboxError> {
 /// [`MailboxError`] names what is wrong; nothing was executed or written.
 pub fn submission(
     memory: &dyn GuestMemory,
-    gpa: u64,
+    gpa: GuestAddress,
     mailbox: &Mailbox,
 ) -> Result<Submission, MailboxError> {
     let failed = |error| MailboxError::Memory { gpa, error };
@@ -192,7 +195,7 @@ pub fn submission(
     let mut left = memory.size();
     for (index, raw) in (0..).zip(&table) {
         let region = region(memory, gpa, index, raw, left)?;
-        left -= region.extents.len();
+        left = left.saturating_sub(region.extents.len());
         regions.push(region);
     }
     Ok(Submission {
@@ -212,20 +215,21 @@ pub fn submission(
 /// Reads one region of at most `limit` bytes.
 fn region(
     memory: &dyn GuestMemory,
-    gpa: u64,
+    gpa: GuestAddress,
     index: u32,
     raw: &MailboxRegion,
-    limit: u64,
+    limit: GuestLength,
 ) -> Result<Region, MailboxError> {
     let Some(dir) = Direction::from_raw(raw.dir) else {
         return field("region dir", raw.dir);
     };
     let len = raw.len;
-    if !(1..=limit).contains(&len) {
-        return field("region len", len);
+    if len.is_zero() || len > limit {
+        return field("region len", len.0);
     }
     let failed = |error| MailboxError::Memory { gpa, error };
-    let list = extents(memory, gpa, raw.extents, len / EXTENT_UNIT + EXTENTS_FREE)?;
+    let most = len.0 / EXTENT_UNIT + EXTENTS_FREE;
+    let list = extents(memory, gpa, raw.extents, most)?;
     let extents =
         Extents::new(list, len).map_err(|error| MailboxError::Extents { index, error })?;
     for extent in extents.iter() {
@@ -238,8 +242,8 @@ fn region(
 /// Follows a chain of extent pages, of at most `most` extents in all.
 fn extents(
     memory: &dyn GuestMemory,
-    gpa: u64,
-    first: u64,
+    gpa: GuestAddress,
+    first: GuestAddress,
     most: u64,
 ) -> Result<Vec<Extent>, MailboxError> {
     let mut list = Vec::new();
@@ -254,9 +258,8 @@ fn extents(
         if !(1..=EXTENTS_PER_PAGE).contains(&count) || total > most {
             return field("extent count", total);
         }
-        let entries = page.extent[..count].iter();
-        list.extend(entries.map(|&gil_uapi::Extent { gpa, len }| Extent { gpa, len }));
-        if page.next == 0 {
+        list.extend_from_slice(&page.extent[..count]);
+        if page.next == GuestAddress(0) {
             return Ok(list);
         }
     }
@@ -269,7 +272,7 @@ fn extents(
 /// [`MailboxError::Memory`] if the mailbox or the reply is not RAM.
 pub fn answer(
     memory: &dyn GuestMemory,
-    gpa: u64,
+    gpa: GuestAddress,
     mailbox: &Mailbox,
     answer: &Answer,
 ) -> Result<(), MailboxError> {
@@ -287,6 +290,6 @@ pub fn answer(
     let released = &answer.released[..answer.released.len().min(RELEASED_MAX)];
     raw.released_count = released.len() as u32;
     raw.released[..released.len()].copy_from_slice(released);
-    let at = gpa + offset_of!(Mailbox, answer) as u64;
+    let at = gpa.saturating_add(ANSWER);
     memory.write(at, raw.as_bytes()).map_err(failed)
 }

@@ -14,6 +14,7 @@ pub use mapped::Mapped;
 
 use gil_address_tables::{Extents, RamError, RamMap};
 use gil_transport::vectored::Span;
+use gil_uapi::{GuestAddress, GuestLength};
 use std::path::PathBuf;
 
 /// Guest physical memory.
@@ -25,25 +26,28 @@ pub trait GuestMemory: Send + Sync {
     ///
     /// # Errors
     /// [`MemoryError`] if any of it is not RAM; `out` may have changed.
-    fn read(&self, gpa: u64, out: &mut [u8]) -> Result<(), MemoryError>;
+    fn read(&self, gpa: GuestAddress, out: &mut [u8]) -> Result<(), MemoryError>;
 
     /// Copies to guest RAM.
     ///
     /// # Errors
     /// [`MemoryError`] if any of it is not RAM; then nothing was written.
-    fn write(&self, gpa: u64, bytes: &[u8]) -> Result<(), MemoryError>;
+    fn write(&self, gpa: GuestAddress, bytes: &[u8]) -> Result<(), MemoryError>;
 
     /// Where the first `len` bytes of a region lie in this process, if they
     /// do.
     ///
     /// # Errors
     /// [`MemoryError`] if any of it is not RAM.
-    fn spans(&self, extents: &Extents, len: u64) -> Result<Option<Vec<Span<'_>>>, MemoryError>;
+    fn spans(
+        &self,
+        extents: &Extents,
+        len: GuestLength,
+    ) -> Result<Option<Vec<Span<'_>>>, MemoryError>;
 
     /// Bytes of all RAM.
-    fn size(&self) -> u64 {
-        let lens = self.ram().ranges().iter().map(|range| range.len);
-        lens.fold(0, u64::saturating_add)
+    fn size(&self) -> GuestLength {
+        self.ram().ranges().iter().map(|range| range.len).sum()
     }
 }
 
@@ -54,12 +58,12 @@ pub enum MemoryError {
     #[error(transparent)]
     Ram(#[from] RamError),
     /// The simulator's function refused.
-    #[error("the simulator could not access guest physical memory {gpa:#x} (+{len:#x})")]
+    #[error("the simulator could not access guest physical memory {gpa} (+{len:#x})")]
     Refused {
         /// The address.
-        gpa: u64,
+        gpa: GuestAddress,
         /// Bytes.
-        len: u64,
+        len: GuestLength,
     },
     /// The file behind guest RAM.
     #[error("guest RAM file {}: {error}", path.display())]
@@ -97,10 +101,10 @@ pub enum MemoryError {
 /// # Errors
 /// As [`GuestMemory::read`].
 pub fn read_region(memory: &dyn GuestMemory, extents: &Extents) -> Result<Vec<u8>, MemoryError> {
-    let mut bytes = vec![0; extents.len() as usize];
+    let mut bytes = vec![0; extents.len().to_usize()];
     let mut at = 0;
     for extent in extents.iter() {
-        let next = at + extent.len as usize;
+        let next = at + extent.len.to_usize();
         memory.read(extent.gpa, &mut bytes[at..next])?;
         at = next;
     }
@@ -117,7 +121,7 @@ pub fn write_region(
     mut bytes: &[u8],
 ) -> Result<(), MemoryError> {
     for extent in extents.iter() {
-        let len = bytes.len().min(extent.len as usize);
+        let len = bytes.len().min(extent.len.to_usize());
         let (now, rest) = bytes.split_at(len);
         memory.write(extent.gpa, now)?;
         bytes = rest;

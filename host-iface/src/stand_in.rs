@@ -4,8 +4,8 @@
 use crate::Host;
 use crate::host::Rung;
 use gil_uapi::{
-    ABI_VERSION, EXTENTS_PER_PAGE, ExtentPage, MAILBOX_MAGIC, Mailbox, MailboxRegion, RELEASED_MAX,
-    REPLY_MAX, STATUS_UNSEEN, kind,
+    ABI_VERSION, EXTENTS_PER_PAGE, ExtentPage, GuestAddress, MAILBOX_MAGIC, Mailbox, MailboxRegion,
+    RELEASED_MAX, REPLY_MAX, STATUS_UNSEEN, kind,
 };
 use gil_wire::envelope::{self, Answer, Envelope};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -17,19 +17,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 
-/// Where RAM begins, a guest physical address.
-pub const RAM_BASE: u64 = 0x4000_0000;
+/// Where RAM begins.
+pub const RAM_BASE: GuestAddress = GuestAddress(BASE);
+const BASE: u64 = 0x4000_0000;
 /// Where the mailbox is.
-pub const MAILBOX: u64 = RAM_BASE;
+pub const MAILBOX: u64 = BASE;
 /// From here on RAM is for regions.
-pub const DATA: u64 = RAM_BASE + 0x80000;
+pub const DATA: u64 = BASE + 0x80000;
 
-const REQUEST: u64 = RAM_BASE + 0x1000;
-const REPLY: u64 = RAM_BASE + 0x4000;
+const REQUEST: u64 = BASE + 0x1000;
+const REPLY: u64 = BASE + 0x4000;
 /// Bytes between where the request begins and where the answer does.
 const ROOM: usize = (REPLY - REQUEST) as usize;
-const REGIONS: u64 = RAM_BASE + 0x8000;
-const EXTENTS: u64 = RAM_BASE + 0x10000;
+const REGIONS: u64 = BASE + 0x8000;
+const EXTENTS: u64 = BASE + 0x10000;
 /// The counter ticks once a nanosecond and began with the clock.
 const COUNTER_HZ: u32 = 1_000_000_000;
 
@@ -131,7 +132,7 @@ impl Driver {
     /// If they are not RAM.
     pub fn read(&self, gpa: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
-        let read = self.file.read_exact_at(&mut bytes, gpa - RAM_BASE);
+        let read = self.file.read_exact_at(&mut bytes, gpa - BASE);
         read.expect(INSIDE);
         bytes
     }
@@ -141,7 +142,7 @@ impl Driver {
     /// # Panics
     /// If it is not RAM.
     pub fn write(&self, gpa: u64, bytes: &[u8]) {
-        let written = self.file.write_all_at(bytes, gpa - RAM_BASE);
+        let written = self.file.write_all_at(bytes, gpa - BASE);
         written.expect(INSIDE);
     }
 
@@ -159,9 +160,9 @@ impl Driver {
             now_ns: self.now_ns,
             now_counter: self.now_ns,
             counter_hz: COUNTER_HZ,
-            regions: REGIONS,
-            request: REQUEST,
-            reply: REPLY,
+            regions: GuestAddress(REGIONS),
+            request: GuestAddress(REQUEST),
+            reply: GuestAddress(REPLY),
             reply_cap: REPLY_MAX,
             answer: gil_uapi::Answer {
                 status: STATUS_UNSEEN,
@@ -196,7 +197,7 @@ impl Driver {
     /// Rings with the mailbox that is there. Only this is the host interface's
     /// work.
     pub fn doorbell(&self) -> Rung {
-        self.host.doorbell(MAILBOX, None)
+        self.host.doorbell(GuestAddress(MAILBOX), None)
     }
 
     /// What the mailbox says now.
@@ -204,7 +205,7 @@ impl Driver {
         let mut mailbox = Mailbox::default();
         let read = self
             .file
-            .read_exact_at(mailbox.as_mut_bytes(), MAILBOX - RAM_BASE);
+            .read_exact_at(mailbox.as_mut_bytes(), MAILBOX - BASE);
         read.expect(INSIDE);
         let answer = mailbox.answer;
         let count = (answer.released_count as usize).min(RELEASED_MAX);

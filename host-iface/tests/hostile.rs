@@ -3,7 +3,7 @@
 
 mod support;
 
-use gil_address_tables::{RamMap, RamRange};
+use gil_address_tables::{GuestAddress, GuestLength, RamMap, RamRange};
 use gil_host::memory::{Callbacks, ReadGuest, WriteGuest};
 use gil_host::{Config, Host};
 use gil_uapi::Mailbox;
@@ -25,20 +25,20 @@ fn host(ram: &Arc<Mutex<Vec<u8>>>, board: Option<&FakeBoard>) -> Host {
     };
     let host = Host::new(&config, "test", Box::new(Log::default())).unwrap();
     let range = |gpa, len| RamRange {
-        gpa,
-        len,
+        gpa: GuestAddress(gpa),
+        len: GuestLength(len),
         offset: gpa - BASE,
     };
     // Two ranges that touch.
     let ranges = vec![range(BASE, SIZE / 2), range(BASE + SIZE / 2, SIZE / 2)];
     let (one, two) = (ram.clone(), ram.clone());
     let read: ReadGuest = Box::new(move |gpa, out| {
-        let from = (gpa - BASE) as usize;
+        let from = (gpa.0 - BASE) as usize;
         out.copy_from_slice(&one.lock().unwrap()[from..from + out.len()]);
         true
     });
     let write: WriteGuest = Box::new(move |gpa, bytes| {
-        let from = (gpa - BASE) as usize;
+        let from = (gpa.0 - BASE) as usize;
         two.lock().unwrap()[from..from + bytes.len()].copy_from_slice(bytes);
         true
     });
@@ -179,8 +179,8 @@ proptest! {
         let host = host(&ram, None);
         for (mailbox, elsewhere) in rings {
             ram.lock().unwrap()[..size_of::<Mailbox>()].copy_from_slice(&mailbox);
-            host.doorbell(BASE, None);
-            host.doorbell(elsewhere, None);
+            host.doorbell(GuestAddress(BASE), None);
+            host.doorbell(GuestAddress(elsewhere), None);
         }
         host.finish();
     }
@@ -216,7 +216,7 @@ proptest! {
             word(80, BASE + 0x3000);
             word(88, len as u64 | 4096 << 32);
             word(96, u64::from(gil_uapi::STATUS_UNSEEN));
-            host.doorbell(BASE, None);
+            host.doorbell(GuestAddress(BASE), None);
             let bytes = ram.lock().unwrap();
             u32::from_le_bytes(bytes[offset_of!(Mailbox, answer.status)..][..4].try_into().unwrap())
         };

@@ -1,7 +1,7 @@
 //! The mailbox field by field: each is read from its place, and each bound lies
 //! where it is said to.
 
-use gil_address_tables::{Extent, RamMap, RamRange};
+use gil_address_tables::{Extent, GuestAddress, GuestLength, RamMap, RamRange};
 use gil_host::mailbox::{Answer, MailboxError, answer, read, submission};
 use gil_host::memory::Callbacks;
 use gil_host::submission::{Clock, Submission};
@@ -11,6 +11,7 @@ use std::mem::offset_of;
 use std::sync::{Arc, Mutex};
 
 const BASE: u64 = 0x4000_0000;
+const MAILBOX: GuestAddress = GuestAddress(BASE);
 const SIZE: u64 = 1 << 20;
 const REGIONS: u64 = BASE + 0x1000;
 const REQUEST: u64 = BASE + 0x4000;
@@ -40,8 +41,8 @@ fn place(gpa: u64, len: usize) -> Option<std::ops::Range<usize>> {
 impl Guest {
     fn new() -> Self {
         let range = RamRange {
-            gpa: BASE,
-            len: SIZE,
+            gpa: GuestAddress(BASE),
+            len: GuestLength(SIZE),
             offset: 0,
         };
         let bytes = Arc::new(Mutex::new(vec![0; SIZE as usize]));
@@ -49,12 +50,12 @@ impl Guest {
         let memory = Callbacks::new(
             RamMap::new(vec![range]).unwrap(),
             Box::new(move |gpa, out| {
-                place(gpa, out.len())
+                place(gpa.0, out.len())
                     .map(|place| out.copy_from_slice(&from.lock().unwrap()[place]))
                     .is_some()
             }),
             Box::new(move |gpa, bytes| {
-                place(gpa, bytes.len())
+                place(gpa.0, bytes.len())
                     .map(|place| to.lock().unwrap()[place].copy_from_slice(bytes))
                     .is_some()
             }),
@@ -122,19 +123,19 @@ impl Guest {
             self.put(gpa, &next.to_le_bytes());
             self.put(gpa + 8, &(page.len() as u32).to_le_bytes());
             for (entry, extent) in (0..).zip(*page) {
-                self.put(gpa + 16 + 16 * entry, &extent.gpa.to_le_bytes());
-                self.put(gpa + 24 + 16 * entry, &extent.len.to_le_bytes());
+                self.put(gpa + 16 + 16 * entry, &extent.gpa.0.to_le_bytes());
+                self.put(gpa + 24 + 16 * entry, &extent.len.0.to_le_bytes());
             }
         }
         self.word(offset_of!(Mailbox, region_count), index as u32 + 1);
     }
 
     fn read(&self) -> Result<Mailbox, MailboxError> {
-        read(&self.memory, BASE)
+        read(&self.memory, MAILBOX)
     }
 
     fn submission(&self) -> Result<Submission, MailboxError> {
-        submission(&self.memory, BASE, &self.read()?)
+        submission(&self.memory, MAILBOX, &self.read()?)
     }
 }
 
@@ -150,12 +151,12 @@ fn refused<T: std::fmt::Debug>(result: Result<T, MailboxError>) -> (&'static str
 fn apart(count: u64, len: u64) -> Vec<Extent> {
     let each = len / count;
     let of = |n| Extent {
-        gpa: BASE + 0x4_0000 + n * 1024,
-        len: if n + 1 < count {
+        gpa: GuestAddress(BASE + 0x4_0000 + n * 1024),
+        len: GuestLength(if n + 1 < count {
             each
         } else {
             len - each * (count - 1)
-        },
+        }),
     };
     (0..count).map(of).collect()
 }
@@ -266,7 +267,7 @@ fn programs_that_open_have_a_width() {
 fn what_is_no_mailbox_gets_no_answer() {
     let guest = Guest::new();
     for gpa in [BASE + 8, BASE + SIZE - 8] {
-        let error = read(&guest.memory, gpa).unwrap_err();
+        let error = read(&guest.memory, GuestAddress(gpa)).unwrap_err();
         assert!(matches!(error, MailboxError::Magic { .. }), "{error}");
         assert!(!error.is_answerable());
     }
@@ -303,7 +304,7 @@ fn request_reply_and_regions_lie_in_ram() {
         guest.long(offset, gpa);
         let error = guest.submission().unwrap_err();
         assert!(
-            matches!(error, MailboxError::Memory { gpa: BASE, .. }),
+            matches!(error, MailboxError::Memory { gpa: MAILBOX, .. }),
             "{error}"
         );
         assert!(guest.read().is_ok());
@@ -329,15 +330,17 @@ fn regions_are_read_through_their_chains() {
 
 #[test]
 fn regions_are_no_longer_than_ram_together() {
-    let all = Extent {
-        gpa: BASE,
-        len: SIZE,
+    let extent = |gpa, len| Extent {
+        gpa: GuestAddress(gpa),
+        len: GuestLength(len),
     };
+    let all = extent(BASE, SIZE);
     let guest = Guest::new();
     guest.region(0, SIZE, &[all], 1);
     // The chain lies in what it describes: nothing forbids that.
-    assert_eq!(guest.submission().unwrap().regions[0].extents.len(), SIZE);
-    guest.region(1, 1, &[Extent { gpa: BASE, len: 1 }], 1);
+    let regions = guest.submission().unwrap().regions;
+    assert_eq!(regions[0].extents.len(), GuestLength(SIZE));
+    guest.region(1, 1, &[extent(BASE, 1)], 1);
     assert_eq!(refused(guest.submission()), ("region len", 1));
 
     for len in [0, SIZE + 1] {
@@ -346,15 +349,7 @@ fn regions_are_no_longer_than_ram_together() {
         assert_eq!(refused(guest.submission()), ("region len", len));
     }
     let guest = Guest::new();
-    guest.region(
-        0,
-        8,
-        &[Extent {
-            gpa: BASE - 4,
-            len: 8,
-        }],
-        1,
-    );
+    guest.region(0, 8, &[extent(BASE - 4, 8)], 1);
     assert!(matches!(
         guest.submission(),
         Err(MailboxError::Memory { .. })
@@ -427,7 +422,7 @@ fn answers_are_written_to_their_places() {
     guest.put(BASE + size_of::<Mailbox>() as u64, &[9; 8]);
     let before = guest.bytes.lock().unwrap()[..offset_of!(Mailbox, answer.status)].to_vec();
     let mailbox = guest.read().unwrap();
-    answer(&guest.memory, BASE, &mailbox, &any_answer()).unwrap();
+    answer(&guest.memory, MAILBOX, &mailbox, &any_answer()).unwrap();
     let bytes = guest.bytes.lock().unwrap();
     assert_eq!(
         bytes[..offset_of!(Mailbox, answer.status)],
@@ -473,7 +468,7 @@ fn an_answer_that_is_a_status_asks_for_nothing() {
     let guest = Guest::new();
     let mailbox = guest.read().unwrap();
     let refused = Answer::status(Status::BadRequest);
-    answer(&guest.memory, BASE, &mailbox, &refused).unwrap();
+    answer(&guest.memory, MAILBOX, &mailbox, &refused).unwrap();
     let bytes = guest.bytes.lock().unwrap();
     assert_eq!(u32_at(&bytes, offset_of!(Mailbox, answer.status)), 3);
     let rest = &bytes[offset_of!(Mailbox, answer.status) + 4..size_of::<Mailbox>()];
@@ -485,9 +480,9 @@ fn answers_go_to_ram_only() {
     let guest = Guest::new();
     guest.long(offset_of!(Mailbox, reply), BASE + SIZE - 4);
     let mailbox = guest.read().unwrap();
-    let error = answer(&guest.memory, BASE, &mailbox, &any_answer()).unwrap_err();
+    let error = answer(&guest.memory, MAILBOX, &mailbox, &any_answer()).unwrap_err();
     assert!(
-        matches!(error, MailboxError::Memory { gpa: BASE, .. }),
+        matches!(error, MailboxError::Memory { gpa: MAILBOX, .. }),
         "{error}"
     );
 }

@@ -10,6 +10,7 @@ use gil_host::events::Standard;
 use gil_host::host::HostError;
 use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
+use gil_uapi::GuestAddress;
 use nix::sys::signal::Signal;
 use qemu_plugin::{
     PluginId, VCPUIndex, qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
@@ -166,7 +167,7 @@ impl Bridge {
         match x0 {
             Some(gpa) => {
                 // The driver reads the answer in its mailbox.
-                self.host.doorbell(gpa, self.executed());
+                self.host.doorbell(GuestAddress(gpa), self.executed());
             }
             None => self
                 .host

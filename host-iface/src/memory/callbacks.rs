@@ -3,11 +3,12 @@
 use super::{GuestMemory, MemoryError};
 use gil_address_tables::{Extents, RamMap};
 use gil_transport::vectored::Span;
+use gil_uapi::{GuestAddress, GuestLength};
 
 /// Copies from guest RAM to the buffer; whether it could.
-pub type ReadGuest = Box<dyn Fn(u64, &mut [u8]) -> bool + Send + Sync>;
+pub type ReadGuest = Box<dyn Fn(GuestAddress, &mut [u8]) -> bool + Send + Sync>;
 /// Copies to guest RAM from the buffer; whether it could.
-pub type WriteGuest = Box<dyn Fn(u64, &[u8]) -> bool + Send + Sync>;
+pub type WriteGuest = Box<dyn Fn(GuestAddress, &[u8]) -> bool + Send + Sync>;
 
 /// Guest RAM behind two functions, which are only called with addresses that
 /// the table of ranges holds.
@@ -24,11 +25,8 @@ impl Callbacks {
     }
 }
 
-fn refused(gpa: u64, len: usize) -> MemoryError {
-    MemoryError::Refused {
-        gpa,
-        len: len as u64,
-    }
+fn refused(gpa: GuestAddress, len: GuestLength) -> MemoryError {
+    MemoryError::Refused { gpa, len }
 }
 
 impl GuestMemory for Callbacks {
@@ -36,24 +34,30 @@ impl GuestMemory for Callbacks {
         &self.ram
     }
 
-    fn read(&self, gpa: u64, out: &mut [u8]) -> Result<(), MemoryError> {
-        self.ram.check(gpa, out.len() as u64)?;
+    fn read(&self, gpa: GuestAddress, out: &mut [u8]) -> Result<(), MemoryError> {
+        let len = GuestLength::of(out);
+        self.ram.check(gpa, len)?;
         let done = out.is_empty() || (self.read)(gpa, out);
-        done.then_some(()).ok_or_else(|| refused(gpa, out.len()))
+        done.then_some(()).ok_or_else(|| refused(gpa, len))
     }
 
-    fn write(&self, gpa: u64, bytes: &[u8]) -> Result<(), MemoryError> {
-        self.ram.check(gpa, bytes.len() as u64)?;
+    fn write(&self, gpa: GuestAddress, bytes: &[u8]) -> Result<(), MemoryError> {
+        let len = GuestLength::of(bytes);
+        self.ram.check(gpa, len)?;
         let done = bytes.is_empty() || (self.write)(gpa, bytes);
-        done.then_some(()).ok_or_else(|| refused(gpa, bytes.len()))
+        done.then_some(()).ok_or_else(|| refused(gpa, len))
     }
 
-    fn spans(&self, extents: &Extents, len: u64) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
+    fn spans(
+        &self,
+        extents: &Extents,
+        len: GuestLength,
+    ) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
         let mut left = len;
         for extent in extents.iter() {
             let now = left.min(extent.len);
             self.ram.check(extent.gpa, now)?;
-            left -= now;
+            left = left.saturating_sub(now);
         }
         Ok(None)
     }
@@ -67,32 +71,30 @@ mod tests {
     #[test]
     fn the_functions_only_see_ram() {
         let range = RamRange {
-            gpa: 0x1000,
-            len: 16,
+            gpa: GuestAddress(0x1000),
+            len: GuestLength(16),
             offset: 0,
         };
         let ram = RamMap::new(vec![range]).unwrap();
         let read: ReadGuest = Box::new(|gpa, out| {
-            out.fill(gpa as u8);
-            gpa != 0x1008
+            out.fill(gpa.0 as u8);
+            gpa != GuestAddress(0x1008)
         });
-        let write: WriteGuest = Box::new(|gpa, _| gpa >= 0x1000);
+        let write: WriteGuest = Box::new(|gpa, _| gpa.0 >= 0x1000);
         let memory = Callbacks::new(ram, read, write);
         let mut out = [0; 4];
-        memory.read(0x1004, &mut out).unwrap();
+        memory.read(GuestAddress(0x1004), &mut out).unwrap();
         assert_eq!(out, [4; 4]);
         assert!(matches!(
-            memory.read(0x1008, &mut out),
+            memory.read(GuestAddress(0x1008), &mut out),
             Err(MemoryError::Refused {
-                gpa: 0x1008,
-                len: 4
+                gpa: GuestAddress(0x1008),
+                len: GuestLength(4)
             })
         ));
-        assert!(matches!(memory.write(0, &[1]), Err(MemoryError::Ram(_))));
-        assert!(matches!(
-            memory.write(0x100d, &[1; 4]),
-            Err(MemoryError::Ram(_))
-        ));
-        memory.write(0x100c, &[1; 4]).unwrap();
+        let write = |gpa, bytes: &[u8]| memory.write(GuestAddress(gpa), bytes);
+        assert!(matches!(write(0, &[1]), Err(MemoryError::Ram(_))));
+        assert!(matches!(write(0x100d, &[1; 4]), Err(MemoryError::Ram(_))));
+        write(0x100c, &[1; 4]).unwrap();
     }
 }

@@ -7,6 +7,7 @@
 use super::{GuestMemory, MemoryError, own};
 use gil_address_tables::{Extents, Piece, RamMap, RamRange};
 use gil_transport::vectored::Span;
+use gil_uapi::{GuestAddress, GuestLength};
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,11 @@ impl Mapped {
     ///
     /// # Errors
     /// [`MemoryError`] names the file.
-    pub fn open(path: &Path, base: u64, ranges: Vec<RamRange>) -> Result<Self, MemoryError> {
+    pub fn open(
+        path: &Path,
+        base: GuestAddress,
+        ranges: Vec<RamRange>,
+    ) -> Result<Self, MemoryError> {
         let failed = |error| MemoryError::File {
             path: PathBuf::from(path),
             error,
@@ -35,12 +40,12 @@ impl Mapped {
         let ram = RamMap::new(match ranges.is_empty() {
             true => vec![RamRange {
                 gpa: base,
-                len,
+                len: GuestLength(len),
                 offset: 0,
             }],
             false => ranges,
         })?;
-        let needed = ram.ranges().iter().map(|r| r.offset + r.len).max();
+        let needed = ram.ranges().iter().map(|r| r.offset + r.len.0).max();
         let needed = needed.unwrap_or(0);
         if needed > len {
             let path = path.into();
@@ -58,7 +63,7 @@ impl Mapped {
     /// # Errors
     /// [`MemoryError::NoMemfd`], [`MemoryError::ManyMemfds`], or what
     /// [`Mapped::open`] finds.
-    pub fn own_memfd(base: u64) -> Result<Self, MemoryError> {
+    pub fn own_memfd(base: GuestAddress) -> Result<Self, MemoryError> {
         Self::open(&own::memory_backend()?, base, Vec::new())
     }
 
@@ -74,9 +79,10 @@ impl GuestMemory for Mapped {
         &self.ram
     }
 
-    fn read(&self, gpa: u64, out: &mut [u8]) -> Result<(), MemoryError> {
+    fn read(&self, gpa: GuestAddress, out: &mut [u8]) -> Result<(), MemoryError> {
+        let pieces = self.ram.translate(gpa, GuestLength::of(out))?;
         let mut rest = out;
-        for piece in self.ram.translate(gpa, rest.len() as u64)? {
+        for piece in pieces {
             let (now, later) = rest.split_at_mut(piece.len as usize);
             // SAFETY: the table's pieces lie within the mapping (checked in
             // `open`), which lives as long as `self`; `now` is as long as the
@@ -89,9 +95,9 @@ impl GuestMemory for Mapped {
         Ok(())
     }
 
-    fn write(&self, gpa: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+    fn write(&self, gpa: GuestAddress, bytes: &[u8]) -> Result<(), MemoryError> {
         let mut rest = bytes;
-        for piece in self.ram.translate(gpa, rest.len() as u64)? {
+        for piece in self.ram.translate(gpa, GuestLength::of(bytes))? {
             let (now, later) = rest.split_at(piece.len as usize);
             // SAFETY: as in `read`, the other way round.
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), self.address(piece), now.len()) };
@@ -100,14 +106,18 @@ impl GuestMemory for Mapped {
         Ok(())
     }
 
-    fn spans(&self, extents: &Extents, len: u64) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
+    fn spans(
+        &self,
+        extents: &Extents,
+        len: GuestLength,
+    ) -> Result<Option<Vec<Span<'_>>>, MemoryError> {
         let list = extents.iter();
         let mut pieces = Vec::with_capacity(list.len());
         let mut left = len;
         for extent in list {
             let now = left.min(extent.len);
             self.ram.translate_into(extent.gpa, now, &mut pieces)?;
-            left -= now;
+            left = left.saturating_sub(now);
         }
         let span = |piece: Piece| {
             // SAFETY: the piece lies within the mapping, which lives as long
@@ -134,19 +144,19 @@ mod tests {
     fn reads_and_writes_the_file_across_ranges() {
         let file = file(&[0; 8192]);
         let range = |gpa, offset| RamRange {
-            gpa,
-            len: 4096,
+            gpa: GuestAddress(gpa),
+            len: GuestLength(4096),
             offset,
         };
         let ranges = vec![range(0x1000, 4096), range(0x2000, 0)];
-        let memory = Mapped::open(file.path(), 0, ranges).unwrap();
-        memory.write(0x1ffc, b"abcdefgh").unwrap();
+        let memory = Mapped::open(file.path(), GuestAddress(0), ranges).unwrap();
+        memory.write(GuestAddress(0x1ffc), b"abcdefgh").unwrap();
         let bytes = std::fs::read(file.path()).unwrap();
         assert_eq!((&bytes[8188..], &bytes[..4]), (&b"abcd"[..], &b"efgh"[..]));
         let mut back = [0; 8];
-        memory.read(0x1ffc, &mut back).unwrap();
+        memory.read(GuestAddress(0x1ffc), &mut back).unwrap();
         assert_eq!(&back, b"abcdefgh");
-        assert!(memory.write(0x2ffc, b"abcdefgh").is_err());
+        assert!(memory.write(GuestAddress(0x2ffc), b"abcdefgh").is_err());
         let bytes = std::fs::read(file.path()).unwrap();
         assert_eq!(&bytes[4092..4096], [0; 4], "a refused write writes nothing");
     }
@@ -154,11 +164,15 @@ mod tests {
     #[test]
     fn spans_stop_after_the_wanted_bytes() {
         let file = file(&[0; 4096]);
-        let memory = Mapped::open(file.path(), 0, Vec::new()).unwrap();
-        let extent = |gpa| Extent { gpa, len: 16 };
-        let extents = Extents::new([extent(0), extent(64), extent(128)], 48).unwrap();
+        let memory = Mapped::open(file.path(), GuestAddress(0), Vec::new()).unwrap();
+        let extent = |gpa| Extent {
+            gpa: GuestAddress(gpa),
+            len: GuestLength(16),
+        };
+        let list = [extent(0), extent(64), extent(128)];
+        let extents = Extents::new(list, GuestLength(48)).unwrap();
         let lens = |len| {
-            let spans = memory.spans(&extents, len).unwrap().unwrap();
+            let spans = memory.spans(&extents, GuestLength(len)).unwrap().unwrap();
             spans.iter().map(Span::len).collect::<Vec<_>>()
         };
         assert_eq!(lens(48), [16, 16, 16]);
@@ -169,11 +183,11 @@ mod tests {
     fn a_short_file_is_refused() {
         let file = file(&[0; 10]);
         let ranges = vec![RamRange {
-            gpa: 0,
-            len: 11,
+            gpa: GuestAddress(0),
+            len: GuestLength(11),
             offset: 0,
         }];
-        let error = Mapped::open(file.path(), 0, ranges).unwrap_err();
+        let error = Mapped::open(file.path(), GuestAddress(0), ranges).unwrap_err();
         assert!(matches!(
             error,
             MemoryError::Short {
@@ -182,7 +196,7 @@ mod tests {
                 ..
             }
         ));
-        let error = Mapped::open(Path::new("/nowhere"), 0, vec![]).unwrap_err();
+        let error = Mapped::open(Path::new("/nowhere"), GuestAddress(0), vec![]).unwrap_err();
         assert!(error.to_string().contains("/nowhere"), "{error}");
     }
 }

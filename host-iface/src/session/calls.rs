@@ -36,7 +36,7 @@ impl<'a> Call<'a> {
     /// Its regions, as a board gets them.
     pub(super) fn descriptions(&self) -> Vec<RegionDesc> {
         let describe = |region: &Region| RegionDesc {
-            len: region.extents.len(),
+            len: region.extents.len().0,
             dir: region.dir,
         };
         self.regions.iter().map(describe).collect()

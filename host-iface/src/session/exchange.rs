@@ -10,6 +10,7 @@ use gil_address_tables::Extents;
 use gil_files::recording;
 use gil_timing::Event;
 use gil_transport::client::{Client, ClientError, Received};
+use gil_uapi::GuestLength;
 use gil_wire::envelope::Class;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{CallStatus, RegionDesc, Reply, Report};
@@ -105,9 +106,9 @@ impl Session {
     /// Whether the thread goes on only after the operation's end: it says so,
     /// or there is more held output than RAM already.
     fn must_wait(&self, context: &Context<'_>, main: &Call<'_>) -> bool {
-        let out_len: u64 = out_regions(main).map(Extents::len).sum();
+        let out_len: GuestLength = out_regions(main).map(Extents::len).sum();
         let held = self.delivery.held.guest_bytes().saturating_add(out_len);
-        main.envelope.blocking || out_len > 0 && held > context.memory.size()
+        main.envelope.blocking || !out_len.is_zero() && held > context.memory.size()
     }
 
     /// Publishes operations ahead while the board keeps more input of them
@@ -115,7 +116,7 @@ impl Session {
     /// has set keeps its input.
     fn make_room(&mut self, context: &mut Context<'_>, main: &Call<'_>) -> Result<(), Refusal> {
         let own = in_len(main);
-        let most = context.memory.size().min(KEPT_INPUT_MAX);
+        let most = context.memory.size().0.min(KEPT_INPUT_MAX);
         while own > 0 && self.schedule.kept_input() > most.saturating_sub(own) {
             match self.publish_one(context) {
                 Ok(()) => {}
@@ -216,7 +217,7 @@ impl Session {
     }
 
     fn check(&self, main: &Call<'_>, done: &Done, payload_len: u64) -> Result<(), ClientError> {
-        let own: Vec<u64> = out_regions(main).map(Extents::len).collect();
+        let own = out_lens(main);
         let mut total = fits(&done.out, &own)?;
         if done.places.is_some() {
             total = 0;
@@ -239,7 +240,7 @@ impl Session {
     /// report.
     fn report_room(&self, main: &Call<'_>, event: Event) -> Option<Vec<u64>> {
         if main.envelope.signals == Some(event) {
-            return Some(out_regions(main).map(Extents::len).collect());
+            return Some(out_lens(main));
         }
         let operation = self.schedule.pending.get(&event)?;
         (!operation.is_reported).then(|| self.delivery.room_of(operation))
@@ -305,7 +306,14 @@ pub(super) fn in_len_of(regions: &[RegionDesc]) -> u64 {
 /// Bytes of a call's input regions.
 pub(super) fn in_len(call: &Call<'_>) -> u64 {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
-    ins.map(|region| region.extents.len()).sum()
+    ins.map(|region| region.extents.len())
+        .sum::<GuestLength>()
+        .0
+}
+
+/// Bytes of each out region, as the board counts them.
+fn out_lens(main: &Call<'_>) -> Vec<u64> {
+    out_regions(main).map(|region| region.len().0).collect()
 }
 
 pub(super) fn out_regions<'a>(main: &Call<'a>) -> impl Iterator<Item = &'a Extents> {

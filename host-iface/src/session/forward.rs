@@ -8,6 +8,7 @@ use crate::submission::Region;
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::{SendSpan, Span};
 use gil_transport::window;
+use gil_uapi::GuestLength;
 use gil_wire::Op;
 use gil_wire::frame;
 use gil_wire::message::{Reply, Request};
@@ -140,7 +141,7 @@ fn send(
         let places = window_places(client, call).filter(|_| is_answered);
         if is_answered {
             let all = call.regions.iter().map(|region| region.extents.len());
-            client.expect(all.fold(0, u64::saturating_add));
+            client.expect(all.sum::<GuestLength>().0);
             if let Some(window) = client.window_mut() {
                 window.begin(end_of(call.regions, places.as_deref()));
             }
@@ -179,7 +180,7 @@ pub(super) fn window_places(client: &Client, call: &Call<'_>) -> Option<Vec<u64>
 /// Bytes of the window up to the last that a call with these regions uses.
 fn end_of(regions: &[Region], places: Option<&[u64]>) -> u64 {
     let regions = regions.iter().zip(places.unwrap_or_default());
-    let ends = regions.map(|(region, place)| place + region.extents.len());
+    let ends = regions.map(|(region, place)| place + region.extents.len().0);
     ends.max().unwrap_or(0)
 }
 
@@ -214,7 +215,7 @@ impl Input<'_> {
 /// Bytes of each region that goes in.
 fn lens(call: &Call<'_>) -> Vec<u64> {
     let ins = call.regions.iter().filter(|region| region.dir.is_in());
-    ins.map(|region| region.extents.len()).collect()
+    ins.map(|region| region.extents.len().0).collect()
 }
 
 /// A reply of another kind than was due.
@@ -237,14 +238,16 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gil_address_tables::{Extent, Extents};
+    use gil_address_tables::Extents;
+    use gil_uapi::{Extent, GuestAddress};
     use gil_wire::message::Direction;
 
     #[test]
     fn a_call_uses_the_window_up_to_the_end_of_its_last_region() {
-        let regions = [5000, 10].map(|len| Region {
+        let gpa = GuestAddress(1);
+        let regions = [5000, 10].map(GuestLength).map(|len| Region {
             dir: Direction::In,
-            extents: Extents::new([Extent { gpa: 1, len }], len).unwrap(),
+            extents: Extents::new([Extent { gpa, len }], len).unwrap(),
         });
         assert_eq!(end_of(&regions, Some(&[0, 8192])), 8202);
         assert_eq!(end_of(&regions[..1], Some(&[0])), 5000);

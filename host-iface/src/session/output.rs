@@ -7,7 +7,7 @@ use super::exchange::{Done, out_regions};
 use gil_address_tables::Extents;
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::Span;
-use gil_uapi::flag;
+use gil_uapi::{GuestLength, flag};
 use gil_wire::envelope::Class;
 
 /// One out region's bytes in an answer.
@@ -96,7 +96,7 @@ pub(super) fn fill(
             // Its addresses were checked with the mailbox.
             true => context
                 .memory
-                .spans(outs[slot.index], slot.len)
+                .spans(outs[slot.index], GuestLength(slot.len))
                 .unwrap_or(None),
             false => None,
         };

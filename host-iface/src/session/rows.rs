@@ -3,6 +3,7 @@
 
 use super::Refusal;
 use crate::submission::Region;
+use gil_uapi::GuestLength;
 use gil_wire::envelope::Envelope;
 use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
 use std::borrow::Cow;
@@ -36,7 +37,7 @@ fn narrow(region: &mut Region, rows: &Rows, left: &mut u64) -> Result<(), Refusa
     let rest = count.and_then(|count| left.checked_sub(count));
     *left = rest.ok_or_else(|| bad("more rows than a submission may have"))?;
     let starts = rows.starts();
-    let extents = starts.and_then(|starts| region.extents.runs(starts, rows.row));
+    let extents = starts.and_then(|starts| region.extents.runs(starts, GuestLength(rows.row)));
     let extents = extents.filter(|extents| !extents.is_empty());
     region.extents = extents.ok_or_else(|| bad("rows that are not in their region"))?;
     Ok(())
@@ -49,16 +50,17 @@ fn bad(reason: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gil_address_tables::{Extent, Extents};
+    use gil_address_tables::Extents;
+    use gil_uapi::{Extent, GuestAddress};
     use gil_wire::Op;
     use gil_wire::envelope::{Class, Engine, Order};
     use gil_wire::message::Direction;
 
     fn region(gpa: u64) -> Region {
-        let extent = Extent { gpa, len: 100 };
+        let (gpa, len) = (GuestAddress(gpa), GuestLength(100));
         Region {
             dir: Direction::Out,
-            extents: Extents::new([extent], 100).unwrap(),
+            extents: Extents::new([Extent { gpa, len }], len).unwrap(),
         }
     }
 
@@ -98,10 +100,13 @@ mod tests {
         let envelopes = [envelope(1, vec![]), envelope(2, vec![of(1, 4, 2, 50)])];
         let narrowed = regions(&envelopes, &all).ok().unwrap();
         assert_eq!(narrowed[..2], all[..2]);
-        let extent = |gpa| Extent { gpa, len: 4 };
+        let extent = |gpa| Extent {
+            gpa: GuestAddress(gpa),
+            len: GuestLength(4),
+        };
         let rows: Vec<_> = narrowed[2].extents.iter().collect();
         assert_eq!(rows, [extent(3000), extent(3050)]);
-        assert_eq!(narrowed[2].extents.len(), 8);
+        assert_eq!(narrowed[2].extents.len(), GuestLength(8));
     }
 
     #[test]

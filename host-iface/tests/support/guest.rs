@@ -6,6 +6,7 @@ use gil_host::config::Time;
 use gil_host::memory::{Callbacks, GuestMemory, Mapped};
 use gil_host::stand_in::{self, Region};
 use gil_host::{Config, Host};
+use gil_uapi::GuestLength;
 use gil_wire::Op;
 use gil_wire::envelope::{self, Class, Engine, Envelope, Order, Queue};
 use std::ops::{Deref, DerefMut};
@@ -81,15 +82,15 @@ impl Guest {
     fn callbacks(file: &Arc<std::fs::File>) -> Box<dyn GuestMemory> {
         let range = gil_address_tables::RamRange {
             gpa: RAM_BASE,
-            len: RAM_SIZE,
+            len: GuestLength(RAM_SIZE),
             offset: 0,
         };
         let ram = gil_address_tables::RamMap::new(vec![range]).unwrap();
         let (one, two) = (file.clone(), file.clone());
         Box::new(Callbacks::new(
             ram,
-            Box::new(move |gpa, out| one.read_exact_at(out, gpa - RAM_BASE).is_ok()),
-            Box::new(move |gpa, bytes| two.write_all_at(bytes, gpa - RAM_BASE).is_ok()),
+            Box::new(move |gpa, out| one.read_exact_at(out, gpa.since(RAM_BASE).0).is_ok()),
+            Box::new(move |gpa, bytes| two.write_all_at(bytes, gpa.since(RAM_BASE).0).is_ok()),
         ))
     }
 

@@ -3,7 +3,8 @@
 //!
 //! - the ioctls of `/dev/gil`: [`Info`], [`Submit`], [`Wait`];
 //! - what the driver puts into guest RAM for the host interface: [`Mailbox`] and
-//!   what it names.
+//!   what it names; addresses and lengths there are [`GuestAddress`] and
+//!   [`GuestLength`].
 //!
 //! All fields are little-endian, as every machine is that this is built for.
 //! Structures are copied out of guest RAM as bytes; nothing there is ever
@@ -11,6 +12,10 @@
 
 #[cfg(target_endian = "big")]
 compile_error!("gil.h is little-endian, and so must be the machine");
+
+mod address;
+
+pub use address::{GuestAddress, GuestLength};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -239,12 +244,12 @@ pub struct Mailbox {
     pub counter_hz: u32,
     /// Number of [`MailboxRegion`]s.
     pub region_count: u32,
-    /// Guest physical address of the first.
-    pub regions: u64,
-    /// Guest physical address of the envelopes.
-    pub request: u64,
-    /// Guest physical address of the room for the answer's bytes.
-    pub reply: u64,
+    /// Where the first is.
+    pub regions: GuestAddress,
+    /// Where the envelopes are.
+    pub request: GuestAddress,
+    /// Where the room for the answer's bytes is.
+    pub reply: GuestAddress,
     /// Bytes of the request.
     pub request_len: u32,
     /// Bytes of room for the answer.
@@ -286,33 +291,68 @@ pub struct Answer {
 )]
 pub struct MailboxRegion {
     /// Bytes: the sum of its extents.
-    pub len: u64,
-    /// Guest physical address of the first [`ExtentPage`].
-    pub extents: u64,
+    pub len: GuestLength,
+    /// Where the first [`ExtentPage`] is.
+    pub extents: GuestAddress,
     /// See [`dir`].
     pub dir: u32,
     /// 0.
     pub reserved: u32,
 }
 
-/// `struct gil_extent`.
+/// Contiguous guest physical memory: `struct gil_extent`.
 #[repr(C)]
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
 )]
 pub struct Extent {
-    /// Guest physical address.
-    pub gpa: u64,
+    /// Its first address.
+    pub gpa: GuestAddress,
     /// Bytes.
-    pub len: u64,
+    pub len: GuestLength,
+}
+
+impl Extent {
+    /// The address behind its last byte.
+    #[inline]
+    pub const fn end(self) -> GuestAddress {
+        self.gpa.saturating_add(self.len)
+    }
+
+    /// Its first bytes, at most so many.
+    #[inline]
+    pub fn first(self, len: GuestLength) -> Self {
+        let (gpa, len) = (self.gpa, self.len.min(len));
+        Self { gpa, len }
+    }
+
+    /// What is behind its first bytes.
+    #[inline]
+    pub const fn behind(self, len: GuestLength) -> Self {
+        Self {
+            gpa: self.gpa.saturating_add(len),
+            len: self.len.saturating_sub(len),
+        }
+    }
 }
 
 /// `struct gil_extent_page`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct ExtentPage {
-    /// Guest physical address of the next, or 0.
-    pub next: u64,
+    /// Where the next is, or 0.
+    pub next: GuestAddress,
     /// Of `extent`.
     pub count: u32,
     /// 0.

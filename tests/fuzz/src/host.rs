@@ -81,7 +81,7 @@ fn act(guest: &mut Guest, input: &mut Input<'_>) -> usize {
         0 => {
             let at = u64::from(input.u32()) % (RAM_SIZE - 255);
             let len = input.u8().into();
-            guest.write(RAM_BASE + at, input.piece(len));
+            guest.write(RAM_BASE.0 + at, input.piece(len));
             0
         }
         1 => {
@@ -99,7 +99,7 @@ fn act(guest: &mut Guest, input: &mut Input<'_>) -> usize {
             let regions: Vec<_> = (0..input.u8() % 5)
                 .map(|_| {
                     let at = u64::from(input.u32()) % RAM_SIZE;
-                    (RAM_BASE + at, input.u32().into(), input.u8().into())
+                    (RAM_BASE.0 + at, input.u32().into(), input.u8().into())
                 })
                 .collect();
             guest.seq += 1;

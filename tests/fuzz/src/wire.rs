@@ -1,7 +1,7 @@
 //! Messages, envelopes, and texts that users write.
 
 use crate::input::Input;
-use gil_address_tables::{Extent, Extents, RamMap, RamRange};
+use gil_address_tables::{Extent, Extents, GuestAddress, GuestLength, RamMap, RamRange};
 use gil_detect::watch::Spec;
 use gil_host::Config;
 use gil_opencl_common::build_options;
@@ -150,15 +150,15 @@ pub fn texts(data: &[u8]) {
 pub fn tables(data: &[u8]) {
     let mut input = Input(data);
     let ranges = (0..input.u8() % 8).map(|_| RamRange {
-        gpa: input.u64(),
-        len: input.u64(),
+        gpa: GuestAddress(input.u64()),
+        len: GuestLength(input.u64()),
         offset: input.u64(),
     });
     let ram = RamMap::new(ranges.collect());
-    let len = input.u64();
+    let len = GuestLength(input.u64());
     let extents = (0..input.u8() % 16).map(|_| Extent {
-        gpa: input.u64(),
-        len: input.u64(),
+        gpa: GuestAddress(input.u64()),
+        len: GuestLength(input.u64()),
     });
     let extents = Extents::new(extents.collect::<Vec<_>>(), len);
     let (Ok(ram), Ok(extents)) = (ram, extents) else {
@@ -168,17 +168,17 @@ pub fn tables(data: &[u8]) {
         if let Ok(pieces) = ram.translate(extent.gpa, extent.len) {
             assert_eq!(
                 pieces.iter().map(|piece| piece.len).sum::<u64>(),
-                extent.len
+                extent.len.0
             );
         }
     }
     let starts: Vec<u64> = (0..input.u8() % 8).map(|_| input.u64()).collect();
-    if let Some(runs) = extents.runs(starts, input.u64()) {
+    if let Some(runs) = extents.runs(starts, GuestLength(input.u64())) {
         extents.overlaps(&runs, |_, _, _| ());
     }
     let desc = |len| gil_wire::message::RegionDesc {
         len,
         dir: gil_wire::message::Direction::In,
     };
-    let _ = window::places(&[desc(input.u64()), desc(len)], input.u64());
+    let _ = window::places(&[desc(input.u64()), desc(len.0)], input.u64());
 }

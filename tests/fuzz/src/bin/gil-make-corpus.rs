@@ -205,8 +205,8 @@ impl Corpus {
         self.keep("rows", "rectangle", &rows);
         let numbers =
             |list: &[u64]| -> Vec<u8> { list.iter().flat_map(|n| n.to_le_bytes()).collect() };
-        let ranges = numbers(&[RAM_BASE, 1 << 20, 0, 8192]);
-        let extents = numbers(&[RAM_BASE, 4096, RAM_BASE + 8192, 4096]);
+        let ranges = numbers(&[RAM_BASE.0, 1 << 20, 0, 8192]);
+        let extents = numbers(&[RAM_BASE.0, 4096, RAM_BASE.0 + 8192, 4096]);
         let runs = numbers(&[0, 4000, 200, 64, 4096]);
         self.keep(
             "tables",
@@ -476,7 +476,7 @@ fn submit(after_ns: u32, request: &[u8], regions: &[(u32, u32)]) -> Vec<u8> {
     out.extend(counted(request));
     out.push(regions.len() as u8);
     for &(len, dir) in regions {
-        out.extend(((DATA - RAM_BASE) as u32).to_le_bytes());
+        out.extend(((DATA - RAM_BASE.0) as u32).to_le_bytes());
         out.extend(len.to_le_bytes());
         out.push(dir as u8);
     }
