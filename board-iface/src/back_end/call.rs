@@ -133,6 +133,15 @@ impl Call {
         }
     }
 
+    /// The same call, answered before what it enqueues has ended.
+    #[cfg(test)]
+    pub(super) fn unfinished(self) -> Self {
+        Self {
+            finish: false,
+            ..self
+        }
+    }
+
     /// The enqueue function was called: the operation is known to the session,
     /// or reported.
     pub fn set_enqueued(&mut self) {

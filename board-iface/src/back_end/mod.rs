@@ -10,6 +10,7 @@
 //! | [`refusal`] | why a call is not run |
 //! | [`info`](mod@info) | size-and-data queries |
 //! | [`operations`] | what is under way, and what waits for the guest |
+//! | [`queues`] | how operations become known and end, where queues signal events |
 //! | [`hold`] | memory that a driver uses in place |
 //! | [`printing`], [`notices`] | what kernels print, and what drivers say |
 //! | [`staging`] | reading and writing whole objects, for checkpoints |
@@ -23,6 +24,7 @@ pub mod notices;
 pub mod objects;
 pub mod operations;
 pub mod printing;
+pub mod queues;
 pub mod refusal;
 pub mod staging;
 pub mod table;
@@ -34,6 +36,7 @@ pub use dispatch::{Current, DispatchFn, Enqueued, Enqueues};
 pub use info::{InfoReply, info};
 pub use objects::{Objects, Reference, References};
 pub use operations::Order;
+pub use queues::{Events, Queues};
 pub use refusal::Refusal;
 pub use table::{Kind, Pointer, Table};
 pub use threads::GuestThreads;

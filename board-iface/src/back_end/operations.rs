@@ -67,19 +67,27 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Of an operation that nobody waited for in its own call.
-    pub fn report(self, operation: Operation) -> Ended {
-        let memory = operation.memory;
-        Ended {
-            event: operation.number,
+    /// Of an operation with this number and memory, in its own call: its output
+    /// goes back with the call's answer.
+    pub fn report(self, number: u64, memory: Memory, call: &mut Call) {
+        call.report(Ended {
             duration_ns: self.duration_ns,
-            ending: self.ending,
-            printed: Vec::new(),
-            rejected: false,
+            ..Ended::bare(number, self.ending)
+        });
+        if !self.ending.is_failure() {
+            call.give_back(memory);
+        }
+    }
+
+    /// The same of one that nobody waited for in its own call.
+    pub fn later(self, number: u64, memory: Memory) -> Ended {
+        Ended {
+            duration_ns: self.duration_ns,
             out: match self.ending.is_failure() {
                 false => memory.outputs(),
                 true => memory.no_outputs(),
             },
+            ..Ended::bare(number, self.ending)
         }
     }
 }
@@ -181,15 +189,8 @@ impl Operations {
     /// that, and gives the call its memory back.
     pub fn enqueued_by(&mut self, call: &mut Call, operation: Operation, device: &mut impl Device) {
         let ended = self.enqueued(operation, call.finishes(), device);
-        let Some((operation, finished)) = ended else {
-            return;
-        };
-        call.report(Ended {
-            duration_ns: finished.duration_ns,
-            ..Ended::bare(operation.number, finished.ending)
-        });
-        if !finished.ending.is_failure() {
-            call.give_back(operation.memory);
+        if let Some((operation, finished)) = ended {
+            finished.report(operation.number, operation.memory, call);
         }
     }
 

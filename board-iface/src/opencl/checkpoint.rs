@@ -6,7 +6,7 @@ use super::generated::types::*;
 use super::session::Session;
 use super::staging::form_of;
 use crate::back_end::table::Object;
-use crate::back_end::{Objects, Pointer};
+use crate::back_end::{Events, Objects, Pointer};
 use crate::board::Unable;
 use gil_opencl_common::status;
 use gil_wire::call::Handle;

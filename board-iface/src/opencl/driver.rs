@@ -2,10 +2,11 @@
 
 use super::generated::functions::Functions;
 use super::generated::types::*;
-use crate::back_end::DriverOptions;
-use crate::back_end::{Pointer, References};
+use crate::back_end::{DriverOptions, Events, Pointer, References};
 use gil_kernel_signatures::Target;
+use gil_opencl_common::status;
 use gil_wire::Op;
+use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::Kind;
 use gil_wire::identity::DeviceInfo;
 use libloading::Library;
@@ -330,32 +331,10 @@ impl Driver {
         fetch(|size, value, len| unsafe { ask(device.as_ptr(), name, size, value, len) })
     }
 
-    /// Waits until an event is complete or failed.
-    pub fn wait(&self, event: Pointer) {
-        let list = [event.as_ptr()];
-        // SAFETY: the callers own a reference to the event. The result only
-        // repeats the event's own status.
-        unsafe { (self.core.wait)(1, list.as_ptr()) };
-    }
-
     /// An event's execution status: 0 complete, below 0 failed.
     pub fn status(&self, event: Pointer) -> cl_int {
         let name = CL_EVENT_COMMAND_EXECUTION_STATUS;
         scalar(self.core.event_info, event, name).unwrap_or(CL_SUCCESS)
-    }
-
-    /// Nanoseconds between a complete event's start and end, if the driver
-    /// measured them.
-    pub fn duration_ns(&self, event: Pointer) -> Option<u64> {
-        let ask = |name| scalar::<cl_ulong>(self.core.profiling, event, name);
-        let start = ask(CL_PROFILING_COMMAND_START)?;
-        ask(CL_PROFILING_COMMAND_END)?.checked_sub(start)
-    }
-
-    /// Submits what is on a queue.
-    pub fn flush(&self, queue: Pointer) {
-        // SAFETY: the callers own a reference to the queue.
-        unsafe { (self.core.flush)(queue.as_ptr()) };
     }
 
     /// Sets a user event; what it fails with is its own affair.
@@ -378,6 +357,38 @@ impl Driver {
             },
             None => CL_INVALID_OPERATION,
         }
+    }
+}
+
+impl Events for Driver {
+    const QUEUE: Kind = Kind::CommandQueue;
+    const EVENT: Kind = Kind::Event;
+
+    fn flush(&self, queue: Pointer) {
+        // SAFETY: the callers own a reference to the queue.
+        unsafe { (self.core.flush)(queue.as_ptr()) };
+    }
+
+    fn wait(&self, event: Pointer) {
+        let list = [event.as_ptr()];
+        // SAFETY: the callers own a reference to the event. The result only
+        // repeats the event's own status.
+        unsafe { (self.core.wait)(1, list.as_ptr()) };
+    }
+
+    fn ending(&self, event: Pointer) -> Ending {
+        status::ending(self.status(event))
+    }
+
+    /// From a complete event's start to its end.
+    fn duration_ns(&self, event: Pointer) -> Option<u64> {
+        let ask = |name| scalar::<cl_ulong>(self.core.profiling, event, name);
+        let start = ask(CL_PROFILING_COMMAND_START)?;
+        ask(CL_PROFILING_COMMAND_END)?.checked_sub(start)
+    }
+
+    fn abandon(&self, event: Pointer) {
+        self.set_user_event(event, -1);
     }
 }
 

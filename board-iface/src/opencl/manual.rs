@@ -20,7 +20,7 @@ use super::shield;
 use super::subgroups;
 use super::support::Board;
 use super::svm;
-use crate::back_end::{Call, Objects, Order, Pointer, Refusal, encode, size};
+use crate::back_end::{Call, Objects, Order, Pointer, Queues, Refusal, encode, size};
 use gil_wire::call::OutData;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;

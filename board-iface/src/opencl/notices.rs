@@ -6,7 +6,7 @@ use super::objects::Data;
 use super::session::Session;
 use crate::back_end::notices::{PRIVATE_MAX, TEXT_MAX, hear};
 use crate::back_end::{
-    Call, Enqueued, Objects, Pointer, References, Refusal, encode, list_ptr, words,
+    Call, Enqueued, Objects, Pointer, Queues, References, Refusal, encode, list_ptr, words,
 };
 use gil_wire::Op;
 use gil_wire::call::Handle;
@@ -187,17 +187,15 @@ impl Session {
 
     /// An enqueue that the driver is not asked about: nothing comes of it but
     /// this error.
-    pub(super) fn not_enqueued(&self, call: &mut Call, queue: Handle, error: cl_int) {
+    pub(super) fn not_enqueued(&mut self, call: &mut Call, queue: Handle, error: cl_int) {
         call.set_enqueued();
         self.refused(call, queue, error);
     }
 
-    /// An operation was refused. Where the guest does not wait for the answer,
-    /// it hears of it by its context.
-    pub(super) fn refused(&self, call: &mut Call, queue: Handle, error: cl_int) {
-        call.reject(error);
-        if let (Some(made), false) = (self.queue(queue), call.is_answered()) {
-            self.notices.say(made.context, sentence(call.op(), error));
+    /// Says to a queue's context that an operation was refused.
+    pub(super) fn say_refused(&self, op: Op, queue: Handle, error: cl_int) {
+        if let Some(made) = self.queue(queue) {
+            self.notices.say(made.context, sentence(op, error));
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Which kernels may print.
 
-use super::driver::{Driver, fetch, fetch_handle};
+use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;
 use super::session::Session;
-use crate::back_end::operations::Operation;
-use crate::back_end::{Call, Objects, Pointer, Refusal};
+use crate::back_end::{Call, Events, Objects, Pointer, Refusal};
 use crate::printed;
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::generated::opencl::Kind;
@@ -34,8 +33,8 @@ impl Session {
         };
         let result = run(self, call)?;
         if let Some(turn) = turn {
-            let wait = wait(self.driver);
             let number = event.number.0;
+            let wait = |operation: &_| self.driver.wait_for(operation);
             self.printing.collect(&self.operations, number, &turn, wait);
         }
         Ok(result)
@@ -56,7 +55,7 @@ impl Session {
         };
         let result = run(self, call)?;
         if let Some(turn) = turn {
-            let wait = wait(self.driver);
+            let wait = |operation: &_| self.driver.wait_for(operation);
             self.printing.collect_blocked(&self.operations, &turn, wait);
         }
         Ok(result)
@@ -120,14 +119,6 @@ impl Session {
         let result = unsafe { info(object, CL_PROGRAM_BINARIES, len, list, std::ptr::null_mut()) };
         let has = |binary: &Vec<u8>| binary.is_empty() || mentions(binary, word);
         result != CL_SUCCESS || binaries.iter().any(has)
-    }
-}
-
-/// Waits for an operation, whose references stay.
-fn wait(driver: &Driver) -> impl Fn(&Operation) + '_ {
-    |operation| {
-        driver.flush(operation.queue.queue);
-        driver.wait(operation.event);
     }
 }
 

@@ -13,22 +13,19 @@ use super::svm::Svm;
 use super::waits::StandIn;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::notices::Notices;
-use crate::back_end::operations::{Device, Finished, Operation, Operations, QueueRef};
+use crate::back_end::operations::Operations;
 use crate::back_end::printing::Printing;
 use crate::back_end::{
-    Call, Enqueued, Enqueues, Objects, Pointer, References, Refusal, Table, staging,
+    Call, Enqueued, Enqueues, Objects, Pointer, Queues, References, Refusal, Table, staging,
 };
 use crate::board::{self, Ended, Guest, Outcome, Unable};
 use crate::region::Budget;
-use gil_opencl_common::status;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::Handle;
 use gil_wire::checkpoint::{PastEvent, Survey};
-use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{self as wire, Kind};
 use gil_wire::identity::DeviceIdentity;
-use std::time::Instant;
 
 /// What is generated.
 const DISPATCH: Dispatch<Session> = Dispatch {
@@ -84,59 +81,6 @@ impl Session {
             files: files::budget(),
         }
     }
-
-    /// An operation with the call's memory.
-    fn operation(
-        &self,
-        call: &mut Call,
-        op: &Enqueued<'_>,
-        event: Pointer,
-    ) -> Result<Operation, Refusal> {
-        let queue = self.table.get(op.queue, Kind::CommandQueue)?;
-        let waits = op
-            .waits
-            .iter()
-            .map(|wait| self.table.get(*wait, Kind::Event));
-        let waits = waits.collect::<Result<_, _>>()?;
-        self.driver.retain(Kind::CommandQueue, queue);
-        Ok(Operation {
-            number: op.signals.number.0,
-            event,
-            queue: QueueRef {
-                queue,
-                in_order: self.queue(op.queue).is_none_or(|made| made.in_order),
-            },
-            order: op.order,
-            waits,
-            memory: call.take_memory(),
-        })
-    }
-
-    /// A user event was made.
-    pub(super) fn user_event(&mut self, event: Pointer) {
-        self.driver.retain(Kind::Event, event);
-        self.operations.user_event(event);
-    }
-
-    /// A user event was set: reports what it unblocked.
-    pub(super) fn user_event_set(&mut self, event: Pointer, call: &mut Call) {
-        for ended in self.unblock(event, call.finishes()) {
-            call.report(ended);
-        }
-    }
-
-    fn unblock(&mut self, event: Pointer, finish: bool) -> Vec<Ended> {
-        if !self.operations.is_unset(event) {
-            return Vec::new();
-        }
-        let mut finisher = Finisher(self.driver);
-        let ended = self.operations.set(event, finish, &mut finisher);
-        self.driver.release(Kind::Event, event);
-        ended
-            .into_iter()
-            .map(|(operation, finished)| finished.report(operation))
-            .collect()
-    }
 }
 
 impl Objects for Session {
@@ -182,30 +126,28 @@ impl Enqueues for Session {
     }
 
     fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
-        call.set_enqueued();
         self.fail_stand_ins();
         let result = self.result_of(call, &op);
-        if result != CL_SUCCESS {
-            // Nothing was enqueued. The host learns it here; it has put a call
-            // that it gets no answer to on its timeline.
-            self.refused(call, op.queue, result);
-            return Ok(());
+        self.put_on_queue(call, Enqueued { result, ..op })
+    }
+}
+
+impl Queues for Session {
+    fn operations(&mut self) -> &mut Operations {
+        &mut self.operations
+    }
+
+    fn is_in_order(&self, queue: Handle) -> bool {
+        self.queue(queue).is_none_or(|made| made.in_order)
+    }
+
+    /// Where the guest does not wait for the answer, it hears of it by the
+    /// queue's context.
+    fn refused(&mut self, call: &mut Call, queue: Handle, error: cl_int) {
+        call.reject(error);
+        if !call.is_answered() {
+            self.say_refused(call.op(), queue, error);
         }
-        let Some(event) = Pointer::new(op.event) else {
-            // The driver may use the call's memory for ever.
-            std::mem::forget(call.take_memory());
-            return Err(Refusal::NoEvent);
-        };
-        if op.signals.kept {
-            self.driver.retain(Kind::Event, event);
-        }
-        let operation = self.operation(call, &op, event)?;
-        let mut finisher = Finisher(self.driver);
-        self.operations.enqueued_by(call, operation, &mut finisher);
-        if op.signals.kept {
-            self.bind(Kind::Event, op.signals.number, event.as_ptr(), op.queue)?;
-        }
-        Ok(())
     }
 }
 
@@ -232,9 +174,7 @@ impl board::Session for Session {
     }
 
     fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
-        let mut finisher = Finisher(self.driver);
-        let (operation, finished) = self.operations.finish(event, &mut finisher)?;
-        let mut ended = finished.report(operation);
+        let mut ended = self.end(event)?;
         self.printing.give(&mut ended);
         self.svm.settle(self.driver);
         Some(ended)
@@ -277,13 +217,7 @@ impl board::Session for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let unset: Vec<Pointer> = self.operations.unset().collect();
-        for event in unset {
-            // Nobody will set it any more: what waits for it fails, and ends.
-            self.driver.set_user_event(event, -1);
-            self.unblock(event, true);
-        }
-        self.operations.finish_all(&mut Finisher(self.driver));
+        self.end_all();
         let mut left = self.release_all();
         left += self.svm.release(self.driver);
         let process = self.guest.process;
@@ -292,33 +226,5 @@ impl Drop for Session {
             left,
             "session over; what the program left is released"
         );
-    }
-}
-
-/// Waits with the driver's own functions.
-struct Finisher(&'static Driver);
-
-impl Device for Finisher {
-    fn begin(&mut self, operation: &Operation) {
-        self.0.flush(operation.queue.queue);
-    }
-
-    fn finish(&mut self, operation: &Operation) -> Finished {
-        let began = Instant::now();
-        let Self(driver) = self;
-        driver.flush(operation.queue.queue);
-        driver.wait(operation.event);
-        let ending = status::ending(driver.status(operation.event));
-        let measured = driver.duration_ns(operation.event);
-        let waited = || began.elapsed().as_nanos() as u64;
-        driver.release(Kind::Event, operation.event);
-        driver.release(Kind::CommandQueue, operation.queue.queue);
-        Finished {
-            duration_ns: match ending {
-                Ending::Done => measured.unwrap_or_else(waited),
-                Ending::Failed(_) => 0,
-            },
-            ending,
-        }
     }
 }

@@ -4,6 +4,7 @@ use super::driver::Driver;
 use super::generated::types::*;
 use super::generated::{self, Functions};
 use gil_board::back_end::dispatch::Dispatch;
+use gil_board::back_end::operations::Finished;
 use gil_board::back_end::{Call, Current, Enqueued, Enqueues, Objects, Refusal, Table};
 use gil_board::board::{self, Ended, Outcome};
 use gil_board::region::Budget;
@@ -105,28 +106,22 @@ impl Enqueues for Session {
             call.reject(operation.result);
             return Ok(());
         }
-        let memory = call.take_memory();
         let (duration_ns, ending) = match self.driver.elapsed() {
             // It is none of the device's.
             Ok(_) if call.op() == TOY_NOTIFY => (0, Ending::Done),
             Ok(duration_ns) => (duration_ns, Ending::Done),
             Err(code) => (0, Ending::Failed(code)),
         };
-        let event = operation.signals.number.0;
-        let ended = Ended {
+        let finished = Finished {
             duration_ns,
-            ..Ended::bare(event, ending)
+            ending,
         };
+        let (number, memory) = (operation.signals.number.0, call.take_memory());
         if call.finishes() {
-            call.report(ended);
-            call.give_back(memory);
-            return Ok(());
+            finished.report(number, memory, call);
+        } else {
+            self.ended.insert(number, finished.later(number, memory));
         }
-        let out = match ending {
-            Ending::Done => memory.outputs(),
-            Ending::Failed(_) => memory.no_outputs(),
-        };
-        self.ended.insert(event, Ended { out, ..ended });
         Ok(())
     }
 }
