@@ -10,7 +10,7 @@ use gil_host::events::Standard;
 use gil_host::host::HostError;
 use gil_host::memory::Mapped;
 use gil_host::{Config, Host};
-use gil_uapi::GuestAddress;
+use gil_uapi::{GuestAddress, VirtualAddress};
 use nix::sys::signal::Signal;
 use qemu_plugin::{
     PluginId, VCPUIndex, qemu_plugin_register_atexit_cb, qemu_plugin_register_vcpu_init_cb,
@@ -176,7 +176,7 @@ impl Bridge {
     }
 
     /// The kernel has loaded a module, which may be the driver.
-    pub fn loaded(&self, point: (u64, Point)) {
+    pub fn loaded(&self, point: (VirtualAddress, Point)) {
         if let (Doorbells::Loaded(watches), Some(registers)) =
             (&self.doorbells, self.registers.get())
             && let Some(seen) = watches.reach(point, registers, None)
@@ -187,7 +187,7 @@ impl Bridge {
 
     /// A point that is watched for is reached; `rest` instructions of its block,
     /// its own among them, are still to come.
-    pub fn reach(&self, point: (u64, Point), rest: u64) {
+    pub fn reach(&self, point: (VirtualAddress, Point), rest: u64) {
         let (Some(watches), Some(registers)) = (&self.watches, self.registers.get()) else {
             return;
         };

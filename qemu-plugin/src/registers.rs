@@ -3,6 +3,7 @@
 use crate::guest_code;
 use gil_detect::watch::Guest;
 use gil_detect::watch::arguments::Convention;
+use gil_uapi::VirtualAddress;
 use qemu_plugin::{RegisterDescriptor, qemu_plugin_get_registers};
 
 /// General registers that hold arguments.
@@ -51,8 +52,9 @@ impl Guest for Registers {
         (convention == Convention::Aarch64).then(|| self.x(number))?
     }
 
-    fn stack(&self, convention: Convention) -> Option<u64> {
-        (convention == Convention::Aarch64).then(|| value(self.sp.as_ref()?))?
+    fn stack(&self, convention: Convention) -> Option<VirtualAddress> {
+        let stack = (convention == Convention::Aarch64).then(|| value(self.sp.as_ref()?))?;
+        stack.map(VirtualAddress)
     }
 
     fn process(&self) -> Option<u32> {
@@ -60,7 +62,7 @@ impl Guest for Registers {
         (context != 0).then_some(context)
     }
 
-    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+    fn read(&self, address: VirtualAddress, out: &mut [u8]) -> bool {
         guest_code::read(address, out)
     }
 }

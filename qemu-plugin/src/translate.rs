@@ -5,6 +5,7 @@ use crate::guest_code;
 use gil_detect::marker;
 use gil_detect::module_code::ModuleCode;
 use gil_detect::watch::{Point, Watches};
+use gil_uapi::VirtualAddress;
 use qemu_plugin::sys::qemu_plugin_tb;
 use qemu_plugin::{
     CallbackFlags, Instruction, PluginId, TranslationBlock, qemu_plugin_register_vcpu_tb_trans_cb,
@@ -32,7 +33,7 @@ extern "C" fn translated(_: PluginId, block: *mut qemu_plugin_tb) {
 }
 
 fn look_at(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
-    let is_kernel = marker::is_kernel_address(block.vaddr());
+    let is_kernel = marker::is_kernel_address(VirtualAddress(block.vaddr()));
     if let Some(watches) = &bridge.watches {
         look_for_points(bridge, watches, block);
     }
@@ -74,15 +75,16 @@ fn look_for_driver(bridge: &'static Bridge, watches: &Watches, block: &Translati
 fn for_points(
     watches: &Watches,
     block: &TranslationBlock<'_>,
-    mut with: impl FnMut((u64, Point), &Instruction<'_>, u64),
+    mut with: impl FnMut((VirtualAddress, Point), &Instruction<'_>, u64),
 ) {
     let Some(last) = block.instructions().last() else {
         return;
     };
     let size = block.instructions().count();
-    for point in watches.points(block.vaddr()..=last.vaddr(), guest_code::read) {
+    let code = VirtualAddress(block.vaddr())..=VirtualAddress(last.vaddr());
+    for point in watches.points(code, guest_code::read) {
         let mut all = block.instructions().enumerate();
-        if let Some((at, one)) = all.find(|(_, one)| one.vaddr() == point.0) {
+        if let Some((at, one)) = all.find(|(_, one)| one.vaddr() == point.0.0) {
             with(point, &one, (size - at) as u64);
         }
     }
@@ -91,13 +93,13 @@ fn for_points(
 fn look_for_marker(bridge: &'static Bridge, block: &TranslationBlock<'_>) {
     block
         .instructions()
-        .filter(|one| marker::is_doorbell(one.vaddr(), &word(one)))
+        .filter(|one| marker::is_doorbell(VirtualAddress(one.vaddr()), &word(one)))
         .for_each(|one| ring_at(bridge, &one));
 }
 
 /// A function's entry begins a block: it is called.
 fn look_for_entry(bridge: &'static Bridge, module: &ModuleCode, block: &TranslationBlock<'_>) {
-    let address = block.vaddr();
+    let address = VirtualAddress(block.vaddr());
     let Some(first) = block.instructions().next() else {
         return;
     };

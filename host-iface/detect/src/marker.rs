@@ -1,16 +1,16 @@
 //! The marker: a no-op instruction at the doorbell. It counts only at kernel
 //! addresses, since any program can execute it.
 
-use gil_uapi::MARKER_A64;
+use gil_uapi::{MARKER_A64, VirtualAddress};
 
 /// Whether `address` belongs to an AArch64 kernel: the upper half of the
 /// address space, whatever the size of virtual addresses.
-pub const fn is_kernel_address(address: u64) -> bool {
-    address >> 55 == 0x1ff
+pub const fn is_kernel_address(address: VirtualAddress) -> bool {
+    address.0 >> 55 == 0x1ff
 }
 
 /// Whether the instruction `bytes` at `address` is a doorbell.
-pub fn is_doorbell(address: u64, bytes: &[u8]) -> bool {
+pub fn is_doorbell(address: VirtualAddress, bytes: &[u8]) -> bool {
     is_kernel_address(address) && bytes == MARKER_A64.to_le_bytes()
 }
 
@@ -21,6 +21,7 @@ mod tests {
     #[test]
     fn counts_only_in_the_kernel() {
         let marker = MARKER_A64.to_le_bytes();
+        let is_doorbell = |address, bytes: &[u8]| is_doorbell(VirtualAddress(address), bytes);
         assert!(is_doorbell(0xffff_8000_0010_0000, &marker));
         assert!(is_doorbell(0xffff_ffff_f000_0000, &marker));
         assert!(!is_doorbell(0x0000_aaaa_0010_0000, &marker));

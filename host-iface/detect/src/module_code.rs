@@ -6,6 +6,7 @@
 
 use super::marker::is_kernel_address;
 use super::symbol::{self, Code, SymbolError, Symbols};
+use gil_uapi::VirtualAddress;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -19,7 +20,7 @@ pub struct ModuleCode {
     /// Offset of the function in its section.
     offset: u64,
     /// Where it was found.
-    entries: Mutex<Vec<u64>>,
+    entries: Mutex<Vec<VirtualAddress>>,
 }
 
 /// A module that cannot be looked for.
@@ -79,7 +80,7 @@ impl ModuleCode {
 
     /// Whether the guest's code at `address`, of which `beginning` is known,
     /// may be the function's.
-    pub fn may_begin(&self, address: u64, beginning: &[u8]) -> bool {
+    pub fn may_begin(&self, address: VirtualAddress, beginning: &[u8]) -> bool {
         let len = beginning.len().min(self.code.bytes.len());
         self.may_be_at(address) && self.code.matches(&beginning[..len])
     }
@@ -88,9 +89,9 @@ impl ModuleCode {
     /// `beginning` is what is known of it, `read` reads guest code.
     pub fn is_entry(
         &self,
-        address: u64,
+        address: VirtualAddress,
         beginning: &[u8],
-        read: impl FnOnce(u64, &mut [u8]) -> bool,
+        read: impl FnOnce(VirtualAddress, &mut [u8]) -> bool,
     ) -> bool {
         if !self.may_begin(address, beginning) {
             return false;
@@ -99,7 +100,7 @@ impl ModuleCode {
         let known = entries.contains(&address);
         let is_entry = known || self.is_whole(address, beginning, read);
         if is_entry && !known {
-            tracing::info!("the module's section lies at {:#x}", address - self.offset);
+            tracing::info!("the module's section lies at {}", self.section(address));
             entries.push(address);
         }
         is_entry
@@ -107,27 +108,32 @@ impl ModuleCode {
 
     fn is_whole(
         &self,
-        address: u64,
+        address: VirtualAddress,
         beginning: &[u8],
-        read: impl FnOnce(u64, &mut [u8]) -> bool,
+        read: impl FnOnce(VirtualAddress, &mut [u8]) -> bool,
     ) -> bool {
         let beginning = &beginning[..beginning.len().min(self.code.bytes.len())];
         let mut rest = vec![0; self.code.bytes.len() - beginning.len()];
-        let from = address + beginning.len() as u64;
-        let known = rest.is_empty() || read(from, &mut rest);
+        let from = address.checked_add(beginning.len() as u64);
+        let known = rest.is_empty() || from.is_some_and(|from| read(from, &mut rest));
         known && self.code.matches(&[beginning, &rest].concat())
     }
 
     /// A kernel address, at the place in a page that the section's alignment
     /// allows.
-    fn may_be_at(&self, address: u64) -> bool {
+    fn may_be_at(&self, address: VirtualAddress) -> bool {
         let page = self.code.align.min(4096);
-        is_kernel_address(address) && address.wrapping_sub(self.offset).is_multiple_of(page)
+        is_kernel_address(address) && self.section(address).0.is_multiple_of(page)
+    }
+
+    /// Where the section lies whose function begins at `entry`.
+    fn section(&self, entry: VirtualAddress) -> VirtualAddress {
+        VirtualAddress(entry.0.wrapping_sub(self.offset))
     }
 
     /// Where the function's section was found, at every load of the module.
-    pub fn load_addresses(&self) -> Vec<u64> {
+    pub fn load_addresses(&self) -> Vec<VirtualAddress> {
         let entries = self.entries.lock().unwrap_or_else(|e| e.into_inner());
-        entries.iter().map(|entry| entry - self.offset).collect()
+        entries.iter().map(|&entry| self.section(entry)).collect()
     }
 }

@@ -39,6 +39,7 @@ use super::kernel_image::{ImageError, KernelImage};
 use super::marker::is_kernel_address;
 use super::symbol::{self, SymbolError};
 use arguments::{Arguments, Convention};
+use gil_uapi::VirtualAddress;
 use mapping::Mappings;
 use module::Loader;
 use process::ProcessCode;
@@ -56,14 +57,14 @@ pub trait Guest {
     /// A general register: `x0` to `x30`, or `r0` to `r12`.
     fn register(&self, number: u8, convention: Convention) -> Option<u64>;
     /// The stack pointer.
-    fn stack(&self, convention: Convention) -> Option<u64>;
+    fn stack(&self, convention: Convention) -> Option<VirtualAddress>;
     /// The number of the process that runs, as the kernel counts them.
     fn process(&self) -> Option<u32>;
     /// Fills `out` from memory at a virtual address; whether it could.
-    fn read(&self, address: u64, out: &mut [u8]) -> bool;
+    fn read(&self, address: VirtualAddress, out: &mut [u8]) -> bool;
 
     /// A word of memory.
-    fn word(&self, address: u64) -> Option<u64> {
+    fn word(&self, address: VirtualAddress) -> Option<u64> {
         let mut bytes = [0; 8];
         let is_there = self.read(address, &mut bytes);
         is_there.then(|| u64::from_le_bytes(bytes))
@@ -141,7 +142,7 @@ pub struct Watches {
     mappings: Option<Mappings>,
     /// Places in the kernel and its modules, and of processes where mappings
     /// are followed.
-    places: RwLock<Vec<(u64, Point)>>,
+    places: RwLock<Vec<(VirtualAddress, Point)>>,
     /// Calls reported of each.
     limit: u64,
 }
@@ -222,7 +223,8 @@ impl Watches {
             let spec = spec.to_string();
             WatchError::Kernel { spec, error }
         })?;
-        entries.into_iter().for_each(|at| self.found(at, point));
+        let entries = entries.into_iter().map(VirtualAddress);
+        entries.for_each(|at| self.found(at, point));
         Ok(())
     }
 
@@ -235,9 +237,9 @@ impl Watches {
     /// or in two that follow each other. `read` reads guest code.
     pub fn points(
         &self,
-        code: RangeInclusive<u64>,
-        read: impl Fn(u64, &mut [u8]) -> bool,
-    ) -> Vec<(u64, Point)> {
+        code: RangeInclusive<VirtualAddress>,
+        read: impl Fn(VirtualAddress, &mut [u8]) -> bool,
+    ) -> Vec<(VirtualAddress, Point)> {
         if is_kernel_address(*code.start()) {
             let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
             let inside = places.iter().filter(|(at, _)| code.contains(at));
@@ -259,7 +261,7 @@ impl Watches {
     /// be reported.
     pub fn reach(
         &self,
-        (address, point): (u64, Point),
+        (address, point): (VirtualAddress, Point),
         guest: &dyn Guest,
         when: Option<When>,
     ) -> Option<Sighting<'_>> {
@@ -282,7 +284,7 @@ impl Watches {
     /// reported or not. `None` if the point is no such entry.
     pub fn arguments(
         &self,
-        (address, point): (u64, Point),
+        (address, point): (VirtualAddress, Point),
         guest: &dyn Guest,
     ) -> Option<Arguments<'_>> {
         let Point::Watched(number) = point else {
@@ -294,7 +296,7 @@ impl Watches {
     }
 
     /// An address that became known by a mapping may be another process's.
-    fn is_it(&self, watch: &Watch, address: u64, guest: &dyn Guest) -> bool {
+    fn is_it(&self, watch: &Watch, address: VirtualAddress, guest: &dyn Guest) -> bool {
         let Target::Process(process) = &watch.target else {
             return true;
         };

@@ -2,6 +2,7 @@
 
 use gil_detect::module_code::{ModuleCode, ModuleError};
 use gil_detect::symbol::{SymbolError, Symbols};
+use gil_uapi::VirtualAddress;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -188,14 +189,15 @@ fn a_module_is_found_where_it_was_loaded() {
     let object = std::fs::read(&built.object).unwrap();
     let module = ModuleCode::parse(&object, "wanted").unwrap();
     let (code, offset) = loaded(&object);
-    let base = 0xffff_8000_7a2b_c000_u64;
-    let entry = base + offset;
-    let unread = |_: u64, _: &mut [u8]| panic!("all of it is known");
+    let base = VirtualAddress(0xffff_8000_7a2b_c000);
+    let entry = base.checked_add(offset).unwrap();
+    let unread = |_: VirtualAddress, _: &mut [u8]| panic!("all of it is known");
     assert!(
-        !module.is_entry(entry & 0xffff_ffff, &code, unread),
+        !module.is_entry(VirtualAddress(entry.0 & 0xffff_ffff), &code, unread),
         "a user address"
     );
-    assert!(!module.is_entry(entry + 2, &code, unread), "not aligned");
+    let aside = VirtualAddress(entry.0 + 2);
+    assert!(!module.is_entry(aside, &code, unread), "not aligned");
     assert!(!module.is_entry(entry, &code[4..], unread), "other code");
     let mut other = code.clone();
     *other.last_mut().unwrap() ^= 1;
@@ -204,8 +206,8 @@ fn a_module_is_found_where_it_was_loaded() {
         "its last bit is another"
     );
     assert!(module.load_addresses().is_empty());
-    let read = |from: u64, out: &mut [u8]| {
-        out.copy_from_slice(&code[(from - entry) as usize..]);
+    let read = |from: VirtualAddress, out: &mut [u8]| {
+        out.copy_from_slice(&code[(from.0 - entry.0) as usize..]);
         true
     };
     assert!(

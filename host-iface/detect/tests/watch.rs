@@ -6,6 +6,7 @@ mod kernel;
 use gil_detect::btf::{Btf, Kind, Parameter};
 use gil_detect::watch::arguments::{self, Argument, Convention, Text, Value};
 use gil_detect::watch::{Call, Guest, Point, Sighting, Spec, Watches, When};
+use gil_uapi::VirtualAddress;
 use kernel::{BASE, Image, USUAL, symbols, types};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -24,15 +25,15 @@ impl Guest for Machine {
         Some(self.registers.get(&number).copied().unwrap_or(usual))
     }
 
-    fn stack(&self, _: Convention) -> Option<u64> {
-        Some(0x8000)
+    fn stack(&self, _: Convention) -> Option<VirtualAddress> {
+        Some(VirtualAddress(0x8000))
     }
 
     fn process(&self) -> Option<u32> {
         Some(42)
     }
 
-    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+    fn read(&self, VirtualAddress(address): VirtualAddress, out: &mut [u8]) -> bool {
         let Some((start, bytes)) = self.memory.range(..=address).next_back() else {
             return false;
         };
@@ -123,8 +124,8 @@ fn kernel() -> tempfile::NamedTempFile {
     file
 }
 
-fn address(symbol: u64) -> u64 {
-    BASE + 0x1_0000 + symbol * 16
+fn address(symbol: u64) -> VirtualAddress {
+    VirtualAddress(BASE + 0x1_0000 + symbol * 16)
 }
 
 fn watches(specs: &[&str], limit: u64) -> Result<Watches, String> {
@@ -136,7 +137,7 @@ fn watches(specs: &[&str], limit: u64) -> Result<Watches, String> {
 /// What the user reads as a point is reached.
 fn line(
     watches: &Watches,
-    at: (u64, Point),
+    at: (VirtualAddress, Point),
     machine: &Machine,
     when: Option<When>,
 ) -> Option<String> {
@@ -145,16 +146,17 @@ fn line(
 }
 
 /// Points in a block of ten instructions.
-fn points(watches: &Watches, at: u64) -> Vec<(u64, Point)> {
-    watches.points(at..=at + 36, |_, _| panic!("nothing to read"))
+fn points(watches: &Watches, at: VirtualAddress) -> Vec<(VirtualAddress, Point)> {
+    let last = at.checked_add(36).unwrap();
+    watches.points(at..=last, |_, _| panic!("nothing to read"))
 }
 
 #[test]
 fn a_kernels_function_is_shown_with_its_prototype() {
     let watches = watches(&["watched"], 2).unwrap();
-    assert_eq!(points(&watches, address(3) - 40), []);
+    assert_eq!(points(&watches, VirtualAddress(address(3).0 - 40)), []);
     assert_eq!(points(&watches, address(4)), []);
-    let found = points(&watches, address(3) - 36);
+    let found = points(&watches, VirtualAddress(address(3).0 - 36));
     assert_eq!(found, [(address(3), Point::Watched(0))]);
     assert_eq!(watches.known(), found);
     let mut machine = Machine::default();
@@ -190,7 +192,7 @@ fn a_call_has_values() {
         is_whole: true,
     };
     let text = Value::Text {
-        address: 0x11,
+        address: VirtualAddress(0x11),
         text: Some(text),
     };
     let expected = arguments::Arguments {
@@ -228,7 +230,7 @@ impl Guest for Blind {
         None
     }
 
-    fn stack(&self, _: Convention) -> Option<u64> {
+    fn stack(&self, _: Convention) -> Option<VirtualAddress> {
         None
     }
 
@@ -236,7 +238,7 @@ impl Guest for Blind {
         None
     }
 
-    fn read(&self, _: u64, _: &mut [u8]) -> bool {
+    fn read(&self, _: VirtualAddress, _: &mut [u8]) -> bool {
         false
     }
 }
@@ -328,7 +330,7 @@ fn a_modules_function_is_found_when_it_is_loaded() {
         line(&watches, (address(4), Point::Loaded), &machine, None).unwrap(),
         "the module my_mod was loaded and has no function third"
     );
-    let at = 0xffff_8000_0100_0080;
+    let at = VirtualAddress(0xffff_8000_0100_0080);
     assert_eq!(points(&watches, at), [(at, Point::Watched(0))]);
     let when = Some(When::Instructions(1));
     let line = line(&watches, (at, Point::Watched(0)), &machine, when);
@@ -361,7 +363,7 @@ fn a_module_that_is_loaded_already_is_found_when_it_is_used() {
     assert!(used().unwrap().ends_with("no function third"));
     // Once.
     assert_eq!(used(), None);
-    let at = (0xffff_8000_0100_0080, Point::Watched(0));
+    let at = (VirtualAddress(0xffff_8000_0100_0080), Point::Watched(0));
     assert_eq!(watches.known()[2..], [at]);
 
     // The next one is told what this one knew.
@@ -384,10 +386,11 @@ fn a_programs_function_is_found_by_its_page() {
     let watches = Watches::new(&[spec], None, 9).unwrap();
 
     let base = 0x5555_0000_0000;
-    let page = (base + entry) & !0xfff;
-    let image = |at: u64, out: &mut [u8]| {
+    let loaded = VirtualAddress(base + entry);
+    let page = loaded.0 & !0xfff;
+    let image = |at: VirtualAddress, out: &mut [u8]| {
         use object::ObjectSegment;
-        let at = at - base;
+        let at = at.0 - base;
         elf.segments().any(|segment| {
             let data = segment.data().unwrap();
             let from = at.wrapping_sub(segment.address()) as usize;
@@ -395,22 +398,23 @@ fn a_programs_function_is_found_by_its_page() {
             found.map(|found| out.copy_from_slice(found)).is_some()
         })
     };
-    let code = base + entry..=base + entry + 4;
+    let code = loaded..=VirtualAddress(loaded.0 + 4);
     assert_eq!(
         watches.points(code.clone(), image),
-        [(base + entry, Point::Watched(0))]
+        [(loaded, Point::Watched(0))]
     );
-    let other = |at: u64, out: &mut [u8]| {
+    let other = |at: VirtualAddress, out: &mut [u8]| {
         let is_there = image(at, out);
         out[0] ^= 1;
         is_there
     };
     assert_eq!(watches.points(code.clone(), other), []);
     assert_eq!(watches.points(code, |_, _| false), []);
-    assert_eq!(watches.points(page + 0x1000..=page + 0x1004, image), []);
+    let next = VirtualAddress(page + 0x1000)..=VirtualAddress(page + 0x1004);
+    assert_eq!(watches.points(next, image), []);
     // A simulator that loads programs itself says where.
     watches.loaded_at(base);
-    assert_eq!(watches.known(), [(base + entry, Point::Watched(0))]);
+    assert_eq!(watches.known(), [(loaded, Point::Watched(0))]);
     assert_eq!(watches.summary(), ["program:main was not called"]);
 }
 
@@ -448,7 +452,8 @@ fn the_kernels_mappings_lead_to_a_programs_function() {
     machine.memory.insert(0x9000, area(5));
     assert_eq!(told(&machine), None);
     let within = entry - code.address() + code.file_range().0 - offset;
-    assert_eq!(watches.known()[1], (start + within, Point::Watched(0)));
+    let expected = VirtualAddress(start + within);
+    assert_eq!(watches.known()[1], (expected, Point::Watched(0)));
 
     // Memory where the file is, and where it is not.
     machine

@@ -5,6 +5,7 @@ use crate::config::Config;
 use gil_detect::btf::Kind;
 use gil_detect::watch::arguments::{Argument, Convention, Value};
 use gil_detect::watch::{Guest, Mapping, Point, Watches, When};
+use gil_uapi::VirtualAddress;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::PathBuf;
 
@@ -56,6 +57,12 @@ pub struct gil_watch_point {
     pub id: u64,
 }
 
+impl gil_watch_point {
+    fn place(&self) -> (VirtualAddress, Point) {
+        (VirtualAddress(self.address), point(self.id))
+    }
+}
+
 impl gil_watch_guest {
     fn value(&self, number: c_uint, convention: Convention) -> Option<u64> {
         let reg = self.reg?;
@@ -72,8 +79,8 @@ impl Guest for gil_watch_guest {
         self.value(number.into(), convention)
     }
 
-    fn stack(&self, convention: Convention) -> Option<u64> {
-        self.value(SP, convention)
+    fn stack(&self, convention: Convention) -> Option<VirtualAddress> {
+        self.value(SP, convention).map(VirtualAddress)
     }
 
     fn process(&self) -> Option<u32> {
@@ -83,11 +90,11 @@ impl Guest for gil_watch_guest {
         (is_there != 0).then_some(number)
     }
 
-    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+    fn read(&self, address: VirtualAddress, out: &mut [u8]) -> bool {
         let (to, len) = (out.as_mut_ptr().cast(), out.len() as u64);
         // SAFETY: the simulator's own function, with a buffer of that size.
         self.read
-            .is_some_and(|read| unsafe { read(self.user, address, to, len) != 0 })
+            .is_some_and(|read| unsafe { read(self.user, address.0, to, len) != 0 })
     }
 }
 
@@ -197,7 +204,7 @@ pub unsafe extern "C" fn gil_watch_point_at(
             (Some((address, found)), true) => {
                 // SAFETY: not NULL, and as large as it says.
                 unsafe {
-                    (*out).address = address;
+                    (*out).address = address.0;
                     (*out).id = id(found);
                 }
                 R::Ok
@@ -230,9 +237,7 @@ pub unsafe extern "C" fn gil_watch_reach(
         // SAFETY: not NULL, and of their sizes.
         let (at, guest) = unsafe { (*at, *guest) };
         let when = (now_ns != NO_TIME).then_some(When::Nanoseconds(now_ns));
-        let seen = watch
-            .watches
-            .reach((at.address, point(at.id)), &guest, when);
+        let seen = watch.watches.reach(at.place(), &guest, when);
         let text = seen.map(|seen| seen.to_string()).unwrap_or_default();
         // SAFETY: as the caller promises.
         unsafe { copy_text(&text, line, cap) };
@@ -306,8 +311,8 @@ fn words(value: &Value) -> Option<Vec<u64>> {
     match value {
         Value::Signed(value) => Some(wide(*value as u128)),
         Value::Unsigned(value) => Some(wide(*value)),
-        Value::Word(word) | Value::CopyAt(word) => Some(vec![*word]),
-        Value::Text { address, .. } => Some(vec![*address]),
+        Value::Word(word) => Some(vec![*word]),
+        Value::CopyAt(address) | Value::Text { address, .. } => Some(vec![address.0]),
         Value::Words(words) => words.iter().copied().collect(),
     }
 }
@@ -336,7 +341,7 @@ pub unsafe extern "C" fn gil_watch_argument_at(
         };
         // SAFETY: not NULL, and of their sizes.
         let (at, guest, out) = unsafe { (*at, *guest, &mut *out) };
-        let all = watch.watches.arguments((at.address, point(at.id)), &guest);
+        let all = watch.watches.arguments(at.place(), &guest);
         let values = all.map(|all| all.values).unwrap_or_default();
         let found = usize::try_from(index).ok();
         let Some(argument) = found.and_then(|index| values.get(index)) else {
@@ -365,6 +370,7 @@ pub unsafe extern "C" fn gil_watch_mapped(
         return R::BadArgument;
     };
     guarded(|| {
+        let (start, end) = (VirtualAddress(start), VirtualAddress(end));
         watch.watches.mapped(&Mapping { start, end, offset });
         R::Ok
     })
@@ -422,7 +428,7 @@ pub unsafe extern "C" fn gil_watch_restore(
         };
         // SAFETY: not NULL, and of its size.
         let at = unsafe { *at };
-        match watch.watches.restore((at.address, point(at.id))) {
+        match watch.watches.restore(at.place()) {
             true => R::Ok,
             false => R::BadArgument,
         }

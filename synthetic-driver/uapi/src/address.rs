@@ -25,6 +25,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 )]
 pub struct GuestAddress(pub u64);
 
+/// A virtual address of the guest's kernel, or of one of its processes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VirtualAddress(pub u64);
+
 /// Bytes of guest memory.
 #[repr(transparent)]
 #[derive(
@@ -64,6 +68,17 @@ impl GuestAddress {
     #[inline]
     pub const fn since(self, start: Self) -> GuestLength {
         GuestLength(self.0.saturating_sub(start.0))
+    }
+}
+
+impl VirtualAddress {
+    /// The address so many bytes further on; `None` outside of the address space.
+    #[inline]
+    pub const fn checked_add(self, bytes: u64) -> Option<Self> {
+        match self.0.checked_add(bytes) {
+            Some(address) => Some(Self(address)),
+            None => None,
+        }
     }
 }
 
@@ -137,6 +152,19 @@ impl fmt::Debug for GuestAddress {
     }
 }
 
+impl fmt::Display for VirtualAddress {
+    /// In hexadecimal, too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+impl fmt::Debug for VirtualAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VirtualAddress({self})")
+    }
+}
+
 impl fmt::Display for GuestLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -165,6 +193,12 @@ mod tests {
         assert_eq!(LAST.saturating_add(ONE), LAST);
         assert_eq!(address.saturating_add(ONE).since(address), ONE);
         assert_eq!(address.since(LAST), GuestLength::ZERO);
+        let virtual_address = VirtualAddress(u64::MAX - 1);
+        assert_eq!(
+            virtual_address.checked_add(1),
+            Some(VirtualAddress(u64::MAX))
+        );
+        assert_eq!(virtual_address.checked_add(2), None);
         assert_eq!(MOST.checked_add(ONE), None);
         assert_eq!(ONE.checked_add(ONE), Some(GuestLength(2)));
         assert_eq!([MOST, ONE].into_iter().sum::<GuestLength>(), MOST);
@@ -178,6 +212,11 @@ mod tests {
         assert_eq!(
             format!("{address} {address:?} {len} {len:#x}"),
             "0x40000000 GuestAddress(0x40000000) 16 0x10"
+        );
+        let address = VirtualAddress(0xffff_8000_0000_0000);
+        assert_eq!(
+            format!("{address} {address:?}"),
+            "0xffff800000000000 VirtualAddress(0xffff800000000000)"
         );
     }
 }

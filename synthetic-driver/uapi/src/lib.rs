@@ -15,7 +15,7 @@ compile_error!("gil.h is little-endian, and so must be the machine");
 
 mod address;
 
-pub use address::{GuestAddress, GuestLength};
+pub use address::{GuestAddress, GuestLength, VirtualAddress};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

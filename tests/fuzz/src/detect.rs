@@ -5,6 +5,7 @@ use gil_detect::btf::Btf;
 use gil_detect::kernel_image::KernelImage;
 use gil_detect::module_code::ModuleCode;
 use gil_detect::symbol::Symbols;
+use gil_uapi::VirtualAddress;
 
 /// A kernel's Image. What is left out of it is zero: `len` bytes of those stand
 /// before each piece.
@@ -50,6 +51,9 @@ pub fn elf(data: &[u8]) {
         let _ = symbols.loaded(0..4096, 0);
     }
     if let Ok(module) = ModuleCode::parse(data, "gil_doorbell") {
-        let _ = (module.may_begin(0, data), module.load_addresses());
+        let _ = (
+            module.may_begin(VirtualAddress(0), data),
+            module.load_addresses(),
+        );
     }
 }

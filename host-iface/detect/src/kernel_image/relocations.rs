@@ -8,6 +8,7 @@
 
 use super::u64_at;
 use crate::marker::is_kernel_address;
+use gil_uapi::VirtualAddress;
 use std::collections::BTreeSet;
 
 /// `R_AARCH64_RELATIVE`, as the second word of an `Elf64_Rela`.
@@ -33,7 +34,7 @@ pub struct Place {
 pub fn place(bytes: &[u8], at: usize, memory: u64) -> Option<Place> {
     match u64_at(bytes, at)? {
         0 => relocated(bytes, at as u64, memory),
-        relative_base if is_kernel_address(relative_base) => Some(Place {
+        relative_base if is_kernel_address(VirtualAddress(relative_base)) => Some(Place {
             base: relative_base & !(IMAGE_ALIGN - 1),
             relative_base,
         }),
@@ -44,7 +45,7 @@ pub fn place(bytes: &[u8], at: usize, memory: u64) -> Option<Place> {
 fn relocated(bytes: &[u8], at: u64, memory: u64) -> Option<Place> {
     let fits = |&(place, value): &(u64, u64)| {
         let base = place.wrapping_sub(at);
-        is_kernel_address(base)
+        is_kernel_address(VirtualAddress(base))
             && base.is_multiple_of(ALIGN)
             && value.wrapping_sub(base) < memory.min(IMAGE_ALIGN)
     };

@@ -4,6 +4,7 @@
 
 use super::Guest;
 use crate::btf::{Kind, Parameter};
+use gil_uapi::VirtualAddress;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -74,14 +75,14 @@ pub enum Value {
     /// The address of characters.
     Text {
         /// Where they are.
-        address: u64,
+        address: VirtualAddress,
         /// What is there, where memory shows it.
         text: Option<Text>,
     },
     /// A structure in registers or on the stack, word by word.
     Words(Vec<Option<u64>>),
     /// The address of a structure that is passed by value.
-    CopyAt(u64),
+    CopyAt(VirtualAddress),
 }
 
 /// The beginning of a text in memory.
@@ -203,7 +204,7 @@ impl Next<'_> {
     fn composite(&mut self, size: u32) -> Option<Value> {
         let words = size.div_ceil(self.word).max(1);
         if self.word == 8 && words > 2 {
-            return self.take().map(Value::CopyAt);
+            return self.take().map(VirtualAddress).map(Value::CopyAt);
         }
         // All in registers or all on the stack.
         if self.word == 8 && self.register + words as u8 > self.registers {
@@ -214,7 +215,7 @@ impl Next<'_> {
     }
 
     fn text(&mut self) -> Option<Value> {
-        let address = self.take()?;
+        let address = VirtualAddress(self.take()?);
         let text = read_text(self.guest, address);
         Some(Value::Text { address, text })
     }
@@ -222,10 +223,10 @@ impl Next<'_> {
 
 /// A text in memory, cut; as far as the page goes, since the next may not be
 /// there.
-fn read_text(guest: &dyn Guest, address: u64) -> Option<Text> {
-    let rest = 4096 - (address % 4096) as usize;
+fn read_text(guest: &dyn Guest, address: VirtualAddress) -> Option<Text> {
+    let rest = 4096 - (address.0 % 4096) as usize;
     let mut bytes = vec![0; rest.min(TEXT)];
-    let is_there = address != 0 && guest.read(address, &mut bytes);
+    let is_there = address.0 != 0 && guest.read(address, &mut bytes);
     is_there.then_some(())?;
     let end = bytes.iter().position(|&byte| byte == 0);
     let text = &bytes[..end.unwrap_or(bytes.len())];
@@ -268,7 +269,7 @@ impl fmt::Display for Value {
             Self::Unsigned(value) => write!(f, "{value:#x}"),
             Self::Word(word) => write!(f, "{word:#x}"),
             Self::Text { address, text } => {
-                write!(f, "{address:#x}")?;
+                address.fmt(f)?;
                 text.iter().try_for_each(|text| write!(f, " {text}"))
             }
             Self::Words(words) => {
@@ -279,7 +280,7 @@ impl fmt::Display for Value {
                 let words: Vec<_> = words.iter().map(hex).collect();
                 write!(f, "{{{}}}", words.join(", "))
             }
-            Self::CopyAt(address) => write!(f, "at {address:#x}"),
+            Self::CopyAt(address) => write!(f, "at {address}"),
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::Guest;
 use super::arguments::Convention;
 use crate::btf::Btf;
+use gil_uapi::VirtualAddress;
 
 /// The kernel's function that tells of mappings.
 pub const TOLD_BY: &str = "perf_event_mmap";
@@ -26,16 +27,16 @@ pub struct Mappings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
-    pub start: u64,
+    pub start: VirtualAddress,
     /// Address behind it.
-    pub end: u64,
+    pub end: VirtualAddress,
     /// Where in the file it begins, in bytes.
     pub offset: u64,
 }
 
 impl Mapping {
     /// Where in memory the file's byte at `offset` lies.
-    pub fn address(&self, offset: u64) -> Option<u64> {
+    pub fn address(&self, offset: u64) -> Option<VirtualAddress> {
         let address = self.start.checked_add(offset.checked_sub(self.offset)?)?;
         (address < self.end).then_some(address)
     }
@@ -57,13 +58,13 @@ impl Mappings {
     /// The mapping that is the first argument, if it is of a file, to be
     /// executed.
     pub fn mapping(&self, guest: &dyn Guest) -> Option<Mapping> {
-        let area = guest.register(0, Convention::Aarch64)?;
+        let area = VirtualAddress(guest.register(0, Convention::Aarch64)?);
         let field = |offset: u64| guest.word(area.checked_add(offset)?);
         let is_code = field(self.file)? != 0 && field(self.flags)? & EXECUTABLE != 0;
         is_code.then_some(())?;
         Some(Mapping {
-            start: field(self.start)?,
-            end: field(self.end)?,
+            start: VirtualAddress(field(self.start)?),
+            end: VirtualAddress(field(self.end)?),
             offset: field(self.page)?.checked_mul(PAGE)?,
         })
     }

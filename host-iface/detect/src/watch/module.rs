@@ -4,6 +4,7 @@
 use super::Guest;
 use super::arguments::Convention;
 use crate::btf::Btf;
+use gil_uapi::VirtualAddress;
 
 /// `MODULE_NAME_LEN`, with room.
 const NAME: usize = 56;
@@ -28,7 +29,7 @@ pub struct Loader {
 pub struct Module {
     /// Its name, as [`name`] makes it.
     pub name: String,
-    address: u64,
+    address: VirtualAddress,
 }
 
 /// A module's name as the kernel writes it.
@@ -51,7 +52,7 @@ impl Loader {
 
     /// The module that is the first argument.
     pub fn module(&self, guest: &dyn Guest) -> Option<Module> {
-        let address = guest.register(0, Convention::Aarch64)?;
+        let address = VirtualAddress(guest.register(0, Convention::Aarch64)?);
         let mut bytes = [0; NAME];
         let is_there = guest.read(address.checked_add(self.name)?, &mut bytes);
         is_there.then_some(())?;
@@ -62,15 +63,25 @@ impl Loader {
     }
 
     /// Entries of the module's functions of that name.
-    pub fn function(&self, guest: &dyn Guest, module: &Module, function: &str) -> Vec<u64> {
+    pub fn function(
+        &self,
+        guest: &dyn Guest,
+        module: &Module,
+        function: &str,
+    ) -> Vec<VirtualAddress> {
         self.entries(guest, module, function).unwrap_or_default()
     }
 
-    fn entries(&self, guest: &dyn Guest, module: &Module, function: &str) -> Option<Vec<u64>> {
-        let field = |base: u64, offset: u64| guest.word(base.checked_add(offset)?);
-        let table = field(module.address, self.kallsyms)?;
-        let symbols = field(table, self.symbols)?;
-        let strings = field(table, self.strings)?;
+    fn entries(
+        &self,
+        guest: &dyn Guest,
+        module: &Module,
+        function: &str,
+    ) -> Option<Vec<VirtualAddress>> {
+        let field = |base: VirtualAddress, offset: u64| guest.word(base.checked_add(offset)?);
+        let table = VirtualAddress(field(module.address, self.kallsyms)?);
+        let symbols = VirtualAddress(field(table, self.symbols)?);
+        let strings = VirtualAddress(field(table, self.strings)?);
         let count = field(table, self.count)? as u32;
         (count <= SYMBOLS).then_some(())?;
         let mut bytes = vec![0; count as usize * SYMBOL];
@@ -86,15 +97,15 @@ impl Loader {
 }
 
 /// A defined function: its name's place, and its address.
-fn parse(symbol: &[u8]) -> Option<(u32, u64)> {
+fn parse(symbol: &[u8]) -> Option<(u32, VirtualAddress)> {
     let name = u32::from_le_bytes(symbol.get(..4)?.try_into().ok()?);
     let section = u16::from_le_bytes(symbol.get(6..8)?.try_into().ok()?);
     let address = u64::from_le_bytes(symbol.get(8..16)?.try_into().ok()?);
     let is_function = symbol.get(4)? & 0xf == FUNCTION && section != 0;
-    is_function.then_some((name, address))
+    is_function.then_some((name, VirtualAddress(address)))
 }
 
-fn is_text(guest: &dyn Guest, address: u64, text: &str) -> bool {
+fn is_text(guest: &dyn Guest, address: VirtualAddress, text: &str) -> bool {
     let mut bytes = vec![0; text.len() + 1];
     let is_there = guest.read(address, &mut bytes);
     is_there && bytes.split_last() == Some((&0, text.as_bytes()))

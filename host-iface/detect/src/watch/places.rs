@@ -5,6 +5,7 @@ use super::mapping::{self, Mapping, Mappings};
 use super::process::ProcessCode;
 use super::{Point, Target, Watch, WatchError, Watches, open};
 use crate::btf::Btf;
+use gil_uapi::VirtualAddress;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,6 +51,7 @@ impl Watches {
         let entries = USERS.iter().filter_map(|name| image.function(name).ok());
         entries
             .flatten()
+            .map(VirtualAddress)
             .for_each(|at| self.found(at, Point::Loaded));
         Ok(())
     }
@@ -64,10 +66,12 @@ impl Watches {
     /// added to the addresses that it was linked for.
     pub fn loaded_at(&self, bias: u64) {
         let can_be = |process: &ProcessCode| bias == 0 || !process.is_fixed;
-        self.may_be_at(|process| can_be(process).then(|| process.entry.checked_add(bias))?);
+        self.may_be_at(|process| {
+            can_be(process).then(|| VirtualAddress(process.entry).checked_add(bias))?
+        });
     }
 
-    fn may_be_at(&self, address: impl Fn(&ProcessCode) -> Option<u64>) {
+    fn may_be_at(&self, address: impl Fn(&ProcessCode) -> Option<VirtualAddress>) {
         for (number, watch) in self.watches.iter().enumerate() {
             if let Target::Process(process) = &watch.target
                 && let Some(address) = address(process)
@@ -78,7 +82,7 @@ impl Watches {
     }
 
     /// An address becomes known, unless too many are.
-    pub(super) fn found(&self, address: u64, point: Point) {
+    pub(super) fn found(&self, address: VirtualAddress, point: Point) {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         if !places.contains(&(address, point)) && places.len() < MOST {
             places.push((address, point));
@@ -87,7 +91,7 @@ impl Watches {
 
     /// An earlier run of the same simulation, with the same watches, knew this
     /// point. Whether there is such a watch.
-    pub fn restore(&self, (address, point): (u64, Point)) -> bool {
+    pub fn restore(&self, (address, point): (VirtualAddress, Point)) -> bool {
         let is_there = match point {
             Point::Watched(number) => self.watches.get(number).is_some_and(|watch| {
                 watch.places.fetch_max(1, Relaxed);
@@ -103,19 +107,19 @@ impl Watches {
     }
 
     /// The known point with that number.
-    pub fn known_at(&self, index: usize) -> Option<(u64, Point)> {
+    pub fn known_at(&self, index: usize) -> Option<(VirtualAddress, Point)> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         places.get(index).copied()
     }
 
     /// Whether there is a known point at that address.
-    pub(super) fn is_known(&self, address: u64) -> bool {
+    pub(super) fn is_known(&self, address: VirtualAddress) -> bool {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         places.iter().any(|(known, _)| *known == address)
     }
 
     /// Points that are known so far, with their addresses.
-    pub fn known(&self) -> Vec<(u64, Point)> {
+    pub fn known(&self) -> Vec<(VirtualAddress, Point)> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         places.clone()
     }

@@ -2,6 +2,7 @@
 
 use crate::btf::Parameter;
 use crate::symbol::{Function, SymbolError, Symbols};
+use gil_uapi::VirtualAddress;
 use object::Architecture;
 use std::ops::RangeInclusive;
 
@@ -55,23 +56,28 @@ impl ProcessCode {
     /// Where the function's entry is among the code at these addresses.
     pub fn find(
         &self,
-        code: &RangeInclusive<u64>,
-        read: impl Fn(u64, &mut [u8]) -> bool,
-    ) -> Option<u64> {
-        let page = |address: &u64| address & !(PAGE - 1);
+        code: &RangeInclusive<VirtualAddress>,
+        read: impl Fn(VirtualAddress, &mut [u8]) -> bool,
+    ) -> Option<VirtualAddress> {
+        let page = |address: &VirtualAddress| address.0 & !(PAGE - 1);
         let mut pages = vec![page(code.start()), page(code.end())];
         pages.dedup();
-        let entries = pages.into_iter().map(|page| page | (self.entry % PAGE));
+        let entries = pages.into_iter();
+        let entries = entries.map(|page| VirtualAddress(page | (self.entry % PAGE)));
         entries
             .filter(|entry| code.contains(entry))
-            .filter(|&entry| !self.is_fixed || entry == self.entry)
+            .filter(|&entry| !self.is_fixed || entry.0 == self.entry)
             .find(|&entry| self.is_entry(entry, &read))
     }
 
     /// Whether the code at `address` is the function's entry.
-    pub fn is_entry(&self, address: u64, read: impl Fn(u64, &mut [u8]) -> bool) -> bool {
-        let at = address & !(PAGE - 1);
+    pub fn is_entry(
+        &self,
+        address: VirtualAddress,
+        read: impl Fn(VirtualAddress, &mut [u8]) -> bool,
+    ) -> bool {
+        let page = address.0 & !(PAGE - 1);
         let mut found = vec![0; self.page.len()];
-        read(at + self.skip, &mut found) && found == self.page
+        read(VirtualAddress(page + self.skip), &mut found) && found == self.page
     }
 }
