@@ -13,7 +13,7 @@ use gil_uapi::{Status, kind};
 use gil_wire::Op;
 use gil_wire::api::info;
 use gil_wire::call::{Handle, NewEvent};
-use gil_wire::envelope::{Answer, Class, Engine, Envelope, Order};
+use gil_wire::envelope::{Answer, Class, Engine, Envelope};
 use gil_wire::message::Direction;
 use gil_wire::monitor::Event;
 use serde::{Deserialize, Serialize};
@@ -159,21 +159,11 @@ impl Caller {
 
     /// A call that is on no queue.
     pub fn envelope<'a>(&self, op: Op, args: &'a [u8]) -> Envelope<'a> {
+        let class = info(op).and_then(|info| info.class).unwrap_or(Class::Sync);
         Envelope {
-            op,
-            class: info(op).and_then(|info| info.class).unwrap_or(Class::Sync),
-            entry: self.driver.now_ns,
-            queue: None,
             engine: Engine::COMPUTE,
-            order: Order::Command,
-            blocking: false,
-            waits: Vec::new(),
-            signals: None,
-            observable: false,
-            retires: None,
-            regions: 0,
-            rows: Vec::new(),
             args,
+            ..Envelope::new(op, class, self.driver.now_ns)
         }
     }
 

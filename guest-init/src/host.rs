@@ -1,10 +1,10 @@
 //! Control calls to the host interface. They take no simulated time.
 
 use crate::Error;
-use gil_guest::{Call, Client, entry};
+use gil_guest::{Client, entry};
 use gil_wire::Op;
 use gil_wire::control::{self, Console, Exited, Failed, Started, Stream};
-use gil_wire::envelope::Class;
+use gil_wire::envelope::{Class, Envelope};
 use serde::Serialize;
 
 /// Most bytes in one console call: with its envelope it fits a submission.
@@ -48,7 +48,7 @@ impl Simulator {
     }
 
     fn call(&self, op: Op, args: &impl Serialize) -> Result<(), Error> {
-        let call = Call::new(op, Class::Query, entry());
+        let call = Envelope::new(op, Class::Query, entry());
         Ok(self.0.forward(&call, args, |_| ())?)
     }
 }

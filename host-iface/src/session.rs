@@ -380,7 +380,7 @@ impl Session {
 mod tests {
     use super::*;
     use gil_timing::{MAX_KNOWN, MAX_WAITS, Operation, Order};
-    use gil_wire::envelope::{self, Engine, Envelope};
+    use gil_wire::envelope::Envelope;
 
     fn session() -> Session {
         Session::new(1, 64, Engines::default(), false)
@@ -388,20 +388,10 @@ mod tests {
 
     fn envelope(class: Class, signals: Option<Event>, waits: &[Event]) -> Envelope<'static> {
         Envelope {
-            op: Op::new(1, 1),
-            class,
-            entry: 0,
-            queue: None,
-            engine: Engine::NONE,
-            order: envelope::Order::Command,
-            blocking: false,
-            waits: waits.to_vec(),
+            waits: waits.to_vec().into(),
             signals,
             observable: true,
-            retires: None,
-            regions: 0,
-            rows: Vec::new(),
-            args: &[],
+            ..Envelope::new(Op::new(1, 1), class, 0)
         }
     }
 

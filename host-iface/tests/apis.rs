@@ -78,7 +78,7 @@ fn a_wait_for_what_is_not_served_does_not_last() {
     let board = FakeBoard::new(|_| Act::default());
     let mut guest = Guest::new(&board);
     let wait = || Envelope {
-        waits: vec![77],
+        waits: vec![77].into(),
         ..foreign(Class::Wait)
     };
     let unresolved = Status::Unresolved as u32;

@@ -282,7 +282,7 @@ fn a_session_comes_back_with_its_calls_its_contents_and_its_times() {
         (MORE_NOTICES, &b"a kernel's text"[..])
     );
     let poll = Envelope {
-        waits: vec![11],
+        waits: vec![11].into(),
         ..call(Class::Poll, 0)
     };
     let times = guest.submit(&[poll], &[]).answer().observed[0];
@@ -307,7 +307,7 @@ fn what_is_not_quiet_is_not_saved() {
         |_| {},
         |guest| {
             let gated = Envelope {
-                waits: vec![100],
+                waits: vec![100].into(),
                 ..enqueue(1, 1_000_000)
             };
             guest.submit(&[gated], &[]);

@@ -50,7 +50,7 @@ fn blocking(envelope: Envelope<'static>) -> Envelope<'static> {
 
 fn waiting(envelope: Envelope<'static>, waits: &[u64]) -> Envelope<'static> {
     Envelope {
-        waits: waits.to_vec(),
+        waits: waits.to_vec().into(),
         ..envelope
     }
 }

@@ -104,7 +104,7 @@ fn ram() -> impl Strategy<Value = Vec<u8>> {
 
 /// Encoded envelopes with any numbers in them.
 fn envelopes() -> impl Strategy<Value = Vec<u8>> {
-    use gil_wire::envelope::{Class, Engine, Envelope, Order, Queue, push};
+    use gil_wire::envelope::{Class, Engine, Envelope, Queue, push};
     let class = prop_oneof![
         Just(Class::Query),
         Just(Class::Sync),
@@ -133,20 +133,16 @@ fn envelopes() -> impl Strategy<Value = Vec<u8>> {
                 device: 0,
             };
             let envelope = Envelope {
-                op: gil_wire::Op::new(1, 1),
-                class,
-                entry,
                 queue: flags.1.then_some(queue),
                 engine: Engine::COMPUTE,
-                order: Order::Command,
                 blocking: flags.2,
-                waits,
+                waits: waits.into(),
                 signals,
                 observable: flags.0,
                 retires,
                 regions,
-                rows,
-                args: &[],
+                rows: rows.into(),
+                ..Envelope::new(gil_wire::Op::new(1, 1), class, entry)
             };
             push(&envelope, &mut bytes);
         }

@@ -129,7 +129,7 @@ fn a_look_never_sleeps_and_says_what_is_blocked() {
     guest.submit(&[on(1, enqueue(1, 1_000_000))], &[]);
     guest.submit(&[on(1, enqueue(2, 1_000_000))], &[]);
     let blocked = Envelope {
-        waits: vec![100],
+        waits: vec![100].into(),
         ..on(1, enqueue(3, 1_000_000))
     };
     guest.submit(&[blocked], &[]);
@@ -297,7 +297,7 @@ fn who_brings_no_input_waits_for_nothing() {
     // Behind an event that nobody sets: the board has to keep all of it.
     for event in 1..=3 {
         let gated = Envelope {
-            waits: vec![100],
+            waits: vec![100].into(),
             ..on(event, with_region(enqueue(event, 1_000_000)))
         };
         assert_eq!(guest.submit(&[gated], &half).status, OK);
@@ -427,7 +427,7 @@ fn a_released_event_is_forgotten_though_its_sender_waits_for_it() {
     });
     let mut guest = guest(&board);
     let read = Envelope {
-        waits: vec![100],
+        waits: vec![100].into(),
         blocking: true,
         observable: false,
         ..enqueue(1, 1_000_000)
@@ -564,7 +564,7 @@ fn what_stands_in_front_of_a_blocked_wait_is_executed_once() {
     let board = FakeBoard::new(answers);
     let mut guest = guest(&board);
     let gated = Envelope {
-        waits: vec![100],
+        waits: vec![100].into(),
         ..enqueue(1, 1_000_000)
     };
     let wait = waiting(Class::Wait, &[1]);
@@ -581,7 +581,7 @@ fn what_an_event_unblocks_is_not_waited_for_by_whoever_sets_it() {
     let board = FakeBoard::new(answers);
     let mut guest = guest(&board);
     let gated = Envelope {
-        waits: vec![100],
+        waits: vec![100].into(),
         ..enqueue(1, 1_000_000)
     };
     guest.submit(&[gated], &[]);
@@ -661,7 +661,7 @@ fn simulated_times_do_not_depend_on_when_the_board_answers() {
                 } else {
                     Engine::COMPUTE
                 },
-                waits: if event > 3 { vec![event - 3] } else { vec![] },
+                waits: (event > 3).then(|| event - 3).into_iter().collect(),
                 ..on(event % 2, enqueue(event, guest.now_ns))
             };
             let answer = guest.submit(&[envelope], &[]);

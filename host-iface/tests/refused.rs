@@ -53,7 +53,7 @@ fn blocked(event: u64) -> Envelope<'static> {
 
 fn behind(on: u64, envelope: Envelope<'static>) -> Envelope<'static> {
     Envelope {
-        waits: vec![on],
+        waits: vec![on].into(),
         ..envelope
     }
 }
@@ -197,7 +197,7 @@ fn an_enqueue_that_is_refused_late_waits_for_its_events() {
         assert_eq!(guest.submit(&[set_user_event()], &[]).status, OK);
         let own = guest.submit(
             &[Envelope {
-                waits: vec![1],
+                waits: vec![1].into(),
                 ..call(Class::Wait, 0)
             }],
             &[],

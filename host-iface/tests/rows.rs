@@ -25,7 +25,7 @@ fn rows() -> Vec<RegionRows> {
 fn with_rows(envelope: Envelope<'static>) -> Envelope<'static> {
     Envelope {
         regions: 1,
-        rows: rows(),
+        rows: rows().into(),
         ..envelope
     }
 }

@@ -8,6 +8,7 @@ use crate::Op;
 use crate::ending::Ending;
 use crate::rows::RegionRows;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What a call means for time. Not what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,7 +78,8 @@ pub struct Queue {
 }
 
 /// One call on its way from the guest's library to the host interface;
-/// [`bytes`] says how.
+/// [`bytes`] says how. A library fills one in and writes it where it travels; the
+/// host interface reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope<'a> {
     /// Which entry point.
@@ -96,7 +98,7 @@ pub struct Envelope<'a> {
     /// for a queue, whether the program is told of what went wrong there.
     pub blocking: bool,
     /// Event numbers it waits for.
-    pub waits: Vec<u64>,
+    pub waits: Cow<'a, [u64]>,
     /// The event number it signals. Every enqueue has one.
     pub signals: Option<u64>,
     /// Whether the program holds that event; if not, nobody will ever ask for
@@ -108,9 +110,43 @@ pub struct Envelope<'a> {
     pub regions: u32,
     /// Those of its regions of which only rows count. The board gets and gives
     /// their rows one behind the other.
-    pub rows: Vec<RegionRows>,
-    /// The generated argument type, encoded. Opaque here.
+    pub rows: Cow<'a, [RegionRows]>,
+    /// The generated argument type, encoded. Opaque here. A library that encodes
+    /// its arguments where they travel leaves this empty.
     pub args: &'a [u8],
+}
+
+impl Envelope<'_> {
+    /// A call without queue, events and regions.
+    #[inline(always)]
+    pub const fn new(op: Op, class: Class, entry: u64) -> Self {
+        Self {
+            op,
+            class,
+            entry,
+            queue: None,
+            engine: Engine::NONE,
+            order: Order::Command,
+            blocking: false,
+            waits: Cow::Borrowed(&[]),
+            signals: None,
+            observable: false,
+            retires: None,
+            regions: 0,
+            rows: Cow::Borrowed(&[]),
+            args: &[],
+        }
+    }
+
+    /// The same, whose lists are this one's.
+    #[inline(always)]
+    pub fn borrowed(&self) -> Envelope<'_> {
+        Envelope {
+            waits: Cow::Borrowed(&self.waits),
+            rows: Cow::Borrowed(&self.rows),
+            ..*self
+        }
+    }
 }
 
 /// Where an operation is at the moment of asking.
@@ -230,31 +266,15 @@ pub enum EnvelopeError {
     Empty,
 }
 
-/// Appends one envelope, behind its length. The guest's library, which counts
-/// instructions, uses [`bytes`] directly.
+/// Appends one envelope with its arguments, behind its length.
 ///
 /// # Panics
 /// If it has more regions, waits or rows than [`bytes`] can say.
 pub fn push(envelope: &Envelope<'_>, out: &mut Vec<u8>) {
-    let head = bytes::Head {
-        op: envelope.op,
-        class: envelope.class,
-        entry: envelope.entry,
-        queue: envelope.queue,
-        engine: envelope.engine,
-        order: envelope.order,
-        blocking: envelope.blocking,
-        waits: &envelope.waits,
-        signals: envelope.signals,
-        observable: envelope.observable,
-        retires: envelope.retires,
-        regions: u16::try_from(envelope.regions).expect("regions that can be said"),
-        rows: &envelope.rows,
-    };
     let start = out.len();
-    out.resize(start + head.len_max(), 0);
-    let len = head
-        .write(&mut out[start..])
+    out.resize(start + envelope.head_max(), 0);
+    let len = envelope
+        .write_head(&mut out[start..])
         .expect("counts that can be said");
     out.truncate(start + len);
     out.extend_from_slice(envelope.args);
@@ -306,7 +326,7 @@ mod tests {
             engine: Engine::COPY_IN,
             order: Order::Command,
             blocking: true,
-            waits: vec![1, 2, 3],
+            waits: vec![1, 2, 3].into(),
             signals: Some(7),
             observable: false,
             retires: None,
@@ -314,7 +334,8 @@ mod tests {
             rows: vec![RegionRows {
                 region: 0,
                 rows: Rows::packed_of(1, 2, 3),
-            }],
+            }]
+            .into(),
             args,
         }
     }
@@ -404,7 +425,7 @@ mod tests {
                 engine: Engine(engine),
                 order: [Order::Command, Order::Marker, Order::Barrier][order],
                 blocking,
-                waits,
+                waits: waits.into(),
                 signals,
                 observable,
                 retires,
@@ -419,7 +440,7 @@ mod tests {
         #[test]
         fn every_envelope_round_trips(envelope in envelopes()) {
             let mut bytes = Vec::new();
-            push(&envelope, &mut bytes);
+            push(&envelope.borrowed(), &mut bytes);
             prop_assert_eq!(parse(&bytes).unwrap(), vec![envelope]);
         }
 

@@ -27,7 +27,7 @@ impl Session {
         let envelope = main.envelope;
         let end = |timeline: &Timeline| {
             let mut end_ns = 0;
-            for &event in &envelope.waits {
+            for &event in envelope.waits.iter() {
                 end_ns = end_ns.max(timeline.interval(event)?.end_ns);
             }
             match envelope.queue.map(|queue| timeline.queue_end(queue.id)) {

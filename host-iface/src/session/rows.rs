@@ -22,7 +22,7 @@ pub(super) fn regions<'a>(
     for envelope in envelopes {
         let end = first.saturating_add(envelope.regions as usize);
         let own = narrowed.get_mut(first..end).unwrap_or_default();
-        for RegionRows { region, rows } in &envelope.rows {
+        for RegionRows { region, rows } in envelope.rows.iter() {
             let region = own.get_mut(*region as usize);
             let region = region.ok_or_else(|| bad("rows of a region that it does not have"))?;
             narrow(region, rows, &mut left)?;
@@ -53,7 +53,7 @@ mod tests {
     use gil_address_tables::Extents;
     use gil_uapi::{Extent, GuestAddress};
     use gil_wire::Op;
-    use gil_wire::envelope::{Class, Engine, Order};
+    use gil_wire::envelope::Class;
     use gil_wire::message::Direction;
 
     fn region(gpa: u64) -> Region {
@@ -66,20 +66,9 @@ mod tests {
 
     fn envelope(regions: u32, rows: Vec<RegionRows>) -> Envelope<'static> {
         Envelope {
-            op: Op::new(1, 1),
-            class: Class::Enqueue,
-            entry: 0,
-            queue: None,
-            engine: Engine::NONE,
-            order: Order::Command,
-            blocking: false,
-            waits: vec![],
-            signals: None,
-            observable: false,
-            retires: None,
             regions,
-            rows,
-            args: &[],
+            rows: rows.into(),
+            ..Envelope::new(Op::new(1, 1), Class::Enqueue, 0)
         }
     }
 

@@ -131,7 +131,7 @@ impl Schedule {
             queue: queue.map(|queue| self.queue_ref(envelope.op, queue)),
             engine: Engine(envelope.engine.0),
             order: order(envelope.order),
-            waits: envelope.waits.clone(),
+            waits: envelope.waits.to_vec(),
             // Until its end is known here; `learn_ends` retires it then.
             observable: true,
             attended: out_regions(call).next().is_some(),

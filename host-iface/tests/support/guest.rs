@@ -8,7 +8,7 @@ use gil_host::stand_in::{self, Region};
 use gil_host::{Config, Host};
 use gil_uapi::GuestLength;
 use gil_wire::Op;
-use gil_wire::envelope::{self, Class, Engine, Envelope, Order, Queue};
+use gil_wire::envelope::{self, Class, Engine, Envelope, Queue};
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -137,20 +137,10 @@ fn in_two(&(gpa, len, dir): &(u64, u64, u32)) -> Region {
 /// An envelope of API 1 entered at `entry`, without anything else.
 pub fn call(class: Class, entry: u64) -> Envelope<'static> {
     Envelope {
-        op: Op::new(1, 1),
-        class,
-        entry,
-        queue: None,
         engine: Engine::COMPUTE,
-        order: Order::Command,
-        blocking: false,
-        waits: vec![],
-        signals: None,
         observable: true,
-        retires: None,
-        regions: 0,
-        rows: vec![],
         args: b"args",
+        ..Envelope::new(Op::new(1, 1), class, entry)
     }
 }
 

@@ -48,7 +48,7 @@ pub fn guest(board: &FakeBoard) -> Guest {
 
 pub fn waiting(class: Class, waits: &[u64]) -> Envelope<'static> {
     Envelope {
-        waits: waits.to_vec(),
+        waits: waits.to_vec().into(),
         ..call(class, 0)
     }
 }

@@ -48,7 +48,7 @@ fn a_read_names_its_memory_its_queue_and_its_event() {
     );
     assert_eq!(call.queue.unwrap().id, number(Kind::CommandQueue, w.queue));
     assert!(call.blocking && call.observable && !seen[0].envelopes()[0].blocking);
-    assert_eq!(call.waits, [number(Kind::Event, first)]);
+    assert_eq!(*call.waits, [number(Kind::Event, first)]);
     assert_eq!(call.signals, Some(number(Kind::Event, second)));
     assert_eq!(seen[1].regions[0].addr, memory.as_ptr() as u64);
     assert_eq!((seen[1].regions[0].len, seen[1].regions[0].dir), (16, 2));
@@ -116,7 +116,7 @@ fn a_pending_read_whose_event_fails_says_so() {
     assert_eq!(result, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     let seen = board.seen();
     let signals = seen[0].envelopes()[0].signals.unwrap();
-    assert_eq!(seen[1].envelopes()[0].waits, [signals]);
+    assert_eq!(*seen[1].envelopes()[0].waits, [signals]);
 }
 
 #[test]

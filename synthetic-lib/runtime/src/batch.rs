@@ -1,10 +1,9 @@
 //! A process's posts that wait for the next submission.
 
-use crate::call::Call;
 use crate::encode::{self, Arguments};
 use crate::uapi;
 use gil_wire::Op;
-use gil_wire::envelope::{self, Class};
+use gil_wire::envelope::{self, Class, Envelope};
 
 /// Most posts that wait.
 pub(crate) const POSTS_MAX: usize = 64;
@@ -35,7 +34,7 @@ impl Batch {
         }
     }
 
-    /// Writes a call's envelope behind the posts, to be [kept](Self::keep) or
+    /// Writes an envelope and its arguments behind the posts, to be [kept](Self::keep) or
     /// [submitted](Self::request); its length.
     ///
     /// # Errors
@@ -43,20 +42,20 @@ impl Batch {
     #[inline]
     pub(crate) fn write(
         &mut self,
-        call: &Call<'_>,
+        envelope: &Envelope<'_>,
         args: &impl Arguments,
     ) -> postcard::Result<usize> {
-        encode::envelope(call, args, &mut self.bytes[self.len..])
+        encode::envelope(envelope, args, &mut self.bytes[self.len..])
     }
 
     /// The same, put into its caller.
     #[inline(always)]
     pub(crate) fn write_here(
         &mut self,
-        call: &Call<'_>,
+        envelope: &Envelope<'_>,
         args: &impl Arguments,
     ) -> postcard::Result<usize> {
-        encode::envelope_here(call, args, &mut self.bytes[self.len..])
+        encode::envelope_here(envelope, args, &mut self.bytes[self.len..])
     }
 
     /// Makes the envelope of `len` bytes behind the posts one of them.

@@ -8,7 +8,6 @@
 
 use crate::Error;
 use crate::batch::Batch;
-use crate::call::Call;
 use crate::device::{Device, Outcome, again};
 use crate::encode::{self, Arguments};
 use crate::notices;
@@ -17,7 +16,7 @@ use crate::stdout;
 use crate::uapi::{self, Region};
 use gil_wire::Op;
 use gil_wire::call::Handle;
-use gil_wire::envelope::{Class, MORE_NOTICES, MORE_TEXT, Observations, Queue};
+use gil_wire::envelope::{Class, Envelope, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use nix::errno::Errno;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -58,20 +57,62 @@ impl Client {
         }
     }
 
-    /// Runs a call to its end: hands it over exactly once, behind all posts so
-    /// far, waits as the host says, and gives the answer to `read`.
+    /// Runs a call that names no memory to its end: hands it over exactly once,
+    /// behind all posts so far, waits as the host says, and gives the answer to
+    /// `read`.
     ///
     /// # Errors
     /// [`Error`]; unless it says that the call was refused, the call did not run.
     pub fn forward<R>(
         &self,
-        call: &Call<'_>,
+        call: &Envelope<'_>,
         args: &impl Arguments,
         read: impl FnOnce(Answered<'_>) -> R,
     ) -> Result<R, Error> {
-        encode::check_regions(call)?;
+        self.forward_with(call, &[], args, read)
+    }
+
+    /// As [`forward`](Self::forward), for a call that names these regions, in the
+    /// order of the arguments' region indices.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn forward_with<R>(
+        &self,
+        call: &Envelope<'_>,
+        regions: &[Region],
+        args: &impl Arguments,
+        read: impl FnOnce(Answered<'_>) -> R,
+    ) -> Result<R, Error> {
+        self.complete(call, regions, true, args, read)
+    }
+
+    /// As [`forward_with`](Self::forward_with), but [`Error::Unresolved`] if the
+    /// memory belongs to an operation that cannot end yet.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn try_forward_with<R>(
+        &self,
+        call: &Envelope<'_>,
+        regions: &[Region],
+        args: &impl Arguments,
+        read: impl FnOnce(Answered<'_>) -> R,
+    ) -> Result<R, Error> {
+        self.complete(call, regions, false, args, read)
+    }
+
+    fn complete<R>(
+        &self,
+        call: &Envelope<'_>,
+        regions: &[Region],
+        patient: bool,
+        args: &impl Arguments,
+        read: impl FnOnce(Answered<'_>) -> R,
+    ) -> Result<R, Error> {
+        encode::check_regions(regions)?;
         scratch::with(|room| {
-            let outcome = self.run(call, args, &mut room.0)?;
+            let outcome = self.run(call, regions, patient, args, &mut room.0)?;
             let reply = &room.0[..outcome.reply_len.min(room.0.len())];
             let mut answer = decode(reply)?;
             if !answer.printed.is_empty() || answer.more != 0 {
@@ -92,9 +133,9 @@ impl Client {
         stdout::write(answer.printed);
         let (mut more, mut all) = (answer.more, answer.more);
         while more & MORE_TEXT != 0 {
-            let call = Call::new(op, Class::Poll, crate::counter::entry());
+            let call = Envelope::new(op, Class::Poll, crate::counter::entry());
             let next = scratch::with(|room| {
-                let outcome = self.run(&call, &(), &mut room.0)?;
+                let outcome = self.run(&call, &[], true, &(), &mut room.0)?;
                 let reply = &room.0[..outcome.reply_len.min(room.0.len())];
                 let answer = decode(reply)?;
                 stdout::write(answer.printed);
@@ -109,42 +150,68 @@ impl Client {
         }
     }
 
-    /// Appends a call that needs no answer to the process's batch.
+    /// Appends a call that names no memory and needs no answer to the process's
+    /// batch.
     ///
     /// # Errors
     /// [`Error`] if it does not fit, or the batch had to be handed over and
     /// could not be.
-    pub fn post(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
-        if !call.regions.is_empty() {
-            // A region is captured when it is handed over, not later.
-            return self.forward(call, args, |_| ());
-        }
+    pub fn post(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
+        debug_assert_eq!(call.regions, 0, "regions are captured at once");
         let (batch, len) = self.write(call, args)?;
-        self.keep(call, batch, len)
+        self.keep(batch, len, call.op, call.class)
     }
 
-    /// As [`post`](Self::post), for a call without regions, put into its caller
-    /// with what that knows of the call: for those that programs make most.
+    /// As [`post`](Self::post), for a call that names these regions, if there are
+    /// any: they are captured when they are handed over, which is at once.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post).
+    pub fn post_with(
+        &self,
+        call: &Envelope<'_>,
+        regions: &[Region],
+        args: &impl Arguments,
+    ) -> Result<(), Error> {
+        match regions {
+            [] => self.post(call, args),
+            _ => self.forward_with(call, regions, args, |_| ()),
+        }
+    }
+
+    /// As [`post`](Self::post), put into its caller with what that knows of the
+    /// call: for those that programs make most.
     ///
     /// # Errors
     /// As [`post`](Self::post).
     #[inline(always)]
-    pub fn post_here(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
-        debug_assert!(call.regions.is_empty(), "regions are captured at once");
+    pub fn post_here(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
         let mut batch = self.lock()?;
         match batch.write_here(call, args) {
-            Ok(len) => self.keep(call, batch, len),
+            Ok(len) => self.keep(batch, len, call.op, call.class),
             Err(_) => {
                 drop(batch);
-                self.post_behind(call, args)
+                // A copy: the caller's own needs no place in memory.
+                self.post_behind(&call.borrowed(), args)
             }
         }
+    }
+
+    /// As [`post_here`](Self::post_here), and hands over all that waits, without
+    /// waiting for the board.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post).
+    #[inline(always)]
+    pub fn post_now(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
+        self.post_here(call, args)?;
+        self.flush(call.op)
     }
 
     /// There is no room behind the posts so far.
     #[cold]
     #[inline(never)]
-    fn post_behind(&self, call: &Call<'_>, args: &impl Arguments) -> Result<(), Error> {
+    fn post_behind(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
         self.post(call, args)
     }
 
@@ -152,16 +219,17 @@ impl Client {
     #[inline]
     fn keep(
         &self,
-        call: &Call<'_>,
         mut batch: MutexGuard<'_, Batch>,
         len: usize,
+        op: Op,
+        class: Class,
     ) -> Result<(), Error> {
-        batch.keep(len, call.class);
+        batch.keep(len, class);
         if !batch.is_full() {
             return Ok(());
         }
         drop(batch);
-        self.flush(call.op)
+        self.flush(op)
     }
 
     /// Waits until every one of `events` ended, and says how. `op` names the
@@ -170,21 +238,7 @@ impl Client {
     /// # Errors
     /// [`Error`] if the session ended.
     pub fn observe(&self, op: Op, entry: u64, events: &[u64]) -> Result<Observations, Error> {
-        self.ask(Call::new(op, Class::Wait, entry), events)
-    }
-
-    /// Waits until every operation on `queue` so far ended; tells of one that
-    /// was refused too late to say so.
-    ///
-    /// # Errors
-    /// [`Error`] if the session ended.
-    pub fn observe_queue(&self, op: Op, entry: u64, queue: Queue) -> Result<Observations, Error> {
-        let call = Call {
-            queue: Some(queue),
-            blocking: true,
-            ..Call::new(op, Class::Wait, entry)
-        };
-        self.forward(&call, &(), |answer| answer.observed)
+        self.ask((op, Class::Wait, entry), events)
     }
 
     /// Asks how far `events` are now.
@@ -192,7 +246,7 @@ impl Client {
     /// # Errors
     /// [`Error`] if the session ended.
     pub fn poll(&self, op: Op, entry: u64, events: &[u64]) -> Result<Observations, Error> {
-        self.ask(Call::new(op, Class::Poll, entry), events)
+        self.ask((op, Class::Poll, entry), events)
     }
 
     /// Asks when `events` begin and end, as far as that can be known now;
@@ -201,7 +255,7 @@ impl Client {
     /// # Errors
     /// [`Error`] if the session ended.
     pub fn look(&self, op: Op, entry: u64, events: &[u64]) -> Result<Observations, Error> {
-        self.ask(Call::new(op, Class::Look, entry), events)
+        self.ask((op, Class::Look, entry), events)
     }
 
     /// When every operation on the queue numbered `id` so far ends: guest
@@ -215,12 +269,12 @@ impl Client {
             in_order: true,
             device: 0,
         };
-        let call = Call {
+        let call = Envelope {
             queue: Some(queue),
-            ..Call::new(op, Class::Wait, entry)
+            ..Envelope::new(op, Class::Wait, entry)
         };
         scratch::with(|room| {
-            let outcome = self.hand_over(&call, &(), &mut room.0)?;
+            let outcome = self.hand_over(&call, &[], &(), &mut room.0)?;
             match (outcome.status, outcome.wait_kind) {
                 (uapi::STATUS_OK, uapi::WAIT_NONE) => Ok(Some(0)),
                 (uapi::STATUS_OK, _) => Ok(Some(outcome.deadline_ns)),
@@ -235,7 +289,7 @@ impl Client {
     /// # Errors
     /// [`Error`] if the session ended.
     pub fn fetch(&self, op: Op) -> Result<(), Error> {
-        let call = Call::new(op, Class::Poll, crate::counter::entry());
+        let call = Envelope::new(op, Class::Poll, crate::counter::entry());
         self.forward(&call, &(), |_| ())
     }
 
@@ -245,22 +299,29 @@ impl Client {
     /// # Errors
     /// [`Error`] if the session ended.
     pub fn retire(&self, op: Op, event: u64) -> Result<(), Error> {
-        let call = Call {
+        let call = Envelope {
             retires: Some(event),
-            ..Call::new(op, Class::Poll, crate::counter::entry())
+            ..Envelope::new(op, Class::Poll, crate::counter::entry())
         };
         self.forward(&call, &(), |_| ())
     }
 
-    fn ask(&self, call: Call<'_>, events: &[u64]) -> Result<Observations, Error> {
-        let part = |waits| {
-            let call = Call { waits, ..call };
+    fn ask(
+        &self,
+        (op, class, entry): (Op, Class, u64),
+        events: &[u64],
+    ) -> Result<Observations, Error> {
+        let part = |events: &[u64]| {
+            let call = Envelope {
+                waits: events.into(),
+                ..Envelope::new(op, class, entry)
+            };
             self.forward(&call, &(), |answer| answer.observed)
         };
-        let mut parts = events.chunks(OBSERVED_MAX);
-        let mut observed = parts.next().map_or(Ok(Observations::new()), part)?;
-        for waits in parts {
-            observed.append(&mut part(waits)?);
+        let (first, rest) = events.split_at(events.len().min(OBSERVED_MAX));
+        let mut observed = part(first)?;
+        for events in rest.chunks(OBSERVED_MAX) {
+            observed.append(&mut part(events)?);
         }
         if observed.len() != events.len() {
             return Err(Error::Answer(postcard::Error::DeserializeUnexpectedEnd));
@@ -332,13 +393,15 @@ impl Client {
 
     fn run(
         &self,
-        call: &Call<'_>,
+        call: &Envelope<'_>,
+        regions: &[Region],
+        patient: bool,
         args: &impl Arguments,
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
-        let mut may_drain = !call.regions.is_empty();
+        let mut may_drain = !regions.is_empty();
         loop {
-            let outcome = match self.hand_over(call, args, reply) {
+            let outcome = match self.hand_over(call, regions, args, reply) {
                 Err(Error::Driver { errno, .. })
                     if errno == Errno::ENOMEM && may_drain && self.drain(call)? =>
                 {
@@ -352,7 +415,7 @@ impl Client {
                 return Ok(outcome);
             }
             self.judge(outcome.status)?;
-            if !call.patient {
+            if !patient {
                 return Err(Error::Unresolved);
             }
             self.wait_for_progress(outcome.progress)?;
@@ -363,16 +426,16 @@ impl Client {
     /// of its queue so far. False if that depends on what the program has yet
     /// to cause.
     #[cold]
-    fn drain(&self, call: &Call<'_>) -> Result<bool, Error> {
-        let wait = Call {
+    fn drain(&self, call: &Envelope<'_>) -> Result<bool, Error> {
+        let wait = Envelope {
             queue: call.queue,
-            ..Call::new(call.op, Class::Wait, call.entry)
+            ..Envelope::new(call.op, Class::Wait, call.entry)
         };
         if wait.queue.is_none() {
             return Ok(false);
         }
         scratch::with(|room| {
-            let outcome = self.hand_over(&wait, &(), &mut room.0)?;
+            let outcome = self.hand_over(&wait, &[], &(), &mut room.0)?;
             let done = outcome.status == uapi::STATUS_OK;
             if done {
                 self.wait_out(&outcome)?;
@@ -383,12 +446,14 @@ impl Client {
 
     fn hand_over(
         &self,
-        call: &Call<'_>,
+        call: &Envelope<'_>,
+        regions: &[Region],
         args: &impl Arguments,
         reply: &mut [u8],
     ) -> Result<Outcome, Error> {
+        debug_assert_eq!(call.regions as usize, regions.len());
         let (mut batch, len) = self.write(call, args)?;
-        self.submit(&mut batch, len, call.regions, reply)
+        self.submit(&mut batch, len, regions, reply)
     }
 
     /// Writes a call behind the posts, which go first if there is no room; the
@@ -396,7 +461,7 @@ impl Client {
     #[inline]
     fn write(
         &self,
-        call: &Call<'_>,
+        call: &Envelope<'_>,
         args: &impl Arguments,
     ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
         loop {

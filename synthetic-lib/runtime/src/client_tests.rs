@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 const OP: Op = Op::new(1, 7);
 
-fn post() -> Call<'static> {
-    Call::new(OP, Class::Post, 1)
+fn post() -> Envelope<'static> {
+    Envelope::new(OP, Class::Post, 1)
 }
 
-fn sync() -> Call<'static> {
-    Call::new(OP, Class::Sync, 2)
+fn sync() -> Envelope<'static> {
+    Envelope::new(OP, Class::Sync, 2)
 }
 
 fn client(double: &Double) -> Client {
@@ -85,7 +85,7 @@ fn the_batch_is_bounded_by_number_and_by_bytes() {
 fn a_batch_that_ends_with_an_enqueue_is_followed_by_a_call() {
     let double = scripted([]);
     let client = client(&double);
-    let enqueue = Call::new(OP, Class::Enqueue, 3);
+    let enqueue = Envelope::new(OP, Class::Enqueue, 3);
     client.flush(OP).unwrap();
     client.post(&enqueue, &1u32).unwrap();
     client.flush(OP).unwrap();
@@ -185,10 +185,10 @@ fn a_blocking_call_that_is_pending_observes_its_own_event() {
             _ => answers.pop_front().unwrap(),
         }
     });
-    let call = Call {
+    let call = Envelope {
         blocking: true,
         signals: Some(77),
-        ..Call::new(OP, Class::Enqueue, 5)
+        ..Envelope::new(OP, Class::Enqueue, 5)
     };
     let (result, observed) = client(&double)
         .forward(&call, &(), |a| {
@@ -199,7 +199,7 @@ fn a_blocking_call_that_is_pending_observes_its_own_event() {
         (result, observed),
         (42, Observations::from([observation(77)]))
     );
-    assert_eq!(double.seen()[1].envelopes()[0].waits, [77]);
+    assert_eq!(*double.seen()[1].envelopes()[0].waits, [77]);
 }
 
 #[test]
@@ -263,21 +263,25 @@ fn regions_travel_with_their_call() {
     let room = [0u8; 16];
     let region = uapi::region(room.as_ptr().cast(), room.len(), Direction::Out);
     client.post(&post(), &1u32).unwrap();
-    let call = Call {
-        regions: &[region],
+    let call = Envelope {
+        regions: 1,
         ..sync()
     };
-    client.forward(&call, &2u32, |_| ()).unwrap();
-    client.post(&call, &3u32).unwrap();
+    client
+        .forward_with(&call, &[region], &2u32, |_| ())
+        .unwrap();
+    client.post_with(&call, &[region], &3u32).unwrap();
     let seen = double.seen();
     assert_eq!(seen[0].regions, [region]);
     assert_eq!(seen[0].envelopes()[1].regions, 1);
     assert_eq!(seen.len(), 2, "a post that names memory does not wait");
-    let many = Call {
-        regions: &[region; 65],
+    let many = Envelope {
+        regions: 65,
         ..sync()
     };
-    let error = client.forward(&many, &4u32, |_| ()).unwrap_err();
+    let error = client
+        .forward_with(&many, &[region; 65], &4u32, |_| ())
+        .unwrap_err();
     assert!(
         matches!(
             error,
@@ -337,18 +341,19 @@ fn an_answer_that_says_nothing_may_be_left_out() {
 fn what_finds_no_room_waits_for_its_queue_once() {
     let memory = [0u8; 64];
     let region = uapi::region(memory.as_ptr().cast(), 64, Direction::Out);
-    let call = Call {
+    let call = Envelope {
         queue: Some(Queue {
             id: 9,
             in_order: true,
             device: 1,
         }),
-        regions: &[region],
+        regions: 1,
         ..sync()
     };
     let full = || Err(Errno::ENOMEM);
     let double = scripted([full(), Ok(Played::default()), Ok(Played::result(&7u32))]);
-    client(&double).forward(&call, &1u32, |_| ()).unwrap();
+    let run = |double| client(double).forward_with(&call, &[region], &1u32, |_| ());
+    run(&double).unwrap();
     let classes: Vec<_> = double
         .seen()
         .iter()
@@ -357,9 +362,9 @@ fn what_finds_no_room_waits_for_its_queue_once() {
     assert_eq!(classes, [Class::Sync, Class::Wait, Class::Sync]);
     let stuck = Ok(Played::status(uapi::STATUS_UNRESOLVED));
     let double = scripted([full(), stuck]);
-    assert!(client(&double).forward(&call, &1u32, |_| ()).is_err());
+    assert!(run(&double).is_err());
     let double = scripted([full(), Ok(Played::default()), full()]);
-    assert!(client(&double).forward(&call, &1u32, |_| ()).is_err());
+    assert!(run(&double).is_err());
 }
 
 #[test]
@@ -374,7 +379,7 @@ fn text_of_kernels_is_written_in_order_to_its_end() {
         })
     });
     let client = Client::new(Box::new(double.clone()));
-    let call = Call::new(OP, Class::Wait, 0);
+    let call = Envelope::new(OP, Class::Wait, 0);
     client.forward(&call, &(), |_| ()).unwrap();
     client.forward(&call, &(), |_| ()).unwrap();
     assert_eq!(double.submissions(), 4);
@@ -385,7 +390,7 @@ fn text_of_kernels_is_written_in_order_to_its_end() {
 fn what_is_enqueued_last_leaves_as_with_any_flush_and_later_handlers_posts_at_once() {
     let double = scripted([]);
     let client = client(&double);
-    let enqueue = Call::new(OP, Class::Enqueue, 3);
+    let enqueue = Envelope::new(OP, Class::Enqueue, 3);
     client.post(&enqueue, &1u32).unwrap();
     client.flush_at_exit();
     client.post(&enqueue, &2u32).unwrap();

@@ -1,10 +1,11 @@
 //! A call's envelope, written where it travels: behind the posts that wait. The
 //! guest counts these instructions, so nothing is written twice.
 
-use crate::call::Call;
-use crate::{Error, uapi};
+use crate::Error;
+use crate::uapi::{self, Region};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::bytes::{self, Head, LENGTH};
+use gil_wire::envelope::Envelope;
+use gil_wire::envelope::bytes::{self, LENGTH};
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 
@@ -53,18 +54,17 @@ impl<F: Fn(&mut Writer<'_>)> Arguments for ByHand<F> {
     }
 }
 
-/// Writes the envelope of `call` with `args` to the beginning of `out`; its
-/// length.
+/// Writes an envelope with `args` to the beginning of `out`; its length.
 ///
 /// # Errors
 /// Those of encoding: in memory only that there is no room.
 #[inline]
 pub(crate) fn envelope(
-    call: &Call<'_>,
+    envelope: &Envelope<'_>,
     args: &impl Arguments,
     out: &mut [u8],
 ) -> postcard::Result<usize> {
-    let at = write_head(call, out)?;
+    let at = write_head(envelope, out)?;
     let end = args.encode(out, at)?;
     bytes::close(&mut out[..end]);
     Ok(end)
@@ -73,41 +73,21 @@ pub(crate) fn envelope(
 /// The same, put into its caller with what that knows of the call.
 #[inline(always)]
 pub(crate) fn envelope_here(
-    call: &Call<'_>,
+    envelope: &Envelope<'_>,
     args: &impl Arguments,
     out: &mut [u8],
 ) -> postcard::Result<usize> {
     let full = postcard::Error::SerializeBufferFull;
-    let at = head(call).write(out).ok_or(full)?;
+    let at = envelope.write_head(out).ok_or(full)?;
     let end = args.encode(out, at)?;
     bytes::close(&mut out[..end]);
     Ok(end)
 }
 
 #[inline(never)]
-fn write_head(call: &Call<'_>, out: &mut [u8]) -> postcard::Result<usize> {
+fn write_head(envelope: &Envelope<'_>, out: &mut [u8]) -> postcard::Result<usize> {
     let full = postcard::Error::SerializeBufferFull;
-    head(call).write(out).ok_or(full)
-}
-
-#[inline(always)]
-fn head<'a>(call: &'a Call<'_>) -> Head<'a> {
-    Head {
-        op: call.op,
-        class: call.class,
-        entry: call.entry,
-        queue: call.queue,
-        engine: call.engine,
-        order: call.order,
-        blocking: call.blocking,
-        waits: call.waits,
-        signals: call.signals,
-        observable: call.observable,
-        retires: call.retires,
-        // More than a submission takes are refused before.
-        regions: call.regions.len() as u16,
-        rows: call.rows,
-    }
+    envelope.write_head(out).ok_or(full)
 }
 
 /// Room for a call's arguments.
@@ -169,24 +149,28 @@ fn ends<const N: usize>(from: &[u8], to: &mut [u8]) {
 }
 
 /// Refuses more regions than a submission takes.
-pub(crate) fn check_regions(call: &Call<'_>) -> Result<(), Error> {
-    if call.regions.len() > uapi::REGIONS_MAX {
+pub(crate) fn check_regions(regions: &[Region]) -> Result<(), Error> {
+    if regions.len() > uapi::REGIONS_MAX {
         return Err(Error::Bounds {
             what: "a number of memory regions",
-            len: call.regions.len(),
+            len: regions.len(),
             max: uapi::REGIONS_MAX,
         });
     }
     Ok(())
 }
 
-/// Why `call` does not encode: in memory that can only be its length.
+/// Why an envelope does not encode: in memory that can only be its length.
 #[cold]
-pub(crate) fn too_long(call: &Call<'_>, args: &impl Arguments, error: postcard::Error) -> Error {
+pub(crate) fn too_long(
+    envelope: &Envelope<'_>,
+    args: &impl Arguments,
+    error: postcard::Error,
+) -> Error {
     match args.encoded_len() {
         Ok(len) => Error::Bounds {
             what: "a request in bytes",
-            len: head(call).len_max() - LENGTH + len,
+            len: envelope.head_max() - LENGTH + len,
             max: uapi::REQUEST_MAX - LENGTH,
         },
         Err(_) => Error::Answer(error),
@@ -200,20 +184,20 @@ mod tests {
     use gil_wire::envelope::{self, Class, Engine, Queue};
     use proptest::prelude::*;
 
-    fn query() -> Call<'static> {
-        Call::new(Op::new(1, 2), Class::Query, 1 << 40)
+    fn query() -> Envelope<'static> {
+        Envelope::new(Op::new(1, 2), Class::Query, 1 << 40)
     }
 
     #[test]
     fn an_envelope_stands_behind_its_length() {
-        let call = Call {
+        let call = Envelope {
             queue: Some(Queue {
                 id: 3,
                 in_order: true,
                 device: 4,
             }),
             engine: Engine::COPY_IN,
-            waits: &[5, 6],
+            waits: (&[5, 6]).into(),
             signals: Some(7),
             ..query()
         };
@@ -222,7 +206,7 @@ mod tests {
         let all = envelope::parse(&bytes[..len]).unwrap();
         assert_eq!((all.len(), all[0].op, all[0].entry), (1, call.op, 1 << 40));
         assert_eq!((all[0].queue, all[0].signals), (call.queue, Some(7)));
-        assert_eq!(all[0].waits, [5, 6]);
+        assert_eq!(*all[0].waits, [5, 6]);
         assert_eq!(postcard::from_bytes(all[0].args), Ok((7u32, "seven")));
     }
 
@@ -237,8 +221,8 @@ mod tests {
         };
         assert!(len > 9000 && max == 8188, "{len} {max}");
         let waits = vec![1; 2000];
-        let many = Call {
-            waits: &waits,
+        let many = Envelope {
+            waits: waits.into(),
             ..query()
         };
         assert!(envelope(&many, &0u8, &mut bytes).is_err());

@@ -22,22 +22,22 @@
 //! | [`pages`] | the guest's memory at addresses that the board gave |
 //! | [`error`] | what can go wrong between a library and the board |
 //!
-//! A library notes [`entry`] first, then hands a [`Call`] and its encoded
-//! arguments to the process's [`Client`]:
+//! A library notes [`entry`] first, then hands an envelope and its arguments to
+//! the process's [`Client`]:
 //!
 //! ```no_run
-//! use gil_guest::{Call, entry};
-//! use gil_wire::{control, envelope::Class};
+//! use gil_guest::entry;
+//! use gil_wire::control;
+//! use gil_wire::envelope::{Class, Envelope};
 //!
 //! let at = entry();
-//! let call = Call::new(control::STARTED, Class::Sync, at);
-//! gil_guest::client()?.forward(&call, &control::Started { process: 1 }, |_| ())?;
+//! let started = Envelope::new(control::STARTED, Class::Sync, at);
+//! gil_guest::client()?.forward(&started, &control::Started { process: 1 }, |_| ())?;
 //! # Ok::<(), gil_guest::Error>(())
 //! ```
 
 pub mod api;
 mod batch;
-mod call;
 mod called;
 pub mod client;
 pub mod counter;
@@ -59,7 +59,6 @@ mod width;
 
 pub use api::{Api, CallResult, Hold, Object, Reply, Request, Room};
 pub use api::{accepted, callbacks, data, info, new_event, new_number};
-pub use call::Call;
 pub use called::note;
 pub use client::{Answered, Client};
 pub use counter::entry;

@@ -2,9 +2,9 @@
 //! flushed at exit.
 
 use crate::device::{Device, DeviceFile};
-use crate::{Call, Client, Error, called, late};
+use crate::{Client, Error, called, late};
 use gil_wire::control::{self, Called, Late};
-use gil_wire::envelope::Class;
+use gil_wire::envelope::{Class, Envelope};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,7 +89,7 @@ fn tell_late(client: &Client) {
     if callbacks == 0 || is_forked() {
         return;
     }
-    let call = Call::new(control::LATE, Class::Sync, crate::entry());
+    let call = Envelope::new(control::LATE, Class::Sync, crate::entry());
     // Nobody is left to be told of an error.
     let _ = client.forward(&call, &Late { callbacks }, |_| ());
 }
@@ -99,7 +99,7 @@ fn list_calls(client: &Client) {
     if std::env::var_os("GIL_LIST_CALLS").is_none() || is_forked() {
         return;
     }
-    let call = Call::new(control::CALLED, Class::Sync, crate::entry());
+    let call = Envelope::new(control::CALLED, Class::Sync, crate::entry());
     let entries = called::all();
     // Nobody is left to be told of an error.
     let _ = client.forward(&call, &Called { entries }, |_| ());
@@ -109,16 +109,16 @@ fn list_calls(client: &Client) {
 mod tests {
     use super::*;
     use crate::double::{Double, Played};
-    use crate::{Call, entry};
-    use gil_wire::{Op, envelope::Class};
+    use crate::entry;
+    use gil_wire::Op;
 
     const OP: Op = Op::new(1, 7);
 
     /// The child's exit code: 0 if every way in says that it is forked.
     fn child(client: &Client, double: &Double) -> i32 {
         let before = double.submissions();
-        let post = client.post(&Call::new(OP, Class::Post, entry()), &2u8);
-        let forward = client.forward(&Call::new(OP, Class::Sync, entry()), &3u8, |_| ());
+        let post = client.post(&Envelope::new(OP, Class::Post, entry()), &2u8);
+        let forward = client.forward(&Envelope::new(OP, Class::Sync, entry()), &3u8, |_| ());
         let found = super::client().map(|_| ());
         client.flush_at_exit();
         let refused = [post, forward, found] == [const { Err(Error::Forked) }; 3];
@@ -131,7 +131,7 @@ mod tests {
         assert!(install(Box::new(double.clone())));
         let client = super::client().unwrap();
         client
-            .post(&Call::new(OP, Class::Post, entry()), &1u8)
+            .post(&Envelope::new(OP, Class::Post, entry()), &1u8)
             .unwrap();
         // SAFETY: the child calls only what must work in a forked child of a
         // program with threads, and leaves by _exit.
@@ -146,7 +146,7 @@ mod tests {
             }
         }
         client
-            .forward(&Call::new(OP, Class::Sync, entry()), &4u8, |_| ())
+            .forward(&Envelope::new(OP, Class::Sync, entry()), &4u8, |_| ())
             .unwrap();
         let seen = double.seen();
         assert_eq!(seen.len(), 1, "one submission with the post in front");

@@ -151,7 +151,7 @@ pub fn replies(data: &[u8]) {
     };
     guest.submit(std::slice::from_ref(&read), &[(DATA, 64, OUT)]);
     let wait = Envelope {
-        waits: vec![2],
+        waits: vec![2].into(),
         ..call(Class::Wait, 0)
     };
     let waited = guest.submit(&[wait], &[]);

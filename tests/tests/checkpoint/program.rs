@@ -406,7 +406,7 @@ impl Program {
     /// How an event stands, from the timeline.
     pub fn state(&mut self, event: Handle) -> (State, Ending, u64) {
         let poll = Envelope {
-            waits: vec![event.0],
+            waits: vec![event.0].into(),
             ..call(Class::Poll, self.guest.now_ns)
         };
         let seen = self.guest.submit(&[poll], &[]);

@@ -89,7 +89,7 @@ impl Playing<'_> {
         self.submit(&[read], &[(FIRST, LEN, OUT)]);
         self.attend();
         let wait = Envelope {
-            waits: vec![4],
+            waits: vec![4].into(),
             ..call(Class::Wait, 0)
         };
         self.submit(&[wait], &[]);

@@ -44,41 +44,12 @@ pub(super) const CLASSES: [Class; 7] = [
     Class::Poll,
     Class::Look,
 ];
-/// Everything of an envelope but its arguments.
-#[derive(Clone, Copy, Debug)]
-pub struct Head<'a> {
-    /// As in [`Envelope`].
-    pub op: Op,
-    /// As in [`Envelope`].
-    pub class: Class,
-    /// As in [`Envelope`].
-    pub entry: u64,
-    /// As in [`Envelope`].
-    pub queue: Option<Queue>,
-    /// As in [`Envelope`].
-    pub engine: Engine,
-    /// As in [`Envelope`].
-    pub order: Order,
-    /// As in [`Envelope`].
-    pub blocking: bool,
-    /// As in [`Envelope`].
-    pub waits: &'a [u64],
-    /// As in [`Envelope`].
-    pub signals: Option<u64>,
-    /// As in [`Envelope`].
-    pub observable: bool,
-    /// As in [`Envelope`].
-    pub retires: Option<u64>,
-    /// As in [`Envelope`].
-    pub regions: u16,
-    /// As in [`Envelope`].
-    pub rows: &'a [RegionRows],
-}
 
-impl Head<'_> {
-    /// Bytes that it takes at most, the length in front included.
+impl Envelope<'_> {
+    /// Bytes that all but the arguments takes at most, the length in front
+    /// included.
     #[inline(always)]
-    pub fn len_max(&self) -> usize {
+    pub fn head_max(&self) -> usize {
         FIXED + 4 * size_of::<u64>() + (self.waits.len() + 6 * self.rows.len()) * VARINT_MAX
     }
 
@@ -98,21 +69,23 @@ impl Head<'_> {
             }
     }
 
-    /// Writes it to the beginning of `out`; where the arguments begin. The
-    /// length in front is 0 until [`close`] sets it. `None` if it does not fit.
+    /// Writes all but the arguments to the beginning of `out`; where the
+    /// arguments begin. The length in front is 0 until [`close`] sets it. `None`
+    /// if it does not fit.
     ///
     /// Callers that know most of it spare the guest the rest.
     #[inline(always)]
-    pub fn write(&self, out: &mut [u8]) -> Option<usize> {
+    pub fn write_head(&self, out: &mut [u8]) -> Option<usize> {
+        let regions = u16::try_from(self.regions).ok()?;
         let waits = u16::try_from(self.waits.len()).ok()?;
         let rows = u8::try_from(self.rows.len()).ok()?;
-        if self.len_max() > out.len() {
+        if self.head_max() > out.len() {
             return None;
         }
         let fixed: &mut [u8; FIXED] = out.first_chunk_mut()?;
         let front = u64::from(self.op.0) << 32;
         let shape = [self.class as u8, self.engine.0, self.flags(), rows];
-        let counts = u32::from(self.regions) | u32::from(waits) << 16;
+        let counts = u32::from(regions) | u32::from(waits) << 16;
         let back = u64::from(u32::from_le_bytes(shape)) | u64::from(counts) << 32;
         fixed[..8].copy_from_slice(&front.to_le_bytes());
         fixed[8..16].copy_from_slice(&self.entry.to_le_bytes());
@@ -128,10 +101,10 @@ impl Head<'_> {
         if let Some(event) = self.retires {
             at = word(out, at, event);
         }
-        for event in self.waits {
+        for event in self.waits.iter() {
             at = varint(out, at, *event);
         }
-        for region in self.rows {
+        for region in self.rows.iter() {
             at = numbers_of(region).fold(at, |at, number| varint(out, at, number));
         }
         Some(at)
@@ -230,9 +203,9 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
     let signals = rest.word_if(has(SIGNALS))?;
     let retires = rest.word_if(has(RETIRES))?;
     // Each takes a byte at least: a count that lies fails before it costs.
-    let waits: Result<_, _> = (0..wait_count).map(|_| rest.varint()).collect();
+    let waits: Result<Vec<_>, _> = (0..wait_count).map(|_| rest.varint()).collect();
     let waits = waits?;
-    let rows: Result<_, _> = (0..row_count).map(|_| rest.region_rows()).collect();
+    let rows: Result<Vec<_>, _> = (0..row_count).map(|_| rest.region_rows()).collect();
     Ok(Envelope {
         op,
         class: *class,
@@ -241,12 +214,12 @@ pub(super) fn read(body: &[u8]) -> Result<Envelope<'_>, BodyError> {
         engine: Engine(engine_code),
         order,
         blocking: has(BLOCKING),
-        waits,
+        waits: waits.into(),
         signals,
         observable: has(OBSERVABLE),
         retires,
         regions: regions.into(),
-        rows: rows?,
+        rows: rows?.into(),
         args: rest.0,
     })
 }
@@ -312,25 +285,14 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused() {
-        let head = Head {
-            op: Op::new(1, 2),
-            class: Class::Wait,
-            entry: 3,
-            queue: None,
-            engine: Engine::NONE,
-            order: Order::Command,
-            blocking: false,
-            waits: &[300, u64::MAX],
-            signals: None,
-            observable: false,
-            retires: None,
-            regions: 0,
-            rows: &[],
+        let envelope = Envelope {
+            waits: vec![300, u64::MAX].into(),
+            ..Envelope::new(Op::new(1, 2), Class::Wait, 3)
         };
         let mut bytes = [0; 100];
-        let len = head.write(&mut bytes).unwrap();
+        let len = envelope.write_head(&mut bytes).unwrap();
         let body = &bytes[LENGTH..len];
-        assert_eq!(read(body).unwrap().waits, [300, u64::MAX]);
+        assert_eq!(read(body), Ok(envelope));
         let with = |at: usize, value: u8| {
             let mut changed = body.to_vec();
             changed[at] = value;
@@ -347,9 +309,9 @@ mod tests {
         assert_eq!(read(&body[..19]).map(drop), Err(BodyError::Short));
     }
 
-    /// A head with the greatest numbers.
-    fn greatest<'a>(waits: &'a [u64], rows: &'a [RegionRows]) -> Head<'a> {
-        Head {
+    /// An envelope with the greatest numbers.
+    fn greatest<'a>(waits: &'a [u64], rows: &'a [RegionRows]) -> Envelope<'a> {
+        Envelope {
             op: Op(u32::MAX),
             class: Class::Look,
             entry: u64::MAX,
@@ -361,22 +323,32 @@ mod tests {
             engine: Engine::LAST,
             order: Order::Barrier,
             blocking: true,
-            waits,
+            waits: waits.into(),
             signals: Some(u64::MAX),
             observable: true,
             retires: Some(u64::MAX),
-            regions: u16::MAX,
-            rows,
+            regions: u16::MAX.into(),
+            rows: rows.into(),
+            args: &[],
         }
     }
 
     #[test]
     fn what_does_not_fit_is_not_written() {
-        let head = greatest(&[1; 10], &[]);
-        let mut bytes = vec![0; head.len_max()];
-        assert!(head.write(&mut bytes).is_some());
+        let envelope = greatest(&[1; 10], &[]);
+        let mut bytes = vec![0; envelope.head_max()];
+        assert!(envelope.write_head(&mut bytes).is_some());
         bytes.pop();
-        assert_eq!(head.write(&mut bytes), None);
+        assert_eq!(envelope.write_head(&mut bytes), None);
+    }
+
+    #[test]
+    fn more_regions_than_can_be_said_are_not_written() {
+        let envelope = Envelope {
+            regions: 1 << 16,
+            ..greatest(&[], &[])
+        };
+        assert_eq!(envelope.write_head(&mut [0; 100]), None);
     }
 
     #[test]
@@ -399,9 +371,9 @@ mod tests {
             (3, 2, 206, 10),
         ] {
             let (waits, rows) = (vec![u64::MAX; waits], vec![rows; regions]);
-            let head = greatest(&waits, &rows);
-            assert_eq!(head.len_max(), len);
-            assert_eq!(head.write(&mut vec![0; len]), Some(len - spare));
+            let envelope = greatest(&waits, &rows);
+            assert_eq!(envelope.head_max(), len);
+            assert_eq!(envelope.write_head(&mut vec![0; len]), Some(len - spare));
         }
     }
 }

@@ -4,11 +4,10 @@ use super::context::context_of;
 use super::details::{Accepted, Argument, Arguments, Details};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
-use gil_guest::{Api, CallResult};
-use gil_guest::{ByHand, Call};
+use gil_guest::{Api, ByHand, CallResult};
 use gil_wire::call::{Handle, InData};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::Class;
+use gil_wire::envelope::{Class, Envelope};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::c_void;
 
@@ -134,7 +133,7 @@ impl KernelArgument {
         let Some(value) = self.small(object) else {
             return self.send(Class::Post, entry, kernel, index);
         };
-        let call = Call::new(wire::CL_SET_KERNEL_ARG, Class::Post, entry);
+        let call = Envelope::new(wire::CL_SET_KERNEL_ARG, Class::Post, entry);
         let (kernel, size) = (kernel.number(), self.size);
         let args = ByHand(|to: &mut Writer<'_>| value.write(to, kernel, index, size));
         gil_guest::client()

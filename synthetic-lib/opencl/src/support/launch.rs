@@ -6,10 +6,10 @@ use super::helpers::is_of_context;
 use crate::generated::manual::{Guest, Object};
 use crate::generated::types::*;
 use gil_guest::accepted::{self, Accepted, Front, Parts, Shape};
-use gil_guest::{Api, Call, CallResult};
+use gil_guest::{Api, CallResult};
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::{Class, Engine, Queue};
+use gil_wire::envelope::{Class, Engine, Envelope, Queue};
 use gil_wire::generated::opencl::{self as wire, Kind};
 
 /// Most dimensions of a launch.
@@ -191,10 +191,10 @@ impl Launch {
         };
         let signal = gil_guest::new_event(event);
         let queue = self.queue.queue();
-        let call = Self::call(entry, queue, signal, &[]);
         let args = self.args(signal);
         match self.front(known) {
             Some(front) if self.waits.is_empty() => {
+                let call = Self::call(entry, queue, signal, &[]);
                 accepted::post::<Guest>(&call, &args, &front)?;
             }
             Some(_) => self.post_waiting(entry, queue, &args)?,
@@ -223,14 +223,14 @@ impl Launch {
     }
 
     #[inline]
-    fn call(entry: u64, queue: Queue, event: NewEvent, waits: &[u64]) -> Call<'_> {
-        Call {
+    fn call(entry: u64, queue: Queue, event: NewEvent, waits: &[u64]) -> Envelope<'_> {
+        Envelope {
             queue: Some(queue),
             engine: Engine::COMPUTE,
-            waits,
+            waits: waits.into(),
             signals: Some(event.number.0),
             observable: event.kept,
-            ..Call::new(wire::CL_ENQUEUE_ND_RANGE_KERNEL, Class::Enqueue, entry)
+            ..Envelope::new(wire::CL_ENQUEUE_ND_RANGE_KERNEL, Class::Enqueue, entry)
         }
     }
 

@@ -15,7 +15,7 @@ use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::{Api, CallResult, Room, data};
 use gil_wire::call::{Handle, InfoValue, OutRoom};
-use gil_wire::envelope::Class;
+use gil_wire::envelope::{Class, Envelope};
 use gil_wire::generated::opencl::{self as wire, Kind};
 use std::ffi::{CStr, c_char, c_void};
 
@@ -72,10 +72,13 @@ impl Manual for Guest {
     unsafe fn clFlush(entry: u64, command_queue: cl_command_queue) -> cl_int {
         Guest::returned(|| {
             let queue = Object::find(Kind::CommandQueue, command_queue)?;
-            let request = Request::new(wire::CL_FLUSH, Class::Post, entry);
-            request.post_now(&wire::ClFlushArgs {
+            let call = Envelope::new(wire::CL_FLUSH, Class::Post, entry);
+            let args = wire::ClFlushArgs {
                 command_queue: queue.number(),
-            })
+            };
+            gil_guest::client()
+                .and_then(|client| client.post_now(&call, &args))
+                .map_err(|error| Guest::failed(call.op, &error))
         })
     }
 

@@ -2,9 +2,10 @@
 //! and nobody waits for an answer. The guest counts these instructions.
 
 use super::{Api, CallResult, Reply};
-use crate::{Answered, ByHand, Call};
+use crate::{Answered, ByHand};
 use gil_wire::call::Handle;
 use gil_wire::compact::Writer;
+use gil_wire::envelope::Envelope;
 use std::fmt::Debug;
 
 /// What the board judges a launch by, besides its queue.
@@ -158,7 +159,7 @@ impl<S: Shape> Accepted<S> {
 /// # Errors
 /// The API's code for what went wrong on the way.
 #[inline(always)]
-pub fn post<A: Api>(call: &Call<'_>, args: &impl Parts, front: &Front) -> CallResult<()> {
+pub fn post<A: Api>(call: &Envelope<'_>, args: &impl Parts, front: &Front) -> CallResult<()> {
     let args = ByHand(|to: &mut Writer<'_>| args.write_behind(front, to));
     crate::client()
         .and_then(|client| client.post_here(call, &args))
@@ -169,7 +170,7 @@ pub fn post<A: Api>(call: &Call<'_>, args: &impl Parts, front: &Front) -> CallRe
 ///
 /// # Errors
 /// As [`post`].
-pub fn post_waiting<A: Api>(call: &Call<'_>, args: &impl Parts) -> CallResult<()> {
+pub fn post_waiting<A: Api>(call: &Envelope<'_>, args: &impl Parts) -> CallResult<()> {
     let args = ByHand(|to: &mut Writer<'_>| args.write(to));
     crate::client()
         .and_then(|client| client.post(call, &args))
@@ -181,7 +182,7 @@ pub fn post_waiting<A: Api>(call: &Call<'_>, args: &impl Parts) -> CallResult<()
 /// # Errors
 /// That of `read`, or the API's code for what went wrong on the way.
 pub fn ask<A: Api>(
-    call: &Call<'_>,
+    call: &Envelope<'_>,
     args: &impl Parts,
     front: &Front,
     read: impl FnOnce(Reply<'_, A>) -> CallResult<()>,

@@ -4,11 +4,11 @@ use super::callbacks::{self, Notices};
 use super::data::write;
 use super::{Api, CallResult, Events};
 use crate::registry::{self, New, Parents, Released};
-use crate::{ByHand, Call, Error};
+use crate::{ByHand, Error};
 use gil_wire::Op;
 use gil_wire::call::{Handle, NewEvent};
 use gil_wire::compact::Writer;
-use gil_wire::envelope::{Class, Queue};
+use gil_wire::envelope::{Class, Envelope, Queue};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -360,9 +360,9 @@ fn tell_board<A: Api>(dead: &registry::Object<Kept<A>>, entry: u64) -> CallResul
     let Some(op) = A::release(kind) else {
         return Ok(());
     };
-    let call = Call {
+    let call = Envelope {
         retires: A::is_event(kind).then_some(number.0),
-        ..Call::new(op, Class::Post, entry)
+        ..Envelope::new(op, Class::Post, entry)
     };
     let args = ByHand(|to: &mut Writer<'_>| to.handle(number));
     crate::client()

@@ -2,10 +2,10 @@
 
 use super::{Api, CallResult};
 use crate::client::Answered;
-use crate::{Call, Error, Region, region};
+use crate::{Error, Region, region};
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
-use gil_wire::envelope::{Class, Engine, Observation, Order, Queue};
+use gil_wire::envelope::{Class, Engine, Envelope, Observation, Order, Queue};
 use gil_wire::message::Direction;
 use gil_wire::rows::{ROWS_MAX, RegionRows, Rows};
 use serde::{Deserialize, Serialize};
@@ -29,19 +29,9 @@ static LATE_OUTPUT: AtomicBool = AtomicBool::new(false);
 /// One call of the API `A` being built.
 #[derive(Debug)]
 pub struct Request<A> {
-    op: Op,
-    class: Class,
-    entry: u64,
-    queue: Option<Queue>,
-    engine: Engine,
-    order: Order,
-    blocking: bool,
-    waits: Vec<u64>,
-    signals: Option<u64>,
-    observable: bool,
-    retires: Option<u64>,
+    envelope: Envelope<'static>,
+    /// The memory it names, in the order of the arguments' region indices.
     regions: Vec<Region>,
-    rows: Vec<RegionRows>,
     inline_in: usize,
     inline_out: usize,
     api: PhantomData<A>,
@@ -76,19 +66,8 @@ impl<A: Api> Request<A> {
     /// A call of `op` that the program entered at `entry`.
     pub fn new(op: Op, class: Class, entry: u64) -> Self {
         Self {
-            op,
-            class,
-            entry,
-            queue: None,
-            engine: Engine::NONE,
-            order: Order::Command,
-            blocking: false,
-            waits: Vec::new(),
-            signals: None,
-            observable: false,
-            retires: None,
+            envelope: Envelope::new(op, class, entry),
             regions: Vec::new(),
-            rows: Vec::new(),
             inline_in: 0,
             inline_out: 0,
             api: PhantomData,
@@ -107,7 +86,7 @@ impl<A: Api> Request<A> {
         if len == 0 {
             return InData::Inline(&[]);
         }
-        let late = self.class == Class::Enqueue && LATE_OUTPUT.load(Ordering::Relaxed);
+        let late = self.envelope.class == Class::Enqueue && LATE_OUTPUT.load(Ordering::Relaxed);
         if !late && fits(&mut self.inline_in, len) {
             // SAFETY: the caller's; `len` is small.
             return InData::Inline(unsafe { std::slice::from_raw_parts(ptr.cast(), len) });
@@ -220,7 +199,10 @@ impl<A: Api> Request<A> {
 
     fn region_rows(&mut self, ptr: *const c_void, span: usize, rows: Rows, dir: Direction) -> u32 {
         let region = self.region(ptr, span, dir);
-        self.rows.push(RegionRows { region, rows });
+        self.envelope
+            .rows
+            .to_mut()
+            .push(RegionRows { region, rows });
         region
     }
 
@@ -249,39 +231,41 @@ impl<A: Api> Request<A> {
 
     fn region(&mut self, ptr: *const c_void, len: usize, dir: Direction) -> u32 {
         self.regions.push(region(ptr, len, dir));
-        (self.regions.len() - 1) as u32
+        let index = self.envelope.regions;
+        self.envelope.regions += 1;
+        index
     }
 
     /// The queue it works on or waits for, and the engine it occupies.
     pub fn queue(&mut self, queue: Queue, engine: Engine) {
-        self.queue = Some(queue);
-        self.engine = engine;
+        self.envelope.queue = Some(queue);
+        self.envelope.engine = engine;
     }
 
     /// How it is ordered with the others of its queue.
     pub fn order(&mut self, order: Order) {
-        self.order = order;
+        self.envelope.order = order;
     }
 
     /// Whether the call returns only when its operation is complete.
     pub fn blocking(&mut self, blocking: bool) {
-        self.blocking = blocking;
+        self.envelope.blocking = blocking;
     }
 
     /// The events it waits for.
     pub fn waits(&mut self, events: &[Handle]) {
-        self.waits.extend(events.iter().map(|event| event.0));
+        self.envelope.waits = events.iter().map(|event| event.0).collect();
     }
 
     /// The event it signals, and whether the program holds that.
     pub fn signals(&mut self, event: Handle, observable: bool) {
-        self.signals = Some(event.0);
-        self.observable = observable;
+        self.envelope.signals = Some(event.0);
+        self.envelope.observable = observable;
     }
 
     /// An event that nobody will ask for any more.
     pub fn retires(&mut self, event: Handle) {
-        self.retires = Some(event.0);
+        self.envelope.retires = Some(event.0);
     }
 
     /// Runs it to its end and gives the encoded reply to `read`.
@@ -296,14 +280,14 @@ impl<A: Api> Request<A> {
         if self.has_late_output() {
             LATE_OUTPUT.store(true, Ordering::Relaxed);
         }
-        let own = self.signals;
+        let own = self.envelope.signals;
         let read = |answered: Answered<'_>| {
             ended_well::<A>(&answered.observed, |event| Some(event) == own)?;
             read(Reply::of(&answered))
         };
         crate::client()
-            .and_then(|client| client.forward(&self.call(), args, read))
-            .unwrap_or_else(|error| Err(A::failed(self.op, &error)))
+            .and_then(|client| client.forward_with(&self.envelope, &self.regions, args, read))
+            .unwrap_or_else(|error| Err(A::failed(self.envelope.op, &error)))
     }
 
     /// As [`forward`](Self::forward), but `None`, and nothing is done, if its
@@ -316,15 +300,12 @@ impl<A: Api> Request<A> {
         args: &impl Serialize,
         read: impl FnOnce(Reply<'_, A>) -> CallResult<T>,
     ) -> CallResult<Option<T>> {
-        let call = Call {
-            patient: false,
-            ..self.call()
-        };
         let read = |answered: Answered<'_>| read(Reply::of(&answered));
-        match crate::client().and_then(|client| client.forward(&call, args, read)) {
+        let client = crate::client();
+        match client.and_then(|it| it.try_forward_with(&self.envelope, &self.regions, args, read)) {
             Ok(result) => result.map(Some),
             Err(Error::Unresolved) => Ok(None),
-            Err(error) => Err(A::failed(self.op, &error)),
+            Err(error) => Err(A::failed(self.envelope.op, &error)),
         }
     }
 
@@ -334,27 +315,13 @@ impl<A: Api> Request<A> {
     /// The API's code for what went wrong on the way.
     pub fn post(self, args: &impl Serialize) -> CallResult<()> {
         crate::client()
-            .and_then(|client| client.post(&self.call(), args))
-            .map_err(|error| A::failed(self.op, &error))
+            .and_then(|client| client.post_with(&self.envelope, &self.regions, args))
+            .map_err(|error| A::failed(self.envelope.op, &error))
     }
 
     /// Whether it names no memory of the program's.
     pub fn is_inline(&self) -> bool {
         self.regions.is_empty()
-    }
-
-    /// Hands it over now, behind what waits, without waiting for the board.
-    ///
-    /// # Errors
-    /// The API's code for what went wrong on the way.
-    pub fn post_now(self, args: &impl Serialize) -> CallResult<()> {
-        let client = crate::client();
-        client
-            .and_then(|client| {
-                client.post(&self.call(), args)?;
-                client.flush(self.op)
-            })
-            .map_err(|error| A::failed(self.op, &error))
     }
 
     /// Waits for its events, or for all of its queue so far.
@@ -363,40 +330,25 @@ impl<A: Api> Request<A> {
     /// The API's code for events that ended badly, the error of an operation on
     /// the queue that was refused too late to say so, or the API's code for what
     /// went wrong on the way.
-    pub fn wait(self) -> CallResult<()> {
-        let observed = crate::client().and_then(|client| match self.queue {
-            Some(queue) => client.observe_queue(self.op, self.entry, queue),
-            None => client.observe(self.op, self.entry, &self.waits),
+    pub fn wait(mut self) -> CallResult<()> {
+        let Envelope {
+            op, entry, queue, ..
+        } = self.envelope;
+        let observed = crate::client().and_then(|client| match queue {
+            Some(_) => {
+                self.envelope.blocking = true;
+                client.forward(&self.envelope, &(), |answer| answer.observed)
+            }
+            None => client.observe(op, entry, &self.envelope.waits),
         });
-        let is_named = |_| self.queue.is_none();
-        ended_well::<A>(
-            &observed.map_err(|error| A::failed(self.op, &error))?,
-            is_named,
-        )
+        let observed = observed.map_err(|error| A::failed(op, &error))?;
+        ended_well::<A>(&observed, |_| queue.is_none())
     }
 
     fn has_late_output(&self) -> bool {
         let is_out = |region: &Region| region.dir != Direction::In as u32;
-        self.class == Class::Enqueue && !self.blocking && self.regions.iter().any(is_out)
-    }
-
-    fn call(&self) -> Call<'_> {
-        Call {
-            op: self.op,
-            class: self.class,
-            entry: self.entry,
-            queue: self.queue,
-            engine: self.engine,
-            order: self.order,
-            blocking: self.blocking,
-            waits: &self.waits,
-            signals: self.signals,
-            observable: self.observable,
-            retires: self.retires,
-            regions: &self.regions,
-            rows: &self.rows,
-            patient: true,
-        }
+        let envelope = &self.envelope;
+        envelope.class == Class::Enqueue && !envelope.blocking && self.regions.iter().any(is_out)
     }
 }
 
@@ -492,7 +444,12 @@ mod tests {
         }
         let lengths: Vec<_> = request.regions.iter().map(|r| (r.len, r.dir)).collect();
         assert_eq!(lengths, [(24, 1), (24, 2)]);
-        let rows: Vec<_> = request.rows.iter().map(|r| (r.region, r.rows)).collect();
+        let rows: Vec<_> = request
+            .envelope
+            .rows
+            .iter()
+            .map(|r| (r.region, r.rows))
+            .collect();
         assert_eq!(rows, [(0, apart), (1, apart)]);
     }
 

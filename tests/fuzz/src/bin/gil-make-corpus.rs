@@ -12,7 +12,7 @@ use gil_files::recording::{self, Called, Record};
 use gil_fuzz::file::COMPRESS;
 use gil_fuzz::support::guest::{DATA, IN, OUT, RAM_BASE, call, enqueue};
 use gil_wire::ending::Ending;
-use gil_wire::envelope::{self, Class, Engine, Envelope, Order};
+use gil_wire::envelope::{self, Class, Engine, Envelope};
 use gil_wire::frame;
 use gil_wire::generated;
 use gil_wire::hello::Hello;
@@ -276,7 +276,7 @@ impl Corpus {
         };
         let op = generated::opencl::CL_ENQUEUE_READ_BUFFER;
         let wait = Envelope {
-            waits: vec![2],
+            waits: vec![2].into(),
             ..call(Class::Wait, 0)
         };
         let steps = [
@@ -450,20 +450,13 @@ fn envelope_of(call: &Call<'_>) -> Vec<u8> {
     let class = gil_wire::api::info(call.op).and_then(|info| info.class);
     let mut out = Vec::new();
     let envelope = Envelope {
-        op: call.op,
-        class: class.unwrap_or(Class::Query),
-        entry: 1,
-        queue: None,
         engine: Engine::COMPUTE,
-        order: Order::Command,
         blocking: call.finish,
-        waits: vec![],
         signals: call.event,
         observable: true,
-        retires: None,
         regions: call.regions.len() as u32,
-        rows: vec![],
         args: call.args,
+        ..Envelope::new(call.op, class.unwrap_or(Class::Query), 1)
     };
     envelope::push(&envelope, &mut out);
     out
