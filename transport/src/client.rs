@@ -5,13 +5,12 @@
 //! and to guest RAM in place; where there is a key, sealed on their way.
 
 mod end;
-mod sealed;
 
 use crate::crew::Crew;
 use crate::memory::OutOfMemory;
 use crate::secure::{Handshake, Key, MESSAGE_LEN, SecureError};
 use crate::stream::{End, Stream};
-use crate::vectored::{Patience, Receiving, SendSpan, Sending, Span};
+use crate::vectored::{Receiving, SendSpan, Span};
 use crate::window::{CAPABILITY, MAPPED, Made, WINDOW_LEN};
 use end::HostEnd;
 use gil_wire::address::Address;
@@ -441,10 +440,7 @@ impl Client {
         &mut self,
         spans: impl IntoIterator<Item = SendSpan<'a>>,
     ) -> Result<(), ClientError> {
-        let sent = match self.stream.records() {
-            Some(records) => sealed::send_all(&self.end, records, spans),
-            None => send_plain(&self.end, spans),
-        };
+        let sent = self.stream.send(&self.end, spans);
         sent.map_err(|error| match error {
             ClientError::Closed => self.farewell(),
             other => other,
@@ -465,11 +461,7 @@ impl Client {
     pub fn send_last(&mut self, message: &impl serde::Serialize) {
         let mut bytes = Vec::new();
         if frame::begin(message, 0, &mut bytes).is_ok() {
-            if let Some(records) = self.stream.records() {
-                bytes = sealed::last(records, &bytes);
-            }
-            let mut sending = Sending::new([Span::source(&bytes)]);
-            let _ = sending.step(self.end.socket(), Patience::None);
+            self.stream.send_last(&self.end, &bytes);
         }
     }
 
@@ -515,20 +507,6 @@ impl Client {
         }
         ClientError::Closed
     }
-}
-
-fn send_plain<'a>(
-    end: &HostEnd,
-    spans: impl IntoIterator<Item = SendSpan<'a>>,
-) -> Result<(), ClientError> {
-    let mut sending = Sending::new(spans);
-    while sending.left() > 0 {
-        let patience = end.patience();
-        if let Err(error) = sending.step(end.socket(), patience) {
-            end.unblock(error, PollFlags::POLLOUT, patience)?;
-        }
-    }
-    Ok(())
 }
 
 /// The socket addresses behind an address.

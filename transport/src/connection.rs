@@ -3,10 +3,9 @@
 use crate::crew::Crew;
 use crate::error::ConnectionError;
 use crate::greeting::Shaken;
-use crate::link;
 use crate::secure::{Records, Secrets, SecureError};
-use crate::stream::{End, Stream};
-use crate::vectored::Patience;
+use crate::stream::{End, Stream, Way};
+use crate::vectored::{Patience, Span};
 use crate::window::{MAPPED, NOT_MAPPED, Offer, Taken};
 use gil_wire::frame::{self, Prefix};
 use gil_wire::message::Reply;
@@ -56,7 +55,7 @@ impl<M: Meter> End for BoardEnd<M> {
         Patience::Socket
     }
 
-    fn stopped(&self, error: io::Error, _: Patience) -> Result<(), ConnectionError> {
+    fn stopped(&self, error: io::Error, _: Patience, _: Way) -> Result<(), ConnectionError> {
         match error.kind() {
             ErrorKind::Interrupted => Ok(()),
             _ => Err(error.into()),
@@ -203,7 +202,8 @@ impl<M: Meter> Connection<M> {
     }
 
     fn send(&mut self, head: &[u8], payload: &[&[u8]]) -> Result<(), ConnectionError> {
-        link::send(&self.end.socket, self.stream.records(), head, payload)?;
+        let spans = [head].into_iter().chain(payload.iter().copied());
+        self.stream.send(&self.end, spans.map(Span::source))?;
         let pieces = payload.iter().map(|piece| piece.len() as u64);
         let meter = &self.end.meter;
         meter.sent(head.len() as u64 + pieces.sum::<u64>());

@@ -3,10 +3,10 @@
 //! | module | end | what |
 //! |---|---|---|
 //! | [`client`] | host | connects, shakes hands, sends calls, receives answers |
-//! | [`vectored`] | host | socket I/O straight from and to guest RAM |
+//! | [`vectored`] | both | socket I/O straight from and to memory, guest RAM too |
 //! | [`listener`], [`greeting`] | board | accepts connections and shakes hands, without waiting |
 //! | [`connection`], [`error`] | board | receives calls, sends answers; why it ends |
-//! | [`stream`] | both | receives frames, and payload into its place |
+//! | [`stream`] | both | sends and receives frames, and payload in its place |
 //! | [`secure`] | both | authentication and encryption |
 //! | [`window`] | both | memory that both ends map, on one machine |
 //! | [`spin`] | both | how long to ask for what comes before sleeping |
@@ -24,7 +24,6 @@ pub mod connection;
 pub mod crew;
 pub mod error;
 pub mod greeting;
-mod link;
 pub mod listener;
 pub mod memory;
 pub mod secure;

@@ -1,22 +1,23 @@
-//! How bytes come to either end of a connection: frames, and payload into its
-//! place; as they are, or sealed.
+//! How bytes cross a connection at either end: frames, and payload from its
+//! place and into it; as they are, or sealed.
 //!
 //! This is the one way at both ends. Where they differ, they have a reason:
 //!
 //! | | host | board | why |
 //! |---|---|---|---|
-//! | memory ([`Memory`]) | spans of guest RAM | its own | guest RAM may change under us |
+//! | memory ([`Memory`], [`SendSpan`]) | spans of guest RAM | its own | guest RAM may change under us |
 //! | waiting ([`End::patience`], [`End::stopped`]) | in slices, up to a bound, until the user quits | until the socket's own timeout | a simulator's thread waits here, and has to go when the user quits |
 //! | the connection's end between two frames | as anywhere | ends the session well | who called wants an answer |
 //! | counting ([`End::received`]) | no | yes | `gil status` |
 
 mod ahead;
 mod memory;
+mod send;
 
 use crate::memory::OutOfMemory;
-use crate::secure::Records;
+use crate::secure::{Records, SecureError};
 use crate::spin::{Asking, Spin, came};
-use crate::vectored::Patience;
+use crate::vectored::{Patience, SendSpan};
 use ahead::Ahead;
 use gil_wire::frame::{FrameError, PREFIX_LEN, Prefix};
 pub use memory::{Filling, Memory, Target};
@@ -24,23 +25,32 @@ use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-/// What is one end's own in receiving.
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They come.
+    In,
+    /// They are sent.
+    Out,
+}
+
+/// What is one end's own.
 pub trait End {
     /// Why it ends.
-    type Error: From<FrameError> + From<OutOfMemory>;
+    type Error: From<FrameError> + From<OutOfMemory> + From<SecureError>;
 
-    /// Where bytes come from.
+    /// Where bytes come from and go to.
     fn socket(&self) -> BorrowedFd<'_>;
 
     /// Whether the socket may wait.
     fn patience(&self) -> Patience;
 
-    /// Nothing came for this reason. Waits if that is what the reason asks for
-    /// and the socket did not; returns if it is to be tried again.
+    /// Nothing came, or went, for this reason. Waits if that is what the reason
+    /// asks for and the socket did not; returns if it is to be tried again.
     ///
     /// # Errors
     /// What the reason means to this end, if it is final.
-    fn stopped(&self, error: io::Error, patience: Patience) -> Result<(), Self::Error>;
+    fn stopped(&self, error: io::Error, patience: Patience, way: Way) -> Result<(), Self::Error>;
 
     /// What it means that the connection ended where more was to come.
     fn cut_short(&self) -> Self::Error;
@@ -49,7 +59,7 @@ pub trait End {
     fn received(&self, bytes: u64);
 }
 
-/// What came to one end, and how it is received.
+/// What crosses a connection, from one end's view.
 #[derive(Debug)]
 pub struct Stream {
     /// What is exchanged is sealed, if there is a key.
@@ -75,9 +85,24 @@ impl Stream {
         self.records = Some(records);
     }
 
-    /// What they are sealed with, if they are.
-    pub fn records(&mut self) -> Option<&mut Records> {
-        self.records.as_deref_mut()
+    /// Sends all of it.
+    ///
+    /// # Errors
+    /// The end's; some of it may have been sent.
+    pub fn send<'a, E: End>(
+        &mut self,
+        end: &E,
+        spans: impl IntoIterator<Item = SendSpan<'a>>,
+    ) -> Result<(), E::Error> {
+        match &mut self.records {
+            Some(records) => send::sealed(end, records, spans),
+            None => send::plain(end, spans),
+        }
+    }
+
+    /// Sends a few last bytes if the socket takes them at once. Never waits.
+    pub fn send_last(&mut self, end: &impl End, bytes: &[u8]) {
+        send::at_once(end.socket(), self.records.as_deref_mut(), bytes);
     }
 
     /// The peer moves about so many bytes of regions before its next frame: how
@@ -201,7 +226,7 @@ fn receive<E: End>(
                 return Ok(count);
             }
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(end.cut_short()),
-            Err(error) => end.stopped(error, patience)?,
+            Err(error) => end.stopped(error, patience, Way::In)?,
         }
     }
 }

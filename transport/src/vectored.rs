@@ -44,11 +44,7 @@ pub struct Span<'a> {
 impl<'a> Span<'a> {
     /// A buffer to send; only reading is allowed.
     pub fn source(bytes: &'a [u8]) -> SendSpan<'a> {
-        SendSpan(Self {
-            start: bytes.as_ptr().cast_mut(),
-            len: bytes.len(),
-            memory: PhantomData,
-        })
+        SendSpan(Source::Steady(bytes))
     }
 
     /// A buffer to fill.
@@ -75,11 +71,23 @@ impl<'a> Span<'a> {
 
     /// The same bytes, to send them.
     pub fn to_send(&self) -> SendSpan<'_> {
-        SendSpan(Self {
-            start: self.start,
-            len: self.len,
-            memory: PhantomData,
-        })
+        SendSpan(Source::Raw(Self { ..*self }))
+    }
+
+    fn take_to(&mut self, out: &mut Vec<u8>, most: usize) -> usize {
+        let len = self.len.min(most);
+        out.reserve(len);
+        // SAFETY: the span is readable for `len` bytes; the vector has room
+        // for them, is no part of the span, and has them initialised by the
+        // copy.
+        unsafe {
+            let end = out.spare_capacity_mut().as_mut_ptr().cast();
+            std::ptr::copy_nonoverlapping(self.start.cast_const(), end, len);
+            out.set_len(out.len() + len);
+        }
+        self.start = self.start.wrapping_add(len);
+        self.len -= len;
+        len
     }
 
     /// Where it is: for copies, never for a reference.
@@ -100,25 +108,47 @@ impl<'a> Span<'a> {
 
 /// A span that is only read.
 #[derive(Debug)]
-pub struct SendSpan<'a>(Span<'a>);
+pub struct SendSpan<'a>(Source<'a>);
 
-impl SendSpan<'_> {
+#[derive(Debug)]
+enum Source<'a> {
+    /// Nobody changes it meanwhile.
+    Steady(&'a [u8]),
+    /// It may change under us.
+    Raw(Span<'a>),
+}
+
+impl<'a> SendSpan<'a> {
+    /// The bytes, if they do not change under us.
+    pub fn steady(&self) -> Option<&'a [u8]> {
+        match &self.0 {
+            Source::Steady(bytes) => Some(bytes),
+            Source::Raw(_) => None,
+        }
+    }
+
     /// Copies up to `most` of the bytes behind what `out` holds, and keeps the
     /// rest of the span; returns how many bytes that took.
     pub fn take_to(&mut self, out: &mut Vec<u8>, most: usize) -> usize {
-        let len = self.0.len.min(most);
-        out.reserve(len);
-        // SAFETY: the span is readable for `len` bytes; the vector has room
-        // for them, is no part of the span, and has them initialised by the
-        // copy.
-        unsafe {
-            let end = out.spare_capacity_mut().as_mut_ptr().cast();
-            std::ptr::copy_nonoverlapping(self.0.start.cast_const(), end, len);
-            out.set_len(out.len() + len);
+        match &mut self.0 {
+            Source::Steady(bytes) => {
+                let some = bytes.split_off(..bytes.len().min(most)).unwrap_or_default();
+                out.extend_from_slice(some);
+                some.len()
+            }
+            Source::Raw(span) => span.take_to(out, most),
         }
-        self.0.start = self.0.start.wrapping_add(len);
-        self.0.len -= len;
-        len
+    }
+
+    fn into_span(self) -> Span<'a> {
+        match self.0 {
+            Source::Steady(bytes) => Span {
+                start: bytes.as_ptr().cast_mut(),
+                len: bytes.len(),
+                memory: PhantomData,
+            },
+            Source::Raw(span) => span,
+        }
     }
 }
 
@@ -186,7 +216,7 @@ pub struct Sending<'a>(Progress<'a>);
 impl<'a> Sending<'a> {
     /// Spans to send, in order.
     pub fn new(spans: impl IntoIterator<Item = SendSpan<'a>>) -> Self {
-        Self(Progress::new(spans.into_iter().map(|span| span.0)))
+        Self(Progress::new(spans.into_iter().map(SendSpan::into_span)))
     }
 
     /// Bytes not sent yet.

@@ -2,7 +2,7 @@
 //! to a bound.
 
 use super::{Cancel, ClientError, SLICE};
-use crate::stream::End;
+use crate::stream::{End, Way};
 use crate::vectored::Patience;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
@@ -49,23 +49,6 @@ impl HostEnd {
         self.socket.set_nonblocking(false)?;
         self.socket.set_read_timeout(Some(SLICE))?;
         self.socket.set_write_timeout(Some(SLICE))
-    }
-
-    /// Waits if that is what the error asks for, and nobody did.
-    pub fn unblock(
-        &self,
-        error: io::Error,
-        events: PollFlags,
-        patience: Patience,
-    ) -> Result<(), ClientError> {
-        match error.kind() {
-            ErrorKind::WouldBlock if patience == Patience::Socket => self.check_limits(),
-            ErrorKind::WouldBlock => self.wait(events),
-            ErrorKind::Interrupted => self.check_limits(),
-            ErrorKind::ConnectionReset if self.is_new => Err(ClientError::Reset),
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Err(ClientError::Closed),
-            _ => Err(ClientError::Io(error)),
-        }
     }
 
     /// Waits until the socket is ready, in slices.
@@ -119,8 +102,18 @@ impl End for HostEnd {
         }
     }
 
-    fn stopped(&self, error: io::Error, patience: Patience) -> Result<(), ClientError> {
-        self.unblock(error, PollFlags::POLLIN, patience)
+    fn stopped(&self, error: io::Error, patience: Patience, way: Way) -> Result<(), ClientError> {
+        match error.kind() {
+            ErrorKind::WouldBlock if patience == Patience::Socket => self.check_limits(),
+            ErrorKind::WouldBlock => self.wait(match way {
+                Way::In => PollFlags::POLLIN,
+                Way::Out => PollFlags::POLLOUT,
+            }),
+            ErrorKind::Interrupted => self.check_limits(),
+            ErrorKind::ConnectionReset if self.is_new => Err(ClientError::Reset),
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => Err(ClientError::Closed),
+            _ => Err(ClientError::Io(error)),
+        }
     }
 
     fn cut_short(&self) -> ClientError {

@@ -5,7 +5,8 @@ use crate::connection::{Connection, Meter};
 use crate::error::ConnectionError;
 use crate::secure::{OVERHEAD, RECORD, Records, Secrets, SecureError, shaken};
 use crate::vectored::Span;
-use gil_wire::frame::{FrameError, MAX_HEADER, MAX_PAYLOAD, PREFIX_LEN, Prefix};
+use gil_wire::frame::{self, FrameError, MAX_HEADER, MAX_PAYLOAD, PREFIX_LEN, Prefix};
+use gil_wire::message::Reply;
 use proptest::prelude::*;
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Write};
@@ -305,6 +306,45 @@ proptest! {
             prop_assert_ne!(&over, &INSIDE);
             prop_assert!(over.is_end());
         }
+    }
+
+    #[test]
+    fn what_either_end_sends_the_other_takes(
+        lens in prop::collection::vec(0usize..150_000, 1..4),
+        piece in 1usize..9000,
+        is_sealed: bool,
+    ) {
+        let (one, two) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
+        let at_host = || Box::new(Records::new(&KEYS.0).unwrap());
+        let mut client = Client::over(one, is_sealed.then(at_host));
+        let mut board = Connection::over(two, is_sealed.then(at_end), ());
+        std::thread::scope(|scope| -> Result<(), TestCaseError> {
+            scope.spawn(move || {
+                let (mut header, mut payload) = (Vec::new(), Vec::new());
+                while let Some(prefix) = board.receive(&mut header).unwrap() {
+                    board.fill(&mut payload, prefix.payload_len as usize).unwrap();
+                    let pieces: Vec<&[u8]> = payload.chunks(piece).collect();
+                    let reply: Reply<'_> = postcard::from_bytes(&header).unwrap();
+                    board.reply(&reply, &pieces, false).unwrap();
+                }
+            });
+            for (n, &len) in lens.iter().enumerate() {
+                let mut sent: Vec<u8> = (0..len).map(|i| (i * 7 + n) as u8).collect();
+                let mut head = Vec::new();
+                let reason = format!("frame {n}");
+                frame::begin(&Reply::Refused { reason: reason.clone() }, len as u64, &mut head).unwrap();
+                // Some of it as guest RAM is.
+                let (steady, guests) = sent.split_at_mut(len / 3);
+                let guests: Vec<_> = guests.chunks_mut(piece).map(Span::target).collect();
+                let spans = [Span::source(&head), Span::source(steady)].into_iter();
+                client.send(spans.chain(guests.iter().map(Span::to_send))).unwrap();
+                let (header, payload) = client.frame().map_err(|over| TestCaseError::fail(format!("{over:?}")))?;
+                prop_assert_eq!(postcard::from_bytes::<Reply<'_>>(&header), Ok(Reply::Refused { reason }));
+                prop_assert!(payload == sent);
+            }
+            drop(client);
+            Ok(())
+        })?;
     }
 
     #[test]
