@@ -16,7 +16,7 @@ use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
-use gil_wire::message::{self, CallStatus, RegionDesc, Reply, Report, Request};
+use gil_wire::message::{self, CallStatus, Done, RegionDesc, Reply, Report, Request};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::io::ErrorKind;
@@ -491,8 +491,7 @@ impl Server<'_> {
         }
         let busy_ns = began.elapsed().as_nanos() as u64;
         self.delay();
-        let reply = Reply::Done {
-            seq,
+        let done = Done {
             status: outcome.status,
             result: &outcome.result,
             cpu_ns: outcome.cpu_ns,
@@ -501,6 +500,7 @@ impl Server<'_> {
             reports: outcome.ended.iter().map(report).collect(),
             notices: outcome.notices,
         };
+        let reply = Reply::Done { seq, done };
         Ok(self.connection.reply(&reply, &payload, in_window)?)
     }
 }

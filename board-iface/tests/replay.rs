@@ -9,7 +9,7 @@ use gil_files::recording::{self, Device, Ended, FILE, Record, SessionClosed, Ses
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{Call, CallStatus, Direction, RegionDesc, Reply, Report};
+use gil_wire::message::{self, Call, CallStatus, Direction, RegionDesc, Reply, Report};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -33,8 +33,8 @@ fn append(file: &mut Vec<u8>, record: &Record<'_>, payload: &[&[u8]]) {
     file.extend(pieces.unwrap().concat());
 }
 
-fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<recording::Done<'static>> {
-    Some(recording::Done {
+fn done(out: Vec<u64>, reports: Vec<Report>) -> Option<message::Done<'static>> {
+    Some(message::Done {
         status: CallStatus::Ran,
         result: b"result",
         cpu_ns: 11,

@@ -11,7 +11,7 @@ use gil_files::recording::{self, FILE, Record, SessionClosed, SessionOpened};
 use gil_transport::window::{MAPPED, NOT_MAPPED, WINDOW_LEN};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
-use gil_wire::message::{Call, CallStatus, Direction, RegionDesc, Request};
+use gil_wire::message::{self, Call, CallStatus, Direction, RegionDesc, Request};
 use nix::fcntl::SealFlag;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -65,7 +65,7 @@ fn replay() -> Replay {
             args: b"args",
             regions: REGIONS.to_vec(),
         },
-        done: Some(recording::Done {
+        done: Some(message::Done {
             status: CallStatus::Ran,
             result: b"result",
             cpu_ns: 1,

@@ -78,11 +78,11 @@ impl NullCalls {
         });
         let start = Instant::now();
         self.connection.ask(&request, |reply| match reply {
-            Reply::Done {
-                seq: theirs,
-                status: CallStatus::Ran,
-                ..
-            } if theirs == seq => Ok(()),
+            Reply::Done { seq: theirs, done }
+                if theirs == seq && done.status == CallStatus::Ran =>
+            {
+                Ok(())
+            }
             _ => Err(AgentError::Confused),
         })?;
         Ok(start.elapsed())

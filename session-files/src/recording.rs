@@ -15,7 +15,7 @@
 use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::api::Described;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{Call, CallStatus, Report};
+use gil_wire::message::{Call, Done, Report};
 use serde::{Deserialize, Serialize};
 
 /// The type of file.
@@ -97,26 +97,6 @@ pub struct Called<'a> {
     /// What the board answered; `None` for a post, and where the board was
     /// lost before it answered.
     pub done: Option<Done<'a>>,
-}
-
-/// A board's answer, as in [`Reply::Done`](gil_wire::message::Reply::Done).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Done<'a> {
-    /// How it ended.
-    pub status: CallStatus,
-    /// The generated reply type, encoded.
-    #[serde(borrow)]
-    pub result: &'a [u8],
-    /// Nanoseconds of the API's function on the board's CPU.
-    pub cpu_ns: u64,
-    /// Nanoseconds from decoded request to encoded reply.
-    pub busy_ns: u64,
-    /// Bytes of each out region of the call itself.
-    pub out: Vec<u64>,
-    /// Operations that ended.
-    pub reports: Vec<Report>,
-    /// Whether the driver said something of a context.
-    pub notices: bool,
 }
 
 impl Record<'_> {

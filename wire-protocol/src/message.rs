@@ -224,6 +224,30 @@ pub enum CallStatus {
     NotServed,
 }
 
+/// A board's answer to one call, as its host uses it and recordings keep it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done<'a> {
+    /// How the call ended.
+    pub status: CallStatus,
+    /// The generated reply type, encoded. If it did not run: one sentence that
+    /// says why, in UTF-8.
+    #[serde(borrow)]
+    pub result: &'a [u8],
+    /// Nanoseconds the API's function itself took on the board's CPU.
+    pub cpu_ns: u64,
+    /// Nanoseconds from the decoded request to the encoded reply, on the
+    /// board's clock: what the host subtracts from its own waiting.
+    pub busy_ns: u64,
+    /// Bytes of each out region of this call that follow now; a region whose
+    /// bytes come with a later report, or that the call left untouched, has 0.
+    pub out: Vec<u64>,
+    /// Operations that ended, this call's own included.
+    pub reports: Vec<Report>,
+    /// Whether the driver said something of a context since the answer before,
+    /// which the guest may ask for.
+    pub notices: bool,
+}
+
 /// Board to host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply<'a> {
@@ -237,26 +261,9 @@ pub enum Reply<'a> {
     Done {
         /// The call's number.
         seq: u64,
-        /// How it ended.
-        status: CallStatus,
-        /// The generated reply type, encoded. If it did not run: one sentence
-        /// that says why, in UTF-8.
+        /// What came of it.
         #[serde(borrow)]
-        result: &'a [u8],
-        /// Nanoseconds the API's function itself took on the board's CPU.
-        cpu_ns: u64,
-        /// Nanoseconds from the decoded request to the encoded reply, on the
-        /// board's clock: what the host subtracts from its own waiting.
-        busy_ns: u64,
-        /// Bytes of each out region of this call that follow now; a region
-        /// whose bytes come with a later report, or that the call left
-        /// untouched, has 0.
-        out: Vec<u64>,
-        /// Operations that ended, this call's own included.
-        reports: Vec<Report>,
-        /// Whether the driver said something of a context since the answer
-        /// before, which the guest may ask for.
-        notices: bool,
+        done: Done<'a>,
     },
     /// An awaited operation ended. Payload: its output, then its text.
     Ended {
@@ -317,6 +324,26 @@ mod tests {
         assert_eq!([0, 4].map(Direction::from_raw), [None, None]);
         assert_eq!(all.map(Direction::is_in), [true, false, true]);
         assert_eq!(all.map(Direction::is_out), [false, true, true]);
+    }
+
+    #[test]
+    fn an_answer_stands_behind_its_calls_number() {
+        let done = Done {
+            status: CallStatus::Refused,
+            result: b"why",
+            cpu_ns: 1,
+            busy_ns: 2,
+            out: vec![3, 4],
+            reports: vec![Report::default()],
+            notices: true,
+        };
+        let alone = postcard::to_stdvec(&done).unwrap();
+        assert_eq!(
+            alone,
+            b"\x01\x03why\x01\x02\x02\x03\x04\x01\0\0\0\0\0\0\x01"
+        );
+        let reply = postcard::to_stdvec(&Reply::Done { seq: 5, done }).unwrap();
+        assert_eq!(reply, [&[1, 5], &alone[..]].concat());
     }
 
     #[test]

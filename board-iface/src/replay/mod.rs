@@ -7,12 +7,12 @@ use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Sessi
 use crate::region::{Budget, Region};
 use file::{Recording, equals};
 use gil_files::container::FileError;
-use gil_files::recording::{self, FILE};
+use gil_files::recording::FILE;
 use gil_transport::memory::OutOfMemory;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{self, CallStatus, PRINTED_MAX};
+use gil_wire::message::{self, CallStatus, Done, PRINTED_MAX};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -331,7 +331,7 @@ impl ReplaySession<'_> {
     fn done(
         &self,
         call: Call<'_>,
-        done: &recording::Done<'_>,
+        done: &Done<'_>,
         payload: &mut impl Read,
     ) -> Result<Outcome, Departure> {
         let mut outcome = Outcome {

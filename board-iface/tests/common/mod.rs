@@ -271,16 +271,7 @@ impl Client {
 
     pub fn done(&mut self) -> Done {
         self.receive_from(|reply, payload, window| match reply {
-            Reply::Done {
-                seq,
-                status,
-                result,
-                cpu_ns,
-                busy_ns,
-                out,
-                reports,
-                notices,
-            } => {
+            Reply::Done { seq, done } => {
                 let mut rest = payload;
                 let mut cut = |lens: &[u64]| -> Vec<Vec<u8>> {
                     let piece = |len: &u64| {
@@ -291,29 +282,29 @@ impl Client {
                     lens.iter().map(piece).collect()
                 };
                 let out = match window {
-                    None => cut(&out),
+                    None => cut(&done.out),
                     Some((file, places)) => {
                         let read = |(&len, &place): (&u64, &u64)| {
                             let mut bytes = vec![0; len as usize];
                             file.read_exact_at(&mut bytes, place).unwrap();
                             bytes
                         };
-                        out.iter().zip(places).map(read).collect()
+                        done.out.iter().zip(places).map(read).collect()
                     }
                 };
-                assert!(reports.iter().all(|report| report.printed == 0));
-                let reports = reports.into_iter().map(|r| (r.clone(), cut(&r.out)));
+                assert!(done.reports.iter().all(|report| report.printed == 0));
+                let reports = done.reports.into_iter().map(|r| (r.clone(), cut(&r.out)));
                 let reports = reports.collect();
                 assert!(rest.is_empty());
                 Done {
                     seq,
-                    status,
-                    result: result.to_vec(),
-                    cpu_ns,
-                    busy_ns,
+                    status: done.status,
+                    result: done.result.to_vec(),
+                    cpu_ns: done.cpu_ns,
+                    busy_ns: done.busy_ns,
                     out,
                     reports,
-                    notices,
+                    notices: done.notices,
                 }
             }
             other => panic!("{other:?}"),

@@ -7,31 +7,18 @@ use super::{Context, Refusal, Session, reports};
 use crate::config::Time;
 use crate::mailbox::Answer;
 use gil_address_tables::Extents;
-use gil_files::recording;
 use gil_timing::Event;
-use gil_transport::client::{Client, ClientError, Received};
+use gil_transport::client::{Client, ClientError};
 use gil_uapi::GuestLength;
 use gil_wire::envelope::Class;
 use gil_wire::frame::FrameError;
-use gil_wire::message::{CallStatus, RegionDesc, Reply, Report};
+use gil_wire::message::{CallStatus, Done, RegionDesc, Reply, Report};
 use std::collections::BTreeSet;
 
-/// A board's answer, checked against the call.
-pub(super) struct Done {
-    pub(super) status: CallStatus,
-    pub(super) result: Vec<u8>,
-    pub(super) cpu_ns: u64,
-    busy_ns: u64,
-    pub(super) out: Vec<u64>,
-    pub(super) reports: Vec<Report>,
-    pub(super) notices: bool,
-    /// Where the call's own output is in the window, if it is there.
-    pub(super) places: Option<Vec<u64>>,
-}
-
 /// What an answer brought.
-pub(super) struct Brought {
-    pub(super) done: Done,
+pub(super) struct Brought<'a> {
+    /// Checked against the call.
+    pub(super) done: Done<'a>,
     /// The call's own output.
     pub(super) slots: Vec<Slot>,
     /// Each report's bytes.
@@ -74,7 +61,8 @@ impl Session {
         let mut sent = self.forward(context, unsent, Some(unsent.len() - 1))?;
         let input = sent.pop().unwrap_or_default();
         let mut client = self.link.take().ok_or(Refusal::Lost)?;
-        let outcome = self.receive(context, &mut client, main, waits, &input);
+        let mut header = Vec::new();
+        let outcome = self.receive(context, &mut client, main, waits, &input, &mut header);
         context.took.waited += client.take_waited();
         if let Some(event) = main.envelope.retires {
             self.schedule.retire(event);
@@ -142,21 +130,26 @@ impl Session {
         }
     }
 
-    fn receive(
+    /// Receives the answer, whose message is put into `header`.
+    fn receive<'a>(
         &mut self,
         context: &mut Context<'_>,
         client: &mut Client,
         main: &Call<'_>,
         waits: bool,
         input: &[Vec<u8>],
-    ) -> Result<Brought, Failure> {
+        header: &'a mut Vec<u8>,
+    ) -> Result<Brought<'a>, Failure> {
         let received = client.reply()?;
         let places = match received.in_window {
             true => Some(out_places(client, main)?),
             false => None,
         };
-        let done = self.done(main, &received, places)?;
-        let mut slots = self.delivery.slots(context, main, &done, waits);
+        *header = received.header;
+        let done = decode(main, header)?;
+        self.check(main, &done, received.payload_len, received.in_window)?;
+        let places = places.as_deref();
+        let mut slots = self.delivery.slots(context, main, &done, waits, places);
         output::fill(context, client, main, &mut slots)?;
         let bytes = done.reports.iter();
         let bytes = bytes.map(|report| reports::receive(client, report));
@@ -165,61 +158,33 @@ impl Session {
         let all = own.chain(bytes.iter().flatten()).map(Vec::as_slice);
         let all: Vec<&[u8]> = all.collect();
         self.link
-            .record_call(context, main, input, Some(done.record()), &all);
+            .record_call(context, main, input, Some(&done), &all);
         account(context, main, &done);
         let kept = self.link.kept.take();
         if done.status == CallStatus::Ran {
-            self.link.remember(kept, Some(&done.result));
+            self.link.remember(kept, Some(done.result));
         }
         self.delivery.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
             CallStatus::Ran => Ok(Brought { done, slots, bytes }),
-            CallStatus::Refused => Err(Failure::Refused(done.sentence())),
-            CallStatus::NotServed => Err(Failure::NotServed(done.sentence())),
-            CallStatus::Lost => Err(Failure::Lost(ClientError::Refused(done.sentence()))),
+            CallStatus::Refused => Err(Failure::Refused(sentence(&done))),
+            CallStatus::NotServed => Err(Failure::NotServed(sentence(&done))),
+            CallStatus::Lost => Err(Failure::Lost(ClientError::Refused(sentence(&done)))),
         }
     }
 
-    /// Decodes an answer and checks all it says against the call.
-    fn done(
+    /// Checks all that an answer says against the call.
+    fn check(
         &self,
         main: &Call<'_>,
-        received: &Received,
-        places: Option<Vec<u64>>,
-    ) -> Result<Done, ClientError> {
-        let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
-        let done = match reply {
-            Reply::Done {
-                seq,
-                status,
-                result,
-                cpu_ns,
-                busy_ns,
-                out,
-                reports,
-                notices,
-            } if seq == main.submission.seq => Done {
-                status,
-                result: result.to_vec(),
-                cpu_ns,
-                busy_ns,
-                out,
-                reports,
-                notices,
-                places,
-            },
-            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
-            other => return Err(unexpected(&other, "the call's answer")),
-        };
-        self.check(main, &done, received.payload_len)?;
-        Ok(done)
-    }
-
-    fn check(&self, main: &Call<'_>, done: &Done, payload_len: u64) -> Result<(), ClientError> {
+        done: &Done<'_>,
+        payload_len: u64,
+        in_window: bool,
+    ) -> Result<(), ClientError> {
         let own = out_lens(main);
         let mut total = fits(&done.out, &own)?;
-        if done.places.is_some() {
+        if in_window {
             total = 0;
         }
         let mut seen = BTreeSet::new();
@@ -247,7 +212,7 @@ impl Session {
     }
 }
 
-fn account(context: &mut Context<'_>, main: &Call<'_>, done: &Done) {
+fn account(context: &mut Context<'_>, main: &Call<'_>, done: &Done<'_>) {
     let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
     let now_ns = main.submission.now_ns();
     context.stats.board_busy(done.busy_ns);
@@ -260,31 +225,26 @@ fn account(context: &mut Context<'_>, main: &Call<'_>, done: &Done) {
         .saturating_add(now_ns.saturating_sub(returns_ns));
 }
 
-impl Done {
-    /// Whether it says that the enqueue `main` was refused: there is no
-    /// operation, and the result says why.
-    pub(super) fn refuses(&self, main: &Call<'_>) -> bool {
-        let own = |report: &&Report| main.envelope.signals == Some(report.event);
-        let own = self.reports.iter().find(own);
-        main.envelope.class == Class::Enqueue && own.is_some_and(|report| report.rejected)
+/// The answer to a call.
+fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<Done<'a>, ClientError> {
+    match postcard::from_bytes(header).map_err(FrameError::from)? {
+        Reply::Done { seq, done } if seq == main.submission.seq => Ok(done),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        other => Err(unexpected(&other, "the call's answer")),
     }
+}
 
-    /// Why the call was not run.
-    fn sentence(&self) -> String {
-        String::from_utf8_lossy(&self.result).into_owned()
-    }
+/// Whether an answer says that the enqueue `main` was refused: there is no
+/// operation, and the result says why.
+pub(super) fn is_refused(main: &Call<'_>, done: &Done<'_>) -> bool {
+    let own = |report: &&Report| main.envelope.signals == Some(report.event);
+    let own = done.reports.iter().find(own);
+    main.envelope.class == Class::Enqueue && own.is_some_and(|report| report.rejected)
+}
 
-    fn record(&self) -> recording::Done<'_> {
-        recording::Done {
-            status: self.status,
-            result: &self.result,
-            cpu_ns: self.cpu_ns,
-            busy_ns: self.busy_ns,
-            out: self.out.clone(),
-            reports: self.reports.clone(),
-            notices: self.notices,
-        }
-    }
+/// Why a call was not run.
+fn sentence(done: &Done<'_>) -> String {
+    String::from_utf8_lossy(done.result).into_owned()
 }
 
 /// Where the call's out regions are in the window.

@@ -11,7 +11,7 @@ use gil_transport::client::{Client, ClientError};
 use gil_wire::Op;
 use gil_wire::api::{Described, effect};
 use gil_wire::frame::FrameError;
-use gil_wire::message::{Reply, Request};
+use gil_wire::message::{Done, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
 
 /// The connection.
@@ -202,7 +202,7 @@ impl Link {
         context: &mut Context<'_>,
         call: &Call<'_>,
         input: &[Vec<u8>],
-        done: Option<recording::Done<'_>>,
+        done: Option<&Done<'_>>,
         output: &[&[u8]],
     ) {
         if context.trace.is_none() {
@@ -211,7 +211,7 @@ impl Link {
         let record = Record::Call(recording::Called {
             session: self.recorded_as,
             call: call.message(),
-            done,
+            done: done.cloned(),
         });
         let input = input.iter().map(Vec::as_slice);
         let payload: Vec<&[u8]> = input.chain(output.iter().copied()).collect();

@@ -3,12 +3,13 @@
 use super::Context;
 use super::calls::Call;
 use super::delivery::Delivery;
-use super::exchange::{Done, out_regions};
+use super::exchange::out_regions;
 use gil_address_tables::Extents;
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::Span;
 use gil_uapi::{GuestLength, flag};
 use gil_wire::envelope::Class;
+use gil_wire::message::Done;
 
 /// One out region's bytes in an answer.
 pub(super) struct Slot {
@@ -24,13 +25,15 @@ pub(super) struct Slot {
 
 impl Delivery {
     /// Where each run of bytes in the answer goes: at once to guest RAM if it
-    /// is surely due when the thread goes on, and nothing else is.
+    /// is surely due when the thread goes on, and nothing else is. `places` are
+    /// those of the out regions in the window, if the bytes are there.
     pub(super) fn slots(
         &self,
         context: &Context<'_>,
         main: &Call<'_>,
-        done: &Done,
+        done: &Done<'_>,
         waits: bool,
+        places: Option<&[u64]>,
     ) -> Vec<Slot> {
         let reports = |event| done.reports.iter().any(|report| report.event == event);
         let at_once = match main.envelope.class {
@@ -44,7 +47,7 @@ impl Delivery {
             len,
             bytes: Vec::new(),
             in_place: at_once && context.trace.is_none() && is_alone(index),
-            place: done.places.as_ref().map(|places| places[index]),
+            place: places.map(|places| places[index]),
         };
         // Lengths beyond the regions were checked to be 0.
         let own = done.out.iter().enumerate().take(outs.len());

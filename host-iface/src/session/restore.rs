@@ -17,7 +17,7 @@ use gil_wire::api::{self, Described, effect};
 use gil_wire::checkpoint::Contents;
 use gil_wire::frame::{self, FrameError};
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::{CallStatus, Reply, Request};
+use gil_wire::message::{CallStatus, Done, Reply, Request};
 
 /// Most bytes of output of a call that made an object.
 const MAX_OUTPUT: u64 = 67_108_864;
@@ -219,11 +219,8 @@ impl Answer {
         let mut payload = vec![0; payload_len as usize];
         client.payload([Span::target(&mut payload)])?;
         let answer = Self { header, payload };
-        match answer.reply()? {
-            Reply::Done { .. } => Ok(answer),
-            Reply::Refused { reason } => Err(ClientError::Refused(reason)),
-            other => Err(unexpected(&other, "the call's answer")),
-        }
+        answer.done()?;
+        Ok(answer)
     }
 
     fn reply(&self) -> Result<Reply<'_>, ClientError> {
@@ -232,42 +229,23 @@ impl Answer {
 
     /// Whether it is the one that the call got then.
     fn is_of(&self, made: &Made<'_>) -> bool {
-        match self.reply() {
-            Ok(Reply::Done { status, result, .. }) => {
-                status == CallStatus::Ran && Some(result) == made.result
-            }
-            _ => false,
-        }
+        let same =
+            |done: Done<'_>| done.status == CallStatus::Ran && Some(done.result) == made.result;
+        self.done().is_ok_and(same)
     }
 
     /// What it says, for those who look for the reason.
     fn told(&self) -> String {
-        match self.reply() {
-            Ok(Reply::Done { status, result, .. }) => format!("{status:?}, {result:02x?}"),
-            _ => "something else".into(),
+        match self.done() {
+            Ok(Done { status, result, .. }) => format!("{status:?}, {result:02x?}"),
+            Err(_) => "something else".into(),
         }
     }
 
-    fn done(&self) -> Result<recording::Done<'_>, ClientError> {
+    fn done(&self) -> Result<Done<'_>, ClientError> {
         match self.reply()? {
-            Reply::Done {
-                status,
-                result,
-                cpu_ns,
-                busy_ns,
-                out,
-                reports,
-                notices,
-                ..
-            } => Ok(recording::Done {
-                status,
-                result,
-                cpu_ns,
-                busy_ns,
-                out,
-                reports,
-                notices,
-            }),
+            Reply::Done { done, .. } => Ok(done),
+            Reply::Refused { reason } => Err(ClientError::Refused(reason)),
             other => Err(unexpected(&other, "the call's answer")),
         }
     }

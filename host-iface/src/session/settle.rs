@@ -3,14 +3,14 @@
 
 use super::calls::Call;
 use super::delivery::Delivery;
-use super::exchange::{Brought, Done, wrong};
+use super::exchange::{Brought, is_refused, wrong};
 use super::{Context, Refusal, Session};
 use crate::mailbox::Answer;
 use gil_timing::Event;
 use gil_transport::client::ClientError;
 use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::envelope::Class;
-use gil_wire::message::CallStatus;
+use gil_wire::message::{CallStatus, Done};
 
 impl Session {
     /// Puts the call and what it reports on the timeline. Nothing is published
@@ -19,10 +19,10 @@ impl Session {
         &mut self,
         context: &mut Context<'_>,
         main: &Call<'_>,
-        done: &Done,
+        done: &Done<'_>,
     ) -> Result<(), ClientError> {
         let is_enqueue = main.envelope.class == Class::Enqueue;
-        let is_refused = done.refuses(main);
+        let is_refused = is_refused(main, done);
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
         if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
@@ -51,11 +51,11 @@ impl Session {
         context: &mut Context<'_>,
         main: &Call<'_>,
         waits: bool,
-        brought: Brought,
+        brought: Brought<'_>,
     ) -> Result<Answer, Refusal> {
         let Brought { done, slots, bytes } = brought;
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
-        let is_refused = done.refuses(main);
+        let is_refused = is_refused(main, &done);
         let is_enqueued = main.envelope.class == Class::Enqueue && !is_refused;
         let is_held = !is_refused && self.delivery.hold(main, slots);
         for (report, bytes) in done.reports.iter().zip(bytes) {
@@ -77,7 +77,7 @@ impl Session {
         let told = self.delivery.told(main.envelope, waits);
         let encoded = self
             .delivery
-            .encode(&done.result, told, main.submission, at_ns);
+            .encode(done.result, told, main.submission, at_ns);
         answer.reply = encoded?;
         Ok(answer)
     }

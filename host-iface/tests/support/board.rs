@@ -404,8 +404,7 @@ fn act(
     if act.lie {
         out.push(1 << 40);
     }
-    let reply = Reply::Done {
-        seq: call.seq + u64::from(act.answers_another),
+    let done = message::Done {
         status: act.status,
         result: &act.result,
         cpu_ns: act.cpu_ns,
@@ -414,6 +413,8 @@ fn act(
         reports,
         notices: act.notices,
     };
+    let seq = call.seq + u64::from(act.answers_another);
+    let reply = Reply::Done { seq, done };
     send(
         stream,
         &reply,

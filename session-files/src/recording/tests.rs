@@ -3,7 +3,7 @@ use crate::container::{Compression, PREFIX_LEN, pieces, read_all};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::identity::PciAddress;
-use gil_wire::message::{Direction, RegionDesc};
+use gil_wire::message::{CallStatus, Direction, RegionDesc};
 
 fn call() -> Record<'static> {
     let region = |len, dir| RegionDesc { len, dir };

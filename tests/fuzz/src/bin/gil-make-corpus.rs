@@ -16,7 +16,7 @@ use gil_wire::envelope::{self, Class, Engine, Envelope};
 use gil_wire::frame;
 use gil_wire::generated;
 use gil_wire::hello::Hello;
-use gil_wire::message::{Call, CallStatus, Reply, Report, Request};
+use gil_wire::message::{Call, CallStatus, Done, Reply, Report, Request};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,13 +134,7 @@ impl Corpus {
         if let Some(done) = done {
             let reply = Reply::Done {
                 seq: call.seq,
-                status: done.status,
-                result: done.result,
-                cpu_ns: done.cpu_ns,
-                busy_ns: done.busy_ns,
-                out: done.out.clone(),
-                reports: done.reports.clone(),
-                notices: done.notices,
+                done: done.clone(),
             };
             self.keep("frames", &format!("{name}-done"), &frame_of(&reply, &[]));
         }
@@ -318,8 +312,7 @@ impl Corpus {
                 duration_ns: 5,
                 ..Report::default()
             };
-            let reply = Reply::Done {
-                seq,
+            let done = Done {
                 status: CallStatus::Ran,
                 result: b"result",
                 cpu_ns: 1,
@@ -328,6 +321,7 @@ impl Corpus {
                 notices: false,
                 out: out.clone(),
             };
+            let reply = Reply::Done { seq, done };
             frame_of(&reply, &vec![9; out.iter().sum::<u64>() as usize])
         };
         let report = Report {
