@@ -92,18 +92,20 @@ impl Extents {
         let mut extent = Extent::default();
         for start in starts {
             // What is left of the run, and how much of the region is before it.
-            let (mut left, mut skip) = (len, GuestLength(start.checked_sub(at)?));
+            let (mut left, mut skip) = (len.0, start.checked_sub(at)?);
             at = start.checked_add(len.0)?;
-            while !left.is_zero() {
-                if skip >= extent.len {
-                    skip = skip.saturating_sub(extent.len);
+            while left > 0 {
+                if skip >= extent.len.0 {
+                    skip -= extent.len.0;
                     extent = extents.next()?;
                     continue;
                 }
-                let run = extent.behind(skip).first(left);
-                push(&mut list, run);
-                extent = extent.behind(skip).behind(run.len);
-                (left, skip) = (left.saturating_sub(run.len), GuestLength::ZERO);
+                // No further than the extent's end, which was checked.
+                let now = left.min(extent.len.0 - skip);
+                let from = extent.gpa.0 + skip;
+                push(&mut list, of(from, now));
+                extent = of(from + now, extent.len.0 - skip - now);
+                (left, skip) = (left - now, 0);
             }
         }
         let len = list.iter().map(|extent| extent.len).sum();
@@ -118,12 +120,12 @@ impl Extents {
         for mine in self.iter() {
             for &(theirs, at_other, _) in others.near(mine) {
                 let from = mine.gpa.max(theirs.gpa);
-                let to = mine.end().min(theirs.end());
+                let to = end(mine).min(end(theirs));
                 if from < to {
                     found(
-                        at_self + from.since(mine.gpa).0,
-                        at_other + from.since(theirs.gpa).0,
-                        to.since(from).0,
+                        at_self + (from.0 - mine.gpa.0),
+                        at_other + (from.0 - theirs.gpa.0),
+                        to.0 - from.0,
                     );
                 }
             }
@@ -132,12 +134,22 @@ impl Extents {
     }
 }
 
-/// Adds an extent to a list, to the last one if it goes on there.
+fn of(gpa: u64, len: u64) -> Extent {
+    let (gpa, len) = (GuestAddress(gpa), GuestLength(len));
+    Extent { gpa, len }
+}
+
+/// The address behind an extent's last byte, which was checked.
+#[inline]
+fn end(extent: Extent) -> GuestAddress {
+    GuestAddress(extent.gpa.0 + extent.len.0)
+}
+
+/// Adds an extent, whose end was checked, to the last one if it goes on there.
+#[inline(always)] // for every extent of every region
 fn push(list: &mut Vec<Extent>, extent: Extent) {
     match list.last_mut() {
-        Some(last) if last.end() == extent.gpa => {
-            last.len = last.len.saturating_add(extent.len);
-        }
+        Some(last) if end(*last) == extent.gpa => last.len.0 += extent.len.0,
         _ => list.push(extent),
     }
 }
@@ -155,17 +167,18 @@ impl Sorted {
         };
         let mut list: Vec<_> = extents.iter().map(with_offset).collect();
         list.sort_unstable();
-        let mut end = GuestAddress::default();
+        let mut furthest = GuestAddress::default();
         for (extent, _, so_far) in &mut list {
-            end = extent.end().max(end);
-            *so_far = end;
+            furthest = end(*extent).max(furthest);
+            *so_far = furthest;
         }
         Self(list)
     }
 
     /// Those that may share bytes with `extent`, and all between them.
     fn near(&self, extent: Extent) -> &[(Extent, u64, GuestAddress)] {
-        let to = self.0.partition_point(|(e, ..)| e.gpa < extent.end());
+        let behind = end(extent);
+        let to = self.0.partition_point(|(e, ..)| e.gpa < behind);
         let from = self.0.partition_point(|(.., end)| *end <= extent.gpa);
         self.0.get(from..to).unwrap_or_default()
     }
@@ -243,7 +256,7 @@ mod tests {
 
     /// The address of each byte of a region.
     fn bytes(extents: &Extents) -> Vec<u64> {
-        extents.iter().flat_map(|e| e.gpa.0..e.end().0).collect()
+        extents.iter().flat_map(|e| e.gpa.0..end(e).0).collect()
     }
 
     fn any_extents() -> impl Strategy<Value = Extents> {

@@ -144,23 +144,27 @@ impl RamMap {
         gpa.checked_add(len)
             .ok_or(RamError::Overflow { gpa, len })?;
         while !len.is_zero() {
-            let range = self.find(gpa).ok_or(RamError::Outside { gpa, len })?;
-            let within = gpa.since(range.gpa);
-            let now = len.min(range.len.saturating_sub(within));
-            found(Piece {
-                offset: range.offset + within.0,
-                len: now.0,
-            });
-            gpa = gpa.saturating_add(now);
-            len = len.saturating_sub(now);
+            let place = self.find(gpa);
+            let (range, within) = place.ok_or(RamError::Outside { gpa, len })?;
+            let piece = Piece {
+                offset: range.offset + within,
+                len: len.0.min(range.len.0 - within),
+            };
+            // No further than the end, which was checked.
+            gpa = GuestAddress(gpa.0 + piece.len);
+            len = GuestLength(len.0 - piece.len);
+            found(piece);
         }
         Ok(())
     }
 
-    fn find(&self, gpa: GuestAddress) -> Option<&RamRange> {
+    /// The range that an address is in, and how far within.
+    #[inline]
+    fn find(&self, gpa: GuestAddress) -> Option<(&RamRange, u64)> {
         let after = self.ranges.partition_point(|range| range.gpa <= gpa);
         let range = self.ranges.get(after.checked_sub(1)?)?;
-        (gpa.since(range.gpa) < range.len).then_some(range)
+        let within = gpa.0 - range.gpa.0;
+        (within < range.len.0).then_some((range, within))
     }
 }
 

@@ -323,30 +323,6 @@ pub struct Extent {
     pub len: GuestLength,
 }
 
-impl Extent {
-    /// The address behind its last byte.
-    #[inline]
-    pub const fn end(self) -> GuestAddress {
-        self.gpa.saturating_add(self.len)
-    }
-
-    /// Its first bytes, at most so many.
-    #[inline]
-    pub fn first(self, len: GuestLength) -> Self {
-        let (gpa, len) = (self.gpa, self.len.min(len));
-        Self { gpa, len }
-    }
-
-    /// What is behind its first bytes.
-    #[inline]
-    pub const fn behind(self, len: GuestLength) -> Self {
-        Self {
-            gpa: self.gpa.saturating_add(len),
-            len: self.len.saturating_sub(len),
-        }
-    }
-}
-
 /// `struct gil_extent_page`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
