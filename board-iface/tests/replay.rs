@@ -276,16 +276,22 @@ fn a_run_that_departs_loses_its_session_with_a_sentence() {
     }
 }
 
+/// Where each record begins, and where the last one ends.
+fn records(whole: &[u8]) -> Vec<usize> {
+    let mut all = vec![container::HEADER_LEN];
+    while *all.last().unwrap() < whole.len() {
+        let at = *all.last().unwrap();
+        let prefix: &[u8; PREFIX_LEN] = whole[at..].first_chunk().unwrap();
+        let len = Prefix::decode(prefix).unwrap().record_len();
+        all.push(at + len as usize);
+    }
+    all
+}
+
 #[test]
 fn what_a_crash_cut_short_is_ignored_and_all_before_it_is_used() {
     let whole = recording();
-    let mut lens = vec![container::HEADER_LEN];
-    while *lens.last().unwrap() < whole.len() {
-        let at = *lens.last().unwrap();
-        let prefix: &[u8; PREFIX_LEN] = whole[at..].first_chunk().unwrap();
-        let len = Prefix::decode(prefix).unwrap().record_len();
-        lens.push(at + len as usize);
-    }
+    let lens = records(&whole);
     // In the third call, after the first and the post.
     for cut in [lens[4] - 1, lens[3] + 1] {
         let agent = agent(&whole[..cut]).unwrap();
@@ -298,12 +304,39 @@ fn what_a_crash_cut_short_is_ignored_and_all_before_it_is_used() {
             "{}",
             third.reason()
         );
+        let why = "the file ends within a record): record the run again";
+        assert!(third.reason().contains(why), "{}", third.reason());
     }
+}
+
+#[test]
+fn a_damaged_recording_says_so_where_it_ends() {
+    let whole = recording();
+    let records = records(&whole);
+    let damaged = |record: usize| {
+        let mut bytes = whole.clone();
+        bytes[records[record + 1] - 1] ^= 1;
+        agent(&bytes).unwrap()
+    };
+    let third = damaged(3);
+    let mut client = Client::open(&third.address);
+    assert_eq!(first(&mut client, b"input").status, CallStatus::Ran);
+    client.start(SECOND, false, b"args", &[], &[]);
+    let lost = client.call(SECOND, b"args", &[], &[]);
+    assert!(lost.reason().contains("ends after 2 calls"));
+    assert!(lost.reason().contains("a record's checksum is"));
+    let beginning = damaged(0);
+    let mut client = Client::connect(&beginning.address);
+    client.send_open();
+    let refusal = client.refusal();
+    assert!(refusal.contains("holds 0 sessions"), "{refusal}");
+    assert!(refusal.contains("a record's checksum is"), "{refusal}");
 }
 
 #[test]
 fn files_that_are_no_recordings_are_refused_in_a_sentence() {
     let refused = |bytes: &[u8]| agent(bytes).err().unwrap();
+    assert!(refused(b"").contains("the file is empty"));
     assert!(refused(b"short").contains("no gil recording"));
     assert!(refused(&[7; 500]).contains("no gil recording"));
     let mut newer = recording();

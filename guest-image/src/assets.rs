@@ -75,12 +75,12 @@ pub enum AssetError {
     },
     /// The checkout has changed since this binary was built.
     #[error(
-        "this gil is older than its checkout, and what it builds there would not understand it: run `cargo build --profile {profile}` in {}",
+        "this gil is older than its checkout, and what it builds there would not understand it: run `{command}` in {}",
         checkout.display()
     )]
     Older {
-        /// As cargo names it.
-        profile: String,
+        /// What builds it again.
+        command: String,
         /// Where.
         checkout: PathBuf,
     },
@@ -109,8 +109,12 @@ pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
     let checkout = checkout().ok_or(AssetError::NoHome)?;
     let profile = cargo_folder(&executable)?;
     if is_older(&checkout) {
-        let profile = cargo_profile(profile).into();
-        return Err(AssetError::Older { profile, checkout });
+        let command = match cargo_profile(profile) {
+            "dev" => "cargo build".into(),
+            "release" => "cargo build --release".into(),
+            other => format!("cargo build --profile {other}"),
+        };
+        return Err(AssetError::Older { command, checkout });
     }
     build(&checkout, profile, with_armhf, part)?;
     let files = built(&checkout, profile, with_armhf, part);

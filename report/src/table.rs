@@ -63,6 +63,10 @@ fn times(report: &Report, run: &SeenRun) -> String {
     };
     row("simulated time", simulated.program_ns, None);
     row("  on the GPU", simulated.gpu_ns, None);
+    if let Some(guest) = &report.guest {
+        let all = Some(simulated.program_ns);
+        row("  predicted from instructions", guest.predicted_ns, all);
+    }
     row("wall time", wall.total_ns, None);
     for (name, part) in parts {
         row(name, part, Some(wall.total_ns));
@@ -146,5 +150,22 @@ mod tests {
         assert_eq!(line("clFinish"), "clFinish 3 - -");
         assert_eq!(line("bridge"), "bridge 20.000 ms 1.0 %");
         assert_eq!(line("sum"), "sum 1.980 s 99.0 %");
+        assert_eq!(line("predicted"), "");
+    }
+
+    #[test]
+    fn what_counting_predicted_stands_beside_what_was_simulated() {
+        let mut report = report();
+        report.simulated.program_ns = 1_000_000;
+        report.guest = Some(crate::Guest {
+            predicted_ns: 998_000,
+            ..crate::Guest::default()
+        });
+        let text = table(&report, &SeenRun::default());
+        let mut lines = text.lines().filter(|line| line.contains("predicted"));
+        let words = lines.next().map(|line| line.split_whitespace());
+        let words: Vec<_> = words.into_iter().flatten().collect();
+        let wanted = "predicted from instructions 998.000 us 99.8 %";
+        assert_eq!(words.join(" "), wanted);
     }
 }

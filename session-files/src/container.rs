@@ -103,6 +103,9 @@ impl FileType {
 /// Why bytes are no file of ours, or where they end to be one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
+    /// Nothing is in it.
+    #[error("the file is empty: check its name, and whether what wrote it had room")]
+    Empty,
     /// Another type of file.
     #[error("the file is no gil {name} (it begins with {found:02x?}): check its name")]
     Magic {

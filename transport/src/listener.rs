@@ -68,7 +68,7 @@ pub enum ListenError {
         path: PathBuf,
     },
     /// The system refused.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}; choose another address")]
     System {
         /// As given.
         address: Address,

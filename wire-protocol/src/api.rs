@@ -12,14 +12,16 @@ pub use crate::description::{Api, Described, Kind};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// The board has no back end for it.
-    #[error("the board does not serve {title}: use the same gil release on both sides")]
+    #[error(
+        "the board does not serve {title}: use an agent of the same gil release that has a back end for it"
+    )]
     NotServed {
         /// The API.
         title: String,
     },
     /// Both sides were generated from other descriptions.
     #[error(
-        "the board serves {title} by another description (theirs {theirs}, ours {ours}): use the same gil release on both"
+        "the board serves {title} by another description (theirs {theirs}, ours {ours}): use the same gil release on both sides, and replay a recording with the release that made it"
     )]
     Differs {
         /// The API.

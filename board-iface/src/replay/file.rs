@@ -25,7 +25,18 @@ pub struct Recording {
     pub path: PathBuf,
     /// In the order in which they were opened.
     pub sessions: Vec<RecordedSession>,
+    rest: Option<Rest>,
     file: File,
+}
+
+/// What is behind the last whole record.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the file's last {bytes} bytes cannot be read ({why}): record the run again, or copy the file again"
+)]
+struct Rest {
+    bytes: u64,
+    why: ReadError,
 }
 
 /// A recorded session.
@@ -103,12 +114,15 @@ impl Recording {
         };
         let file = File::open(path).map_err(fail)?;
         let total = file.metadata().map_err(fail)?.len();
+        if total == 0 {
+            return Err(refuse(FileError::Empty));
+        }
         let mut reader = BufReader::with_capacity(CHUNK, &file);
         let mut header = [0; HEADER_LEN];
         // A file that is shorter than a header has another magic.
         let _ = reader.read_exact(&mut header);
         FILE.check_header(&header).map_err(refuse)?;
-        let sessions = read_sessions(&mut reader, total).map_err(|error| match error {
+        let (sessions, rest) = read_sessions(&mut reader, total).map_err(|error| match error {
             ReadError::Io(source) => fail(source),
             ReadError::File(error) => refuse(error),
             ReadError::Cut => fail(io::ErrorKind::UnexpectedEof.into()),
@@ -117,8 +131,14 @@ impl Recording {
         Ok(Self {
             path,
             sessions,
+            rest,
             file,
         })
+    }
+
+    /// Why it ends before the file does, if it does, and what to do.
+    pub fn rest_in_words(&self) -> Option<String> {
+        self.rest.as_ref().map(Rest::to_string)
     }
 
     /// A record's payload, from its first byte.
@@ -167,7 +187,11 @@ pub fn equals(payload: &mut impl Read, bytes: &[u8]) -> io::Result<bool> {
 
 /// Reads records until one is not whole. One that only a newer gil knows is an
 /// error: what comes behind it cannot be answered right.
-fn read_sessions(reader: &mut impl Read, total: u64) -> Result<Vec<RecordedSession>, ReadError> {
+fn read_sessions(
+    reader: &mut impl Read,
+    total: u64,
+) -> Result<(Vec<RecordedSession>, Option<Rest>), ReadError> {
+    let mut rest = None;
     let mut sessions = Sessions::default();
     let mut at = HEADER_LEN as u64;
     loop {
@@ -178,13 +202,14 @@ fn read_sessions(reader: &mut impl Read, total: u64) -> Result<Vec<RecordedSessi
                 return Err(error);
             }
             Err(tail) => {
-                let left = total.saturating_sub(at);
-                tracing::warn!("the recording's last {left} bytes are ignored: {tail}");
+                let bytes = total.saturating_sub(at);
+                tracing::warn!("the recording's last {bytes} bytes are ignored: {tail}");
+                rest = Some(Rest { bytes, why: tail });
                 break;
             }
         }
     }
-    Ok(sessions.all)
+    Ok((sessions.all, rest))
 }
 
 /// Adds the record at `at`, and says where it ends; `None` at the file's end.

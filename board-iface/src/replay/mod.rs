@@ -39,10 +39,16 @@ pub enum ReplayError {
     },
     /// More sessions are opened than were recorded.
     #[error(
-        "the recording holds {} and one more was opened: replay the run that was recorded",
-        sessions(*.0)
+        "the recording holds {} and one more was opened: {}",
+        sessions(*.recorded),
+        rest.as_deref().unwrap_or(ONE_RUN)
     )]
-    NoSession(usize),
+    NoSession {
+        /// Sessions in the recording.
+        recorded: usize,
+        /// Why there may have been more.
+        rest: Option<String>,
+    },
     /// The program has other pointers than the recorded one.
     #[error(
         "the recorded program has pointers of {recorded} bits, this one of {now}: replay the run that was recorded"
@@ -54,6 +60,10 @@ pub enum ReplayError {
         now: u32,
     },
 }
+
+/// What a replaying board is for.
+const ONE_RUN: &str =
+    "replay the run that was recorded, and start the replaying board anew for each run";
 
 fn sessions(count: usize) -> String {
     match count {
@@ -91,12 +101,14 @@ enum Departure {
         what: &'static str,
     },
     #[error(
-        "the recording of session {session} ends after {calls} calls, and {now} was called: the recorded run ended there"
+        "the recording of session {session} ends after {calls} calls, and {now} was called: {}",
+        rest.as_deref().unwrap_or("the recorded run ended there")
     )]
     End {
         session: usize,
         calls: usize,
         now: gil_wire::Op,
+        rest: Option<String>,
     },
     #[error(
         "the board was lost in the recorded run at call {call} of session {session}, {now}: there is no answer to give"
@@ -168,9 +180,10 @@ impl Board for ReplayBoard {
         let sessions = &self.recording.sessions;
         let mut opened = self.opened();
         let number = (0..).find(|number| !opened.contains(number)).unwrap_or(0);
-        let recorded = sessions
-            .get(number)
-            .ok_or(ReplayError::NoSession(sessions.len()))?;
+        let recorded = sessions.get(number).ok_or_else(|| ReplayError::NoSession {
+            recorded: sessions.len(),
+            rest: self.recording.rest_in_words(),
+        })?;
         if recorded.pointer_bits != guest.pointer_bits {
             return Err(BoardError::from(ReplayError::PointerBits {
                 recorded: recorded.pointer_bits,
@@ -272,6 +285,7 @@ impl ReplaySession<'_> {
                 session: self.number + 1,
                 calls: calls.len(),
                 now: call.head.op,
+                rest: recording.rest_in_words(),
             });
         };
         self.next += 1;

@@ -7,6 +7,7 @@ use gil_board::cli::{BoardArgs, run};
 use gil_board::opencl::OpenCl;
 use gil_board::process::Program;
 use gil_toy_board::back_end::Toy;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .log_internal_errors(false)
         .init();
