@@ -7,6 +7,7 @@
 pub mod board_machine;
 pub mod conformance;
 pub mod cost;
+pub mod coverage;
 pub mod scripted;
 
 use std::ffi::OsStr;

@@ -1,14 +1,12 @@
 //! Programs that print what their OpenCL calls answered, one test each: in the
 //! guest they print what they print natively on the same board.
 //!
-//! Each test also keeps the list of entry points that its program called, in
-//! `tests/coverage/`, from which `cargo xtask gen` makes the coverage pages of
-//! the docs: an entry point counts as covered only by these. After a change,
+//! Each test also keeps the list of entry points that its program called
+//! ([`gil_tests::coverage`]).
 //! `UPDATE_COVERAGE=1 cargo test -p gil-tests --test same` writes the lists.
 
-use gil_tests::{Link, Run, Width, guest_program_of, native_program, root};
-use std::collections::BTreeSet;
-use std::path::Path;
+use gil_tests::coverage::{LIST_CALLS, called, covers};
+use gil_tests::{Link, Run, Width, guest_program_of, native_program};
 use std::process::Command;
 
 /// Runs `tests/guest/NAME.c` in the guest and natively, and compares.
@@ -17,9 +15,8 @@ fn same(name: &str, width: Width) {
     let native = native_stdout(&source);
     let program = guest_program_of(width, &source, Link::OpenCl);
     let program = program.display().to_string();
-    let run = Run::new(["--env", "GIL_LIST_CALLS=1", &program])
-        .finish()
-        .ok();
+    let [env, list] = LIST_CALLS;
+    let run = Run::new([env, list, &program]).finish().ok();
     assert_eq!(run.stdout, native, "{}", run.stderr);
     assert!(!native.is_empty(), "{name} prints nothing to compare");
     covers(name, &called(&run.report));
@@ -32,34 +29,6 @@ fn native_stdout(source: &str) -> String {
         .unwrap();
     assert!(output.status.success(), "{source} natively: {output:?}");
     String::from_utf8(output.stdout).unwrap()
-}
-
-fn called(report: &serde_json::Value) -> BTreeSet<String> {
-    let names = report["called"].as_array().expect("a list in the report");
-    let names = names.iter().filter_map(|name| name.as_str());
-    names.map(str::to_owned).collect()
-}
-
-/// Compares what was called with what the coverage pages say of this program.
-fn covers(name: &str, called: &BTreeSet<String>) {
-    let path = root().join(format!("tests/coverage/{name}.txt"));
-    if std::env::var_os("UPDATE_COVERAGE").is_some() {
-        return write(&path, called);
-    }
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
-    let listed: BTreeSet<String> = text.lines().map(str::to_owned).collect();
-    assert_eq!(
-        *called,
-        listed,
-        "{} is out of date: UPDATE_COVERAGE=1 writes it, then cargo xtask gen",
-        path.display()
-    );
-}
-
-fn write(path: &Path, called: &BTreeSet<String>) {
-    let text: String = called.iter().map(|name| format!("{name}\n")).collect();
-    std::fs::create_dir_all(path.parent().expect("a folder")).unwrap();
-    std::fs::write(path, text).unwrap();
 }
 
 macro_rules! same {

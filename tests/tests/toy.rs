@@ -3,6 +3,7 @@
 
 use gil_files::container::{HEADER_LEN, read_all};
 use gil_files::recording::{self, Record};
+use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::scripted::Scripted;
 use gil_tests::{
     Finished, Link, Run, Width, binary, both_widths, guest_program_of, native_program_with, root,
@@ -70,12 +71,6 @@ fn natively(source: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn called(report: &serde_json::Value) -> BTreeSet<String> {
-    let names = report["called"].as_array().expect("a list in the report");
-    let names = names.iter().filter_map(|name| name.as_str());
-    names.map(str::to_owned).collect()
-}
-
 /// The APIs of a recording's calls, in its one session.
 fn recorded_apis(recording: &Path) -> BTreeSet<u16> {
     let bytes = std::fs::read(recording).unwrap();
@@ -100,13 +95,15 @@ both_widths! {
         let folder = tempfile::tempdir().unwrap();
         let recording = folder.path().join("recording");
         let record = recording.display().to_string();
-        let options = ["--env", "GIL_LIST_CALLS=1", "--record", &record];
+        let [env, list] = LIST_CALLS;
+        let options = [env, list, "--record", &record];
         let live = run(width, board.address(), &options, BESIDE).ok();
         assert_eq!(live.stdout, native, "{}", live.stderr);
         let called = called(&live.report);
         for name in ["toyScale", "toyNotify", "clEnqueueFillBuffer"] {
             assert!(called.contains(name), "{called:?}");
         }
+        covers("toy_beside", &called);
         assert_eq!(recorded_apis(&recording).len(), 2);
         let replayed = run(width, &format!("replay:{record}"), &[], BESIDE).ok();
         assert_eq!(replayed.stdout, native, "{}", replayed.stderr);

@@ -308,3 +308,52 @@ fn modules_do_not_use_each_other() {
     assert!(reached(ring.into())["a"].contains("a"));
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// Where the example of one API more is.
+const EXAMPLE: &str = "examples/toy-api/";
+
+/// What the tables of `docs/ADDING_AN_API.md` name as written by hand, from the
+/// root; folders end with a slash.
+fn by_hand() -> BTreeSet<String> {
+    let page = read("docs/ADDING_AN_API.md");
+    let section = page.split("## Files written by hand").nth(1);
+    let section = section.and_then(|text| text.split("\n## ").next());
+    let rows = section.expect("the tables").lines();
+    let column = rows.filter_map(|row| row.strip_prefix("| ")?.split(" | ").nth(1));
+    let names = column.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    names
+        .map(|name| match root().join(name).exists() {
+            true => name.to_owned(),
+            false => format!("{EXAMPLE}{name}"),
+        })
+        .collect()
+}
+
+/// Whether a file is the example's or speaks of it, and was written by hand.
+/// Pages speak of it as they like, and cargo writes `Cargo.lock`.
+fn is_of_the_example(file: &str) -> bool {
+    if file.starts_with("docs/") || file == "Cargo.lock" {
+        return false;
+    }
+    let bytes = std::fs::read(root().join(file)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).to_lowercase();
+    let is_generated = text.lines().take(5).any(|line| line.contains("@generated"));
+    !is_generated && (file.starts_with(EXAMPLE) || text.contains("toy"))
+}
+
+#[test]
+fn the_page_on_adding_an_api_names_every_file() {
+    let named = by_hand();
+    let mut unused = named.clone();
+    let mut left_out = Vec::new();
+    for file in files(".", "").into_iter().filter(|f| is_of_the_example(f)) {
+        let is_in =
+            |name: &&String| file == **name || name.ends_with('/') && file.starts_with(*name);
+        match named.iter().find(is_in) {
+            Some(name) => drop(unused.remove(name)),
+            None => left_out.push(file),
+        }
+    }
+    assert!(left_out.is_empty(), "not on the page: {left_out:#?}");
+    assert!(unused.is_empty(), "no such file: {unused:#?}");
+}

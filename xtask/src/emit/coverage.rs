@@ -61,7 +61,7 @@ fn summary(api: &Api, covered: &Covered, out: &mut String) {
     let is_covered = |call: &&&Call| tests(call, covered) != "–";
     let _ = writeln!(
         out,
-        "\n{} are covered: a program of `tests/guest` calls them in the guest, and prints what it prints natively (`tests/tests/same.rs`).",
+        "\n{} are covered: a program of `tests/guest` calls them in the guest, and prints what it prints natively (`tests/coverage`).",
         exported.iter().filter(is_covered).count()
     );
 }
