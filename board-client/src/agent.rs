@@ -345,7 +345,7 @@ impl Connection {
             return Err(AgentError::Confused);
         }
         match postcard::from_bytes(&header) {
-            Ok(Reply::Refused { reason }) => Err(ClientError::Refused(reason).into()),
+            Ok(Reply::Refused { reason }) => Err(ClientError::Refused(reason.into()).into()),
             Ok(reply) => read(reply),
             Err(_) => Err(AgentError::Confused),
         }

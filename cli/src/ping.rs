@@ -5,6 +5,7 @@ use gil_benchmarks::NullCall;
 use gil_board::replay::API as REPLAY;
 use gil_board_client::agent::{AgentError, Connection};
 use gil_wire::message::{Call, CallStatus, Reply, Request};
+use gil_wire::words::Words;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -19,8 +20,9 @@ pub fn run(args: &PingArgs) -> Result<(), AgentError> {
     let devices = connection.devices()?;
     let is_replay = devices.iter().any(|device| device.api == REPLAY);
     for device in devices {
-        let (api, platform, version) = (device.api, device.platform, device.version);
-        let _ = writeln!(text, "{api}: {} ({platform}, {version})", device.name);
+        let [api, name] = [device.api, device.name].map(Words::from);
+        let [platform, version] = [device.platform, device.version].map(Words::from);
+        let _ = writeln!(text, "{api}: {name} ({platform}, {version})");
     }
     if text.is_empty() {
         text = "the board has no device\n".into();

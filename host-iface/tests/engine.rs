@@ -615,6 +615,24 @@ fn a_refused_call_is_the_guests_fault_and_the_session_goes_on() {
 }
 
 #[test]
+fn what_a_board_says_is_shown_short_and_without_control_characters() {
+    let screen = b"\x1b[2J and more".repeat(50_000);
+    let says = |status| Act {
+        status,
+        result: screen.clone(),
+        ..Act::default()
+    };
+    let board = FakeBoard::acts([says(CallStatus::Refused), says(CallStatus::Lost)]);
+    let mut guest = Guest::new(&board);
+    for _ in 0..2 {
+        guest.submit(&[call(Class::Sync, 0)], &[]);
+        let warning = guest.log.warnings().pop().unwrap();
+        assert!(warning.contains(r"\u{1b}[2J and more"), "{warning}");
+        assert!(!warning.contains('\x1b') && warning.len() < 10_000);
+    }
+}
+
+#[test]
 fn cancel_ends_a_wait_for_the_board() {
     let board = FakeBoard::new(|_| Act {
         silent: true,

@@ -16,6 +16,7 @@ use end::HostEnd;
 use gil_wire::address::Address;
 use gil_wire::frame::{self, FrameError};
 use gil_wire::hello::{HELLO_LEN, HOST, Hello, HelloError, OPERATOR, SECURE};
+use gil_wire::words::Words;
 use nix::poll::PollFlags;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
@@ -127,7 +128,7 @@ pub enum ClientError {
     Secure(#[from] SecureError),
     /// The agent refused.
     #[error("the board refused: {0}")]
-    Refused(String),
+    Refused(Words),
     /// The connection ended.
     #[error("the board closed the connection: look at gil-board's own output")]
     Closed,
@@ -503,7 +504,7 @@ impl Client {
         if let Ok(received) = self.reply()
             && let Ok(Reply::Refused { reason }) = postcard::from_bytes(&received.header)
         {
-            return ClientError::Refused(reason);
+            return ClientError::Refused(reason.into());
         }
         ClientError::Closed
     }

@@ -104,6 +104,8 @@ impl Rows {
         let rows_apart = rows <= 1 || row_pitch >= row;
         let slices_apart = slices <= 1 || slice_pitch >= self.slice_span().number()?;
         self.span().number()?;
+        // As many slices as a guest names, without a row, are not looked through.
+        let slices = if rows == 0 { 0 } else { slices };
         let slice = move |slice: u64| (0..rows).map(move |n| slice * slice_pitch + n * row_pitch);
         (row > 0 && rows_apart && slices_apart).then(|| (0..slices).flat_map(slice))
     }
@@ -132,6 +134,12 @@ mod tests {
         let starts: Vec<_> = some.starts().unwrap().collect();
         assert_eq!(starts, [0, 10, 20, 100, 110, 120]);
         assert_eq!(rows(4, (0, 10), (2, 100)).span().number(), Some(0));
+    }
+
+    #[test]
+    fn slices_without_rows_are_not_looked_through() {
+        let none = rows(1, (0, 1), (1 << 63, 1)).starts();
+        assert_eq!(none.unwrap().next(), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use gil_uapi::GuestLength;
 use gil_wire::envelope::Class;
 use gil_wire::frame::FrameError;
 use gil_wire::message::{CallStatus, Done, RegionDesc, Reply, Report};
+use gil_wire::words::Words;
 use std::collections::BTreeSet;
 
 /// What an answer brought.
@@ -32,10 +33,10 @@ const KEPT_INPUT_MAX: u64 = 1_073_741_824;
 /// Why a call has no answer for the guest.
 enum Failure {
     /// The board refused the call and said why; the session goes on.
-    Refused(String),
+    Refused(Words),
     /// The board has nothing that takes calls of this API, for this reason; the
     /// session goes on.
-    NotServed(String),
+    NotServed(Words),
     /// The session is over.
     Lost(ClientError),
 }
@@ -229,7 +230,7 @@ fn account(context: &mut Context<'_>, main: &Call<'_>, done: &Done<'_>) {
 fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<Done<'a>, ClientError> {
     match postcard::from_bytes(header).map_err(FrameError::from)? {
         Reply::Done { seq, done } if seq == main.submission.seq => Ok(done),
-        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "the call's answer")),
     }
 }
@@ -243,8 +244,8 @@ pub(super) fn is_refused(main: &Call<'_>, done: &Done<'_>) -> bool {
 }
 
 /// Why a call was not run.
-fn sentence(done: &Done<'_>) -> String {
-    String::from_utf8_lossy(done.result).into_owned()
+fn sentence(done: &Done<'_>) -> Words {
+    String::from_utf8_lossy(done.result).into_owned().into()
 }
 
 /// Where the call's out regions are in the window.

@@ -12,6 +12,7 @@ use gil_uapi::GuestLength;
 use gil_wire::Op;
 use gil_wire::frame;
 use gil_wire::message::{Reply, Request};
+use gil_wire::words::Words;
 
 /// One input region's bytes.
 enum Input<'a> {
@@ -228,7 +229,7 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
         Reply::Devices { .. } => "a list of devices".into(),
         Reply::Identity { .. } => "a device's identity".into(),
         Reply::Survey(_) | Reply::Contents | Reply::Restored => "a part of a checkpoint".into(),
-        Reply::Unable { reason } => reason.clone(),
+        Reply::Unable { reason } => Words::from(reason.as_str()).to_string(),
         Reply::Status(_) => "the agent's status".into(),
         Reply::Refused { .. } => "a refusal".into(),
     };

@@ -149,7 +149,7 @@ impl Link {
         context.took.waited += client.take_waited();
         match postcard::from_bytes(&header).map_err(FrameError::from)? {
             Reply::Opened { apis } => self.served = Served::by(apis),
-            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+            Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
             other => return Err(unexpected(&other, "the session's opening")),
         }
         self.record_opening(context);

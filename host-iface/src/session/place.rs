@@ -98,7 +98,7 @@ fn identify(
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Identity { identity } => Ok(identity),
-        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "a device's identity")),
     }
 }

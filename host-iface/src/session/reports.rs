@@ -22,7 +22,7 @@ impl Session {
         let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
         let (report, busy_ns) = match reply {
             Reply::Ended { report, busy_ns } if report.event == event => (report, busy_ns),
-            Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+            Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
         let pending = self.schedule.pending.get(&event);

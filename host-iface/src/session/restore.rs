@@ -18,6 +18,7 @@ use gil_wire::checkpoint::Contents;
 use gil_wire::frame::{self, FrameError};
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{CallStatus, Done, Reply, Request};
+use gil_wire::words::Words;
 
 /// Most bytes of output of a call that made an object.
 const MAX_OUTPUT: u64 = 67_108_864;
@@ -245,7 +246,7 @@ impl Answer {
     fn done(&self) -> Result<Done<'_>, ClientError> {
         match self.reply()? {
             Reply::Done { done, .. } => Ok(done),
-            Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+            Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
             other => Err(unexpected(&other, "the call's answer")),
         }
     }
@@ -297,8 +298,8 @@ fn restored(
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Restored => Ok(Ok(())),
-        Reply::Unable { reason } => Ok(Err(reason)),
-        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        Reply::Unable { reason } => Ok(Err(Words::from(reason).to_string())),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "a part's restoring")),
     }
 }

@@ -10,6 +10,7 @@ use gil_wire::checkpoint::{Contents, Survey};
 use gil_wire::frame::FrameError;
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{Reply, Request};
+use gil_wire::words::Words;
 
 impl Session {
     /// Publishes all operations and delivers what is due; when all have ended,
@@ -118,7 +119,7 @@ impl Session {
         client.begin();
         let survey = survey(client)?;
         if let Some(obstacle) = survey.obstacles.first() {
-            return Err(self.not_saved(obstacle));
+            return Err(self.not_saved(Words::from(obstacle.as_str())));
         }
         self.save_calls(out)?;
         for past in survey.past {
@@ -166,7 +167,7 @@ pub(super) fn devices(client: &mut Client) -> Result<Vec<DeviceInfo>, ClientErro
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Devices { devices } => Ok(devices),
-        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "a list of devices")),
     }
 }
@@ -176,7 +177,7 @@ fn survey(client: &mut Client) -> Result<Survey, ClientError> {
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Survey(survey) => Ok(survey),
-        Reply::Refused { reason } => Err(ClientError::Refused(reason)),
+        Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "a survey")),
     }
 }
@@ -189,8 +190,8 @@ fn fetch(client: &mut Client, contents: Contents) -> Result<Result<Vec<u8>, Stri
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Contents if received.payload_len == contents.len => {}
-        Reply::Unable { reason } => return Ok(Err(reason)),
-        Reply::Refused { reason } => return Err(ClientError::Refused(reason)),
+        Reply::Unable { reason } => return Ok(Err(Words::from(reason).to_string())),
+        Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
         other => return Err(unexpected(&other, "what an object holds")),
     }
     let mut bytes = Vec::new();
