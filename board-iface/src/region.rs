@@ -37,8 +37,8 @@ pub struct NoRoom {
     pub limit: u64,
 }
 
-/// How many bytes of regions a session holds, and of objects: each up to the
-/// bound, so that a program can fill what objects it may have.
+/// How many bytes of regions a session holds, of which each counts what it takes
+/// itself at least, and of objects: each up to the bound, so that a program can fill what objects it may have.
 #[derive(Clone, Debug)]
 pub struct Budget {
     held: Arc<Held>,
@@ -91,6 +91,12 @@ impl Spares {
     fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+/// What a region of so many bytes counts: no less than it takes itself, or
+/// regions without bytes would be without bound.
+fn counted(len: u64) -> u64 {
+    len.max(size_of::<Region>() as u64)
 }
 
 /// Regions' memory is kept for the next ones up to this part of the bound.
@@ -153,7 +159,7 @@ impl Budget {
     pub fn check(&self, regions: &[RegionDesc]) -> Result<(), OverBudget> {
         let sum = regions
             .iter()
-            .try_fold(0u64, |sum, region| sum.checked_add(region.len));
+            .try_fold(0u64, |sum, region| sum.checked_add(counted(region.len)));
         let (asked, used) = (sum.unwrap_or(u64::MAX), self.used());
         // What is kept for the next region counts as well, unless it is in
         // the way.
@@ -171,6 +177,7 @@ impl Budget {
     }
 
     fn hold(&self, len: u64) -> Charge {
+        let len = counted(len);
         self.held.used.fetch_add(len, Ordering::Relaxed);
         Charge {
             budget: self.clone(),
@@ -376,15 +383,30 @@ mod tests {
 
     #[test]
     fn a_region_counts_until_it_is_dropped() {
-        let budget = Budget::new(100);
-        let region = Region::to_write(60, &budget).unwrap();
-        assert_eq!(budget.used(), 60);
-        assert_eq!(budget.check(&[out(40)]), Ok(()));
-        let over = budget.check(&[out(40), out(1)]).unwrap_err();
-        assert_eq!((over.asked, over.used, over.limit), (41, 60, 100));
+        let budget = Budget::new(10_000);
+        let region = Region::to_write(6_000, &budget).unwrap();
+        assert_eq!(budget.used(), 6_000);
+        assert_eq!(budget.check(&[out(4_000)]), Ok(()));
+        let over = budget.check(&[out(2_000), out(2_001)]).unwrap_err();
+        assert_eq!((over.asked, over.used, over.limit), (4_001, 6_000, 10_000));
         drop(region);
-        assert_eq!(budget.check(&[out(100)]), Ok(()));
+        assert_eq!(budget.used(), 0);
+        assert_eq!(budget.check(&[out(10_000)]), Ok(()));
         assert!(budget.check(&[out(u64::MAX), out(2)]).is_err());
+    }
+
+    #[test]
+    fn a_region_counts_what_it_takes_itself() {
+        let own = size_of::<Region>() as u64;
+        let budget = Budget::new(3 * own);
+        assert_eq!(budget.check(&[out(0), out(1), out(own)]), Ok(()));
+        assert!(budget.check(&[out(0); 4]).is_err());
+        let empty = Region::holding(Direction::In, Vec::new(), &budget);
+        let small = Region::to_write(1, &budget).unwrap();
+        assert_eq!(budget.used(), 2 * own);
+        assert!(budget.check(&[out(0); 2]).is_err());
+        drop((empty, small));
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]

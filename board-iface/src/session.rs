@@ -16,7 +16,7 @@ use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
-use gil_wire::message::{self, CallStatus, Done, RegionDesc, Reply, Report, Request};
+use gil_wire::message::{self, CallStatus, Done, REGIONS_MAX, RegionDesc, Reply, Report, Request};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::io::ErrorKind;
@@ -90,6 +90,9 @@ pub enum SessionError {
         /// In the frame.
         found: u64,
     },
+    /// More regions than any guest's driver sends.
+    #[error("a call has {0} regions, the bound is {REGIONS_MAX}")]
+    Regions(usize),
     /// A frame names a window that there is not, or that is too small.
     #[error("a request has {0} regions in a window that does not hold them")]
     Window(usize),
@@ -291,7 +294,13 @@ impl Server<'_> {
         }
         let began = Instant::now();
         let outcome = match regions {
-            Ok(regions) => self.run_call(head, regions),
+            Ok(regions) => match self.unreported(head) {
+                Some(event) => Outcome::refused(format_args!(
+                    "{} is refused: event {event} is of an earlier operation whose report nobody asked for",
+                    head.op
+                )),
+                None => self.run_call(head, regions),
+            },
             Err(error) => Outcome::refused(error),
         };
         self.log(head, &outcome);
@@ -304,13 +313,18 @@ impl Server<'_> {
         }
     }
 
+    /// The event of an enqueue whose number is of an earlier report, for which
+    /// nobody asked.
+    fn unreported(&self, head: &message::Call<'_>) -> Option<u64> {
+        let kept = |event: &u64| self.kept.contains_key(event) && is_enqueue(head.op);
+        head.event.filter(kept)
+    }
+
     /// What an unanswered call reports is asked for later.
     fn keep(&mut self, head: &message::Call<'_>, outcome: Outcome) -> Result<(), SessionError> {
-        let is_enqueue =
-            gil_wire::api::info(head.op).is_some_and(|i| i.class == Some(Class::Enqueue));
         if let Some(event) = head.event
             && outcome.status != CallStatus::Ran
-            && is_enqueue
+            && is_enqueue(head.op)
         {
             let session = self.session.as_ref();
             let code = session.map_or(-1, |session| session.not_run(head.op));
@@ -318,7 +332,7 @@ impl Server<'_> {
                 rejected: true,
                 ..Ended::bare(event, Ending::Failed(code))
             };
-            self.kept.insert(event, ended);
+            self.kept.entry(event).or_insert(ended);
         }
         let ended = outcome.ended.into_iter().map(|ended| (ended.event, ended));
         self.kept.extend(ended);
@@ -514,6 +528,11 @@ enum RegionError {
     OutOfMemory(#[from] OutOfMemory),
 }
 
+fn is_enqueue(op: Op) -> bool {
+    let info = gil_wire::api::info(op);
+    info.is_some_and(|info| info.class == Some(Class::Enqueue))
+}
+
 fn lens(outputs: &[Output]) -> Vec<u64> {
     outputs.iter().map(|o| o.len() as u64).collect()
 }
@@ -549,6 +568,11 @@ fn in_bytes(regions: &[RegionDesc]) -> Option<u64> {
 }
 
 fn check_payload(request: &Request<'_>, prefix: Prefix) -> Result<(), SessionError> {
+    if let Request::Call(call) = request
+        && call.regions.len() > REGIONS_MAX
+    {
+        return Err(SessionError::Regions(call.regions.len()));
+    }
     let found = prefix.payload_len;
     let announced = match request {
         Request::Call(_) if prefix.in_window => 0,

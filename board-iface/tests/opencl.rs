@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::Client;
 use common::agent::{Agent, on_a_device};
 use common::program::{OUT_OF_ORDER, Program, SUCCESS, bytes, ints, out, reply};
+use common::{Client, Done};
 use gil_board::confine::Support;
 use gil_wire::Op;
-use gil_wire::call::{Handle, InData, InfoValue, OutData, OutRoom};
+use gil_wire::call::{Handle, InData, InfoValue, NewEvent, OutData, OutRoom};
 use gil_wire::ending::Ending;
 use gil_wire::generated::opencl::{self as wire, KernelArgument};
 use gil_wire::message::{CallStatus, Direction, RegionDesc, Reply, Request};
@@ -194,6 +194,86 @@ fn waiting_for_what_is_blocked_or_not_there_is_refused() {
         program.client.send(&Request::Await { event }, &[]);
         let reason = program.client.refusal();
         assert!(reason.contains(&format!("event {event}")), "{reason}");
+    }
+}
+
+/// Enqueues a read of 16 bytes that signals `event`, where the call says that it
+/// signals `said`, if anything.
+fn signal(program: &mut Program, waits: &[Handle], event: u64, said: Option<u64>) -> Done {
+    let (queue, buffer) = (program.queue(0), program.buffer(16));
+    let args = wire::ClEnqueueReadBufferArgs {
+        command_queue: queue,
+        buffer,
+        offset: 0,
+        size: 16,
+        ptr: OutRoom::Region(0),
+        event_wait_list: waits.to_vec(),
+        event: NewEvent {
+            number: Handle(event),
+            kept: false,
+        },
+    };
+    program.client.event = said;
+    program.raw(wire::CL_ENQUEUE_READ_BUFFER, &args, &[out(16)], &[])
+}
+
+#[test]
+fn a_number_of_an_operation_that_is_there_is_refused() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    program.client.finish = false;
+    let gate = program.user_event();
+    let earlier = "is of an earlier operation";
+    for (event, waits) in [(777, &[][..]), (778, &[gate])] {
+        let first = signal(&mut program, waits, event, Some(event));
+        assert_eq!(first.status, CallStatus::Ran);
+        let second = signal(&mut program, &[], event, Some(event)).reason();
+        assert!(second.contains(earlier), "{second}");
+        if event == 778 {
+            program.set(gate, 0);
+            let third = signal(&mut program, &[], event, Some(event)).reason();
+            assert!(third.contains(earlier), "{third}");
+        }
+        let (report, out, _) = program.client.ended(event);
+        assert_eq!((report.ending, out[0].len()), (Ending::Done, 16));
+        let after = signal(&mut program, &[], event, Some(event));
+        assert_eq!(after.status, CallStatus::Ran, "it was reported");
+        program.client.ended(event);
+    }
+}
+
+#[test]
+fn the_number_of_a_report_that_nobody_asked_for_is_refused() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let args = wire::ClEnqueueMarkerWithWaitListArgs {
+        command_queue: program.queue(0),
+        event_wait_list: Vec::new(),
+        event: NewEvent {
+            number: Handle(777),
+            kept: false,
+        },
+    };
+    let args = postcard::to_stdvec(&args).unwrap();
+    let op = wire::CL_ENQUEUE_MARKER_WITH_WAIT_LIST;
+    for _ in 0..2 {
+        program.client.event = Some(777);
+        program.client.start(op, false, &args, &[], &[]);
+    }
+    let second = signal(&mut program, &[], 777, Some(777)).reason();
+    assert!(second.contains("whose report nobody asked for"), "{second}");
+    let (report, ..) = program.client.ended(777);
+    assert_eq!((report.ending, report.rejected), (Ending::Done, false));
+}
+
+#[test]
+fn an_event_that_the_call_does_not_say_is_refused() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    for (said, what) in [(Some(778), "the call event 778"), (None, "the call none")] {
+        let reason = signal(&mut program, &[], 777, said).reason();
+        assert!(reason.contains("signal event 777"), "{reason}");
+        assert!(reason.contains(what), "{reason}");
     }
 }
 
@@ -506,6 +586,7 @@ fn requests_that_name_what_is_not_there_are_refused() {
     let queue = program.queue(0);
     let buffer = program.buffer(16);
     let mut refused = |args: &wire::ClEnqueueReadBufferArgs, regions: &[_]| {
+        program.client.event = Some(args.event.number.0);
         let done = program.raw(wire::CL_ENQUEUE_READ_BUFFER, args, regions, &[]);
         assert_eq!(done.status, CallStatus::Refused);
         done.reason()
@@ -532,6 +613,7 @@ fn requests_that_name_what_is_not_there_are_refused() {
     let mut taken = good.clone();
     taken.event.number = queue;
     assert!(refused(&taken, &[out(16)]).contains("taken"));
+    program.client.event = Some(good.event.number.0);
     let done = program.raw(wire::CL_ENQUEUE_READ_BUFFER, &good, &[out(16)], &[]);
     assert_eq!(done.status, CallStatus::Ran, "the session goes on");
     let garbage = program

@@ -215,6 +215,51 @@ fn a_compressed_recording_is_answered_and_compared_as_any() {
     assert!(reason.contains("other data"), "{reason}");
 }
 
+/// Of a recorded call that signals `event`, and whose answer reports event 7 with
+/// so many zeroes.
+fn reporting(event: Option<u64>, zeroes: usize) -> Done {
+    let mut recorded = call(101, FIRST);
+    recorded.call.regions = REGIONS.to_vec();
+    let report = Report {
+        event: 7,
+        out: vec![zeroes as u64],
+        ..Report::default()
+    };
+    recorded.done = done(vec![], vec![report]);
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &opened(), &[]);
+    let payload = [&b"input"[..], &vec![0; zeroes]];
+    let pieces = container::pieces(&Record::Call(recorded), &payload, Compression::Lz4);
+    file.extend(pieces.unwrap().concat());
+    let mut stored = tempfile::NamedTempFile::new().unwrap();
+    stored.write_all(&file).unwrap();
+    let path = stored.path().to_str().unwrap();
+    let agent = Agent::start(&["--replay", path, "--max-memory", "1"]).unwrap();
+    let mut client = Client::open(&agent.address);
+    client.event = event;
+    first(&mut client, b"input")
+}
+
+#[test]
+fn a_reports_output_counts_against_the_sessions_bound() {
+    assert_eq!(reporting(None, 1 << 19).reports[0].1[0].len(), 1 << 19);
+    let reason = reporting(None, 2 << 20).reason();
+    assert!(
+        reason.contains("the session's bound of 1048576"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_reports_output_fits_the_regions_of_its_call() {
+    assert_eq!(reporting(Some(7), 4).reports[0].1, [[0; 4]]);
+    let reason = reporting(Some(7), 5).reason();
+    assert!(
+        reason.contains("report of event 7 does not fit"),
+        "{reason}"
+    );
+}
+
 #[test]
 fn what_only_a_newer_gil_knows_is_skipped_or_refused() {
     let with = |flags: u8| {

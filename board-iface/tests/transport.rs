@@ -13,7 +13,7 @@ use gil_wire::api::Described;
 use gil_wire::frame::{MAX_HEADER, PREFIX_LEN};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::{self, CallStatus, Direction, RegionDesc, Request};
+use gil_wire::message::{self, CallStatus, Direction, REGIONS_MAX, RegionDesc, Request};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -226,6 +226,19 @@ fn what_breaks_the_protocol_is_refused_in_a_sentence() {
     };
     client.send(&open, &[]);
     assert!(client.refusal().contains("16 bits"));
+}
+
+#[test]
+fn a_call_has_a_bounded_number_of_regions() {
+    let agent = Agent::tcp();
+    let mut client = Client::open(&agent.address);
+    let most = vec![region(0, Direction::Out); REGIONS_MAX];
+    let done = client.call(OP, b"", &most, &[]);
+    assert_eq!(done.status, CallStatus::Ran);
+    let more = vec![region(0, Direction::Out); REGIONS_MAX + 1];
+    client.start(OP, true, b"", &more, &[]);
+    let reason = client.refusal();
+    assert!(reason.contains("65 regions, the bound is 64"), "{reason}");
 }
 
 #[test]

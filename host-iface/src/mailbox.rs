@@ -12,6 +12,9 @@ use gil_wire::message::Direction;
 use std::mem::offset_of;
 use zerocopy::{FromZeros, IntoBytes};
 
+// A board takes as many regions of a call as a mailbox has.
+const _: () = assert!(REGIONS_MAX as usize == gil_wire::message::REGIONS_MAX);
+
 /// Smallest extent that a driver makes, but for a few at a region's ends:
 /// bounds how many a region may have.
 const EXTENT_UNIT: u64 = 512;

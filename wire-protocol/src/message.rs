@@ -60,6 +60,9 @@ pub struct RegionDesc {
     pub dir: Direction,
 }
 
+/// Most regions of a call: as many as a submission of the guest's driver has.
+pub const REGIONS_MAX: usize = 64;
+
 /// One call, as a host has a board make it, and as recordings and checkpoints
 /// keep it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

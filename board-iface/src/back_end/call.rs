@@ -5,7 +5,7 @@ use super::refusal::Refusal;
 use crate::board::{self, Ended, Outcome};
 use crate::region::Region;
 use gil_wire::Op;
-use gil_wire::call::{InData, OutData, OutRoom};
+use gil_wire::call::{Handle, InData, OutData, OutRoom};
 use gil_wire::ending::Ending;
 use gil_wire::message::CallStatus;
 use std::cell::Cell;
@@ -196,6 +196,20 @@ impl Call {
         if let Some(event) = self.event {
             self.ended.push(Ended::bare(event, ending));
         }
+    }
+
+    /// Whether this is the event that the call signals.
+    ///
+    /// # Errors
+    /// [`Refusal::Signals`] if it is not.
+    pub fn signals(&self, event: Handle) -> Result<(), Refusal> {
+        if self.event != Some(event.0) {
+            return Err(Refusal::Signals {
+                arguments: event.0,
+                call: self.event,
+            });
+        }
+        Ok(())
     }
 
     /// The enqueue was refused with this error: there is no operation.

@@ -45,6 +45,25 @@ pub trait Enqueues: Objects {
     /// [`Refusal::Table`] for the first that is not there.
     fn waits<T>(&mut self, list: &[Handle]) -> Result<Vec<*mut T>, Refusal>;
 
+    /// Whether an operation that signals this event is blocked, under way or not
+    /// reported.
+    fn has_operation(&self, event: Handle) -> bool;
+
+    /// Whether the call may enqueue an operation that signals this event: the
+    /// call says the same, and no other operation has the number. The driver
+    /// uses the memory of an operation, and the host asks how it ended, by it.
+    ///
+    /// # Errors
+    /// [`Refusal::Signals`], [`Refusal::Signalled`] or [`Refusal::Table`].
+    fn can_signal(&self, call: &Call, event: NewEvent) -> Result<(), Refusal> {
+        let number = event.number;
+        call.signals(number)?;
+        if self.has_operation(number) {
+            return Err(Refusal::Signalled(number.0));
+        }
+        self.can_bind(number)
+    }
+
     /// An enqueue function returned: the call's memory becomes the operation's,
     /// which is waited for if the call says so and if it does not wait for what
     /// the guest has yet to cause.

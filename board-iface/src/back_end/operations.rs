@@ -107,6 +107,8 @@ pub trait Device {
 pub struct Operations {
     unset: HashSet<Pointer>,
     blocked: Vec<Blocked>,
+    /// The numbers of those that are blocked.
+    blocked_numbers: HashSet<u64>,
     /// Neither blocked nor reported, by the guest's number.
     under_way: HashMap<u64, Operation>,
     has_failed: bool,
@@ -149,8 +151,13 @@ impl Operations {
 
     /// Whether the operation that has this number is blocked.
     pub fn is_blocked(&self, number: u64) -> bool {
-        self.blocked_operations()
-            .any(|operation| operation.number == number)
+        self.blocked_numbers.contains(&number)
+    }
+
+    /// Whether an operation that has this number is blocked, or under way and
+    /// not reported.
+    pub fn has(&self, number: u64) -> bool {
+        self.under_way.contains_key(&number) || self.is_blocked(number)
     }
 
     /// The operation that has this number, if it is neither blocked nor
@@ -206,13 +213,19 @@ impl Operations {
         let waits = &mut blocked.operation.waits;
         waits.retain(|event| self.blocks(*event));
         if self.would_block(&blocked) {
+            self.blocked_numbers.insert(blocked.operation.number);
             self.blocked.push(blocked);
             return None;
         }
         let operation = blocked.operation;
         if !finish {
             device.begin(&operation);
-            self.under_way.insert(operation.number, operation);
+            let earlier = self.under_way.insert(operation.number, operation);
+            if let Some(earlier) = earlier {
+                // Nobody can ask for it any more, and its memory is the
+                // driver's until it ends.
+                self.end(earlier, device);
+            }
             return None;
         }
         Some(self.end(operation, device))
@@ -266,6 +279,7 @@ impl Operations {
     ) -> Vec<(Operation, Finished)> {
         self.unset.remove(&event);
         let candidates = std::mem::take(&mut self.blocked);
+        self.blocked_numbers.clear();
         // An operation waits only for earlier ones: one pass in their order
         // finds all that the event unblocks.
         candidates

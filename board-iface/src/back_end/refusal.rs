@@ -87,6 +87,17 @@ pub enum Refusal {
     /// An object beyond the session's share of memory.
     #[error(transparent)]
     Objects(#[from] NoRoom),
+    /// Another event than its host knows of.
+    #[error("its arguments signal event {arguments} and the call {}", announced(*.call))]
+    Signals {
+        /// In the arguments.
+        arguments: u64,
+        /// Of the call.
+        call: Option<u64>,
+    },
+    /// The event of an operation that is there.
+    #[error("event {0} is of an earlier operation that is blocked, under way or not reported")]
+    Signalled(u64),
     /// A driver that enqueues without an event.
     #[error("the driver enqueued it and gave no event: nothing tells when it ends")]
     NoEvent,
@@ -110,6 +121,11 @@ impl Refusal {
     pub fn parameter(name: &'static str, value: u64) -> Self {
         Self::Parameter { name, value }
     }
+}
+
+/// The event that a call signals, in words.
+fn announced(event: Option<u64>) -> String {
+    event.map_or("none".into(), |event| format!("event {event}"))
 }
 
 /// How people call the API that an operation is of.

@@ -43,7 +43,7 @@ impl<'a> Parts<'a> {
     ) -> Result<cl_int, Refusal> {
         let queue: cl_command_queue = session.get(Kind::CommandQueue, self.queue)?;
         let waits: Vec<cl_event> = session.waits(self.waits)?;
-        session.can_bind(self.event.number)?;
+        session.can_signal(call, self.event)?;
         let mut event: cl_event = null_mut();
         let count = waits.len() as cl_uint;
         let result = call.timed(|| function(queue, count, list_ptr(&waits), &mut event));

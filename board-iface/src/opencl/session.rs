@@ -125,6 +125,10 @@ impl Enqueues for Session {
         self.wait_list(list)
     }
 
+    fn has_operation(&self, event: Handle) -> bool {
+        self.operations.has(event.0)
+    }
+
     fn enqueued(&mut self, call: &mut Call, op: Enqueued<'_>) -> Result<(), Refusal> {
         self.fail_stand_ins();
         let result = self.result_of(call, &op);

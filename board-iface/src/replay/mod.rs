@@ -4,7 +4,7 @@
 mod file;
 
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Output, Session, Unable};
-use crate::region::{Budget, Region};
+use crate::region::{Budget, OverBudget, Region};
 use file::{Recording, equals};
 use gil_files::container::FileError;
 use gil_files::recording::FILE;
@@ -12,8 +12,8 @@ use gil_transport::memory::OutOfMemory;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{self, CallStatus, Done, PRINTED_MAX};
-use std::collections::BTreeSet;
+use gil_wire::message::{self, CallStatus, Direction, Done, PRINTED_MAX, RegionDesc, Report};
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -126,8 +126,14 @@ enum Departure {
         "the recording is damaged: its answer to call {call} of session {session} does not fit the call's regions"
     )]
     Regions { session: usize, call: usize },
+    #[error(
+        "the recording is damaged: its report of event {0} does not fit the regions of the call that signals it"
+    )]
+    Report(u64),
     #[error("the recording is damaged: an operation printed {0} bytes, the bound is {PRINTED_MAX}")]
     Printed(u64),
+    #[error(transparent)]
+    Budget(#[from] OverBudget),
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -196,6 +202,7 @@ impl Board for ReplayBoard {
             recording: self.recording.clone(),
             number,
             next: 0,
+            rooms: HashMap::new(),
             departed: None,
         }))
     }
@@ -206,6 +213,9 @@ struct ReplaySession<'b> {
     recording: Arc<Recording>,
     number: usize,
     next: usize,
+    /// The out regions of calls that signal an event, by the event, until it is
+    /// reported.
+    rooms: HashMap<u64, Vec<u64>>,
     departed: Option<String>,
 }
 
@@ -292,6 +302,9 @@ impl ReplaySession<'_> {
         let head = recorded.head()?;
         let mut payload = recording.payload(&recorded.payload())?;
         self.compare(&call, &head.call, &mut payload)?;
+        if let Some(event) = call.head.event {
+            self.rooms.insert(event, rooms(&call.regions));
+        }
         match &head.done {
             Some(done) => self.done(call, done, &mut payload),
             None if head.call.answer => Err(Departure::Unanswered {
@@ -343,7 +356,7 @@ impl ReplaySession<'_> {
     }
 
     fn done(
-        &self,
+        &mut self,
         call: Call<'_>,
         done: &Done<'_>,
         payload: &mut impl Read,
@@ -353,9 +366,7 @@ impl ReplaySession<'_> {
             notices: done.notices,
             ..ran(done.result, done.cpu_ns)
         };
-        let outs = call.regions.iter().filter(|region| region.dir().is_out());
-        let rooms: Vec<u64> = outs.map(|region| region.len() as u64).collect();
-        if !done.out.is_empty() && !fits(&done.out, &rooms) {
+        if !done.out.is_empty() && !fits(&done.out, &rooms(&call.regions)) {
             return Err(Departure::Regions {
                 session: self.number + 1,
                 call: self.next,
@@ -363,30 +374,41 @@ impl ReplaySession<'_> {
         }
         outcome.out = outputs(&done.out, payload, call.budget)?;
         for report in &done.reports {
-            outcome.ended.push(Ended {
-                event: report.event,
-                duration_ns: report.duration_ns,
-                ending: report.ending,
-                out: outputs(&report.out, payload, call.budget)?,
-                printed: text(report.printed, payload)?,
-                rejected: report.rejected,
-            });
+            outcome
+                .ended
+                .push(self.reported(report, payload, call.budget)?);
         }
         Ok(outcome)
     }
 
-    fn ended(&self, event: u64, budget: &Budget) -> Result<Option<Ended>, Departure> {
-        let recorded = self.recording.sessions[self.number].ended.get(&event);
+    fn ended(&mut self, event: u64, budget: &Budget) -> Result<Option<Ended>, Departure> {
+        let recording = self.recording.clone();
+        let recorded = recording.sessions[self.number].ended.get(&event);
         let Some(end) = recorded else { return Ok(None) };
-        let mut payload = self.recording.payload(&end.payload)?;
-        Ok(Some(Ended {
+        let mut payload = recording.payload(&end.payload)?;
+        self.reported(&end.report, &mut payload, budget).map(Some)
+    }
+
+    /// How an operation ended, and what it wrote.
+    fn reported(
+        &mut self,
+        report: &Report,
+        payload: &mut impl Read,
+        budget: &Budget,
+    ) -> Result<Ended, Departure> {
+        let event = report.event;
+        let rooms = self.rooms.remove(&event);
+        if rooms.is_some_and(|rooms| !report.out.is_empty() && !fits(&report.out, &rooms)) {
+            return Err(Departure::Report(event));
+        }
+        Ok(Ended {
             event,
-            duration_ns: end.report.duration_ns,
-            ending: end.report.ending,
-            out: outputs(&end.report.out, &mut payload, budget)?,
-            printed: text(end.report.printed, &mut payload)?,
-            rejected: end.report.rejected,
-        }))
+            duration_ns: report.duration_ns,
+            ending: report.ending,
+            out: outputs(&report.out, payload, budget)?,
+            printed: text(report.printed, payload)?,
+            rejected: report.rejected,
+        })
     }
 }
 
@@ -415,12 +437,22 @@ fn outputs(
 ) -> Result<Vec<Output>, Departure> {
     let mut outputs = Vec::new();
     for len in lens {
+        budget.check(&[RegionDesc {
+            len: *len,
+            dir: Direction::Out,
+        }])?;
         let bytes = usize::try_from(*len).map_err(|_| OutOfMemory(usize::MAX))?;
         let mut region = Region::to_write(bytes, budget)?;
         payload.read_exact(region.bytes_mut())?;
         outputs.push(Output::whole(region));
     }
     Ok(outputs)
+}
+
+/// Bytes of each out region.
+fn rooms(regions: &[Region]) -> Vec<u64> {
+    let outs = regions.iter().filter(|region| region.dir().is_out());
+    outs.map(|region| region.len() as u64).collect()
 }
 
 fn fits(lens: &[u64], rooms: &[u64]) -> bool {

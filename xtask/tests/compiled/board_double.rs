@@ -65,6 +65,9 @@ impl<K: Kind + 'static, F: 'static> Enqueues for Session<K, F> {
     fn waits<T>(&mut self, _: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
         never()
     }
+    fn has_operation(&self, _: Handle) -> bool {
+        never()
+    }
     fn enqueued(&mut self, _: &mut Call, _: Enqueued<'_>) -> Result<(), Refusal> {
         never()
     }

@@ -54,6 +54,31 @@ fn what_waits_for_nothing_unset_is_finished_at_once() {
 }
 
 #[test]
+fn an_operation_is_there_until_it_is_reported() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.user_event(at(500));
+    ops.enqueued(operation(1, 1, true, &[]), false, &mut fake);
+    ops.enqueued(operation(2, 2, true, &[500]), false, &mut fake);
+    ops.enqueued(operation(3, 3, true, &[]), true, &mut fake);
+    assert_eq!([1, 2, 3].map(|number| ops.has(number)), [true, true, false]);
+    ops.set(at(500), false, &mut fake);
+    assert!(ops.has(2) && !ops.is_blocked(2), "it is under way");
+    ops.finish(1, &mut fake);
+    ops.finish(2, &mut fake);
+    assert!(!ops.has(1) && !ops.has(2));
+}
+
+#[test]
+fn no_operation_goes_before_it_has_ended() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.enqueued(operation(1, 1, true, &[]), false, &mut fake);
+    ops.enqueued(operation(1, 2, true, &[]), false, &mut fake);
+    assert_eq!(fake.finished, [1], "its memory is the driver's until then");
+    assert!(ops.finish(1, &mut fake).is_some());
+    assert_eq!(fake.finished, [1, 1]);
+}
+
+#[test]
 fn a_user_event_blocks_directly_through_others_and_through_the_queue() {
     let (mut ops, mut fake) = (Operations::default(), Fake::default());
     ops.user_event(at(500));

@@ -969,7 +969,7 @@ fn cl_enqueue_read_buffer(
     let ptr_len = back_end::size(args.size, "size")?;
     let mut ptr = call.output(args.ptr, ptr_len)?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1017,7 +1017,7 @@ fn cl_enqueue_write_buffer(
     let size = back_end::size(args.size, "size")?;
     let ptr = call.keep_input(&args.ptr, back_end::size(args.size, "size")?)?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1066,7 +1066,7 @@ fn cl_enqueue_copy_buffer(
     let dst_offset = back_end::size(args.dst_offset, "dst_offset")?;
     let size = back_end::size(args.size, "size")?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1145,7 +1145,7 @@ fn cl_enqueue_copy_image(
         return Err(Refusal::missing_size("region"));
     }
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1202,7 +1202,7 @@ fn cl_enqueue_copy_image_to_buffer(
     }
     let dst_offset = back_end::size(args.dst_offset, "dst_offset")?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1259,7 +1259,7 @@ fn cl_enqueue_copy_buffer_to_image(
         return Err(Refusal::missing_size("region"));
     }
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1471,7 +1471,7 @@ fn cl_enqueue_copy_buffer_rect(
     let dst_row_pitch = back_end::size(args.dst_row_pitch, "dst_row_pitch")?;
     let dst_slice_pitch = back_end::size(args.dst_slice_pitch, "dst_slice_pitch")?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1711,7 +1711,7 @@ fn cl_enqueue_marker_with_wait_list(
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -1750,7 +1750,7 @@ fn cl_enqueue_barrier_with_wait_list(
     };
     let command_queue: cl_command_queue = session.get(Kind::CommandQueue, args.command_queue)?;
     let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-    session.can_bind(args.event.number)?;
+    session.can_signal(call, args.event)?;
     let mut event: cl_event = ptr::null_mut();
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
@@ -2276,7 +2276,7 @@ pub mod run {
             return Err(Refusal::missing_size("local_work_size"));
         }
         let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-        session.can_bind(args.event.number)?;
+        session.can_signal(call, args.event)?;
         let mut event: cl_event = ptr::null_mut();
         // SAFETY: objects are alive and of their kind; memory is as long as the function
         // will read or write, by the same expressions.
@@ -2325,7 +2325,7 @@ pub mod run {
             session.get(Kind::CommandQueue, args.command_queue)?;
         let kernel: cl_kernel = session.get(Kind::Kernel, args.kernel)?;
         let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-        session.can_bind(args.event.number)?;
+        session.can_signal(call, args.event)?;
         let mut event: cl_event = ptr::null_mut();
         // SAFETY: objects are alive and of their kind; memory is as long as the function
         // will read or write, by the same expressions.
@@ -2507,7 +2507,7 @@ pub mod run {
         let offset = back_end::size(args.offset, "offset")?;
         let size = back_end::size(args.size, "size")?;
         let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-        session.can_bind(args.event.number)?;
+        session.can_signal(call, args.event)?;
         let mut event: cl_event = ptr::null_mut();
         // SAFETY: objects are alive and of their kind; memory is as long as the function
         // will read or write, by the same expressions.
@@ -2563,7 +2563,7 @@ pub mod run {
             return Err(Refusal::missing_size("mem_objects"));
         }
         let event_wait_list: Vec<cl_event> = session.waits(&args.event_wait_list)?;
-        session.can_bind(args.event.number)?;
+        session.can_signal(call, args.event)?;
         let mut event: cl_event = ptr::null_mut();
         // SAFETY: objects are alive and of their kind; memory is as long as the function
         // will read or write, by the same expressions.

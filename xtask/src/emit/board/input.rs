@@ -49,7 +49,7 @@ impl Body<'_> {
                 let ty = param.ctype.target().map_or("c_void".into(), rust_type);
                 writeln!(
                     out,
-                    "session.can_bind(args.{name}.number)?;\nlet mut {name}: {ty} = ptr::null_mut();"
+                    "session.can_signal(call, args.{name})?;\nlet mut {name}: {ty} = ptr::null_mut();"
                 )
             }
             Role::OutNew { ctype, .. } => writeln!(

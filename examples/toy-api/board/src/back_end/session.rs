@@ -100,6 +100,10 @@ impl Enqueues for Session {
         Ok(Vec::new())
     }
 
+    fn has_operation(&self, event: Handle) -> bool {
+        self.ended.contains_key(&event.0)
+    }
+
     fn enqueued(&mut self, call: &mut Call, operation: Enqueued<'_>) -> Result<(), Refusal> {
         call.set_enqueued();
         if operation.result != TOY_SUCCESS {
