@@ -1,11 +1,17 @@
 //! The file in which a simulator's checkpoint keeps the sessions.
 
+use crate::printed;
 use gil_files::checkpoint::{self, End, FILE, Record};
-use gil_files::container::{self, Compression, FileError, HEADER_LEN, ReadError};
+use gil_files::container::{self, Compression, FileError, HEADER_LEN, Payload, ReadError};
 use gil_transport::client::ClientError;
+use gil_wire::frame;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of arguments, results and regions that are kept of a session's
+/// calls.
+pub(crate) const CALLS_MAX: usize = 536_870_912;
 
 /// Why sessions cannot be kept, or made again.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +37,20 @@ pub enum CheckpointError {
     NotWhole {
         /// Its name.
         path: PathBuf,
+    },
+    /// A record announces more than any session keeps of its kind.
+    #[error(
+        "{}: {what} takes {len} bytes, and the bound is {most}: take the checkpoint again", path.display()
+    )]
+    TooLong {
+        /// The file's name.
+        path: PathBuf,
+        /// What the record is.
+        what: &'static str,
+        /// Bytes that it announces.
+        len: u64,
+        /// The bound.
+        most: u64,
     },
     /// A process is in a state that cannot be kept.
     #[error("process {process} cannot be in a checkpoint: {reason}")]
@@ -126,19 +146,23 @@ impl Writer {
     }
 }
 
-/// A file being read.
+/// A file being read. Payloads stay in it until they are asked for.
 #[derive(Debug)]
 pub(crate) struct Reader {
     path: PathBuf,
     file: BufReader<File>,
+    /// The same file again: payloads are read without moving the other.
+    payloads: File,
+    /// Where the next record begins.
+    at: u64,
     records: u64,
 }
 
-/// A record as it is in the file, its checksum checked.
+/// A record as it is in the file, its checksum and lengths checked.
 #[derive(Debug)]
 pub(crate) struct Stored {
     stored: container::Stored,
-    pub(crate) payload: Vec<u8>,
+    payload_at: u64,
 }
 
 impl Stored {
@@ -150,58 +174,111 @@ impl Stored {
 
 impl Reader {
     pub(crate) fn open(path: &Path) -> Result<Self, CheckpointError> {
-        let failed = |error| CheckpointError::File {
-            path: path.into(),
-            error,
+        let open = || {
+            File::open(path).map_err(|error| CheckpointError::File {
+                path: path.into(),
+                error,
+            })
         };
-        let file = File::open(path).map_err(failed)?;
         let mut reader = Self {
             path: path.into(),
-            file: BufReader::new(file),
+            file: BufReader::new(open()?),
+            payloads: open()?,
+            at: HEADER_LEN as u64,
             records: 0,
         };
         let mut header = [0; HEADER_LEN];
         let read = reader.file.read_exact(&mut header);
-        read.map_err(|error| reader.unread(error.into()))?;
+        read.map_err(|error| reader.unread(error))?;
         let checked = FILE.check_header(&header);
         checked.map_err(|error| reader.damaged(error))?;
         Ok(reader)
     }
 
+    /// Checks all records that are left, and that their payloads decompress.
+    pub(crate) fn check(mut self) -> Result<(), CheckpointError> {
+        while let Some(stored) = self.next()? {
+            let compression = stored.stored.prefix().compression();
+            if compression != Ok(Compression::None) {
+                let copied = io::copy(&mut self.payload(&stored)?, &mut io::sink());
+                copied.map_err(|error| self.unread(error))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The next record that is known; `None` after the last one.
     pub(crate) fn next(&mut self) -> Result<Option<Stored>, CheckpointError> {
         loop {
-            let mut bytes = Vec::new();
-            let stored = container::read(&mut self.file, &mut bytes);
+            let stored = container::read(&mut self.file, &mut io::sink());
             let stored = stored.map_err(|error| self.unread(error))?;
             let stored = stored.ok_or_else(|| self.not_whole())?;
             let record = checkpoint::record(&stored).map_err(|error| self.damaged(error))?;
             if let Some(Record::End(End { records })) = record {
                 return self.end(records).map(|()| None);
             }
-            let is_known = record.is_some();
+            self.at += stored.prefix().record_len();
             self.records += 1;
-            if is_known {
-                let payload = stored.unpack(bytes);
-                let payload = payload.map_err(|error| self.unread(error))?;
-                return Ok(Some(Stored { stored, payload }));
+            if let Some(record) = record {
+                self.check_len(&record, stored.prefix().payload_len)?;
+                let payload_at = self.at - stored.prefix().stored_len;
+                return Ok(Some(Stored { stored, payload_at }));
             }
         }
+    }
+
+    /// Refuses more than a session can have written.
+    fn check_len(&self, record: &Record<'_>, len: u64) -> Result<(), CheckpointError> {
+        let (what, most) = match record {
+            Record::Session(_) => ("a program's text", printed::KEPT_MAX as u64),
+            Record::Call(_) => ("a call", CALLS_MAX as u64),
+            Record::Contents(_) => ("an object", frame::MAX_PAYLOAD),
+            Record::Begin(_) | Record::Past(_) | Record::Ran(_) | Record::End(_) => return Ok(()),
+        };
+        if len <= most {
+            return Ok(());
+        }
+        Err(CheckpointError::TooLong {
+            path: self.path.clone(),
+            what,
+            len,
+            most,
+        })
+    }
+
+    /// A record's payload, decompressed as it is read; no more comes of it than
+    /// the record announces.
+    pub(crate) fn payload(&self, stored: &Stored) -> Result<Payload<&File>, CheckpointError> {
+        let mut file = &self.payloads;
+        let sought = file.seek(SeekFrom::Start(stored.payload_at));
+        sought.map_err(|error| self.unread(error))?;
+        Payload::of(stored.stored.prefix(), file).map_err(|error| self.damaged(error))
+    }
+
+    /// All of it.
+    pub(crate) fn bytes(&self, stored: &Stored) -> Result<Vec<u8>, CheckpointError> {
+        let mut bytes = Vec::new();
+        let read = self.payload(stored)?.read_to_end(&mut bytes);
+        read.map_err(|error| self.unread(error))?;
+        // They are kept as long as their session is there.
+        bytes.shrink_to_fit();
+        Ok(bytes)
     }
 
     /// Nothing is missing before the last record, and nothing follows it.
     fn end(&mut self, records: u64) -> Result<(), CheckpointError> {
         let behind = self.file.fill_buf().map(|behind| behind.is_empty());
-        let is_end = behind.map_err(|error| self.unread(error.into()))?;
+        let is_end = behind.map_err(|error| self.unread(error))?;
         match is_end && records == self.records {
             true => Ok(()),
             false => Err(self.not_whole()),
         }
     }
 
-    fn unread(&self, error: ReadError) -> CheckpointError {
+    /// Why it cannot be read.
+    pub(crate) fn unread(&self, error: impl Into<ReadError>) -> CheckpointError {
         let path = self.path.clone();
-        match error {
+        match error.into() {
             ReadError::File(error) => CheckpointError::State { path, error },
             ReadError::Cut => CheckpointError::NotWhole { path },
             ReadError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

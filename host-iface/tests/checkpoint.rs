@@ -3,7 +3,7 @@
 
 mod support;
 
-use gil_files::checkpoint::{self, FILE};
+use gil_files::checkpoint::{self, FILE, Made};
 use gil_files::container::{self, Compression, HEADER_LEN, PREFIX_LEN, Prefix, read_all};
 use gil_files::recording::{self, Record};
 use gil_host::checkpoint::CheckpointError;
@@ -19,7 +19,7 @@ use gil_wire::ending::Ending;
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES};
 use gil_wire::generated::opencl as cl;
 use gil_wire::identity::DeviceInfo;
-use gil_wire::message::CallStatus;
+use gil_wire::message::{self, CallStatus, Direction, RegionDesc};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::Log;
@@ -496,6 +496,100 @@ fn what_a_newer_gil_adds_is_skipped_or_refused() {
     let refused = restore(&mut guest, &logging(&board), &path).unwrap_err();
     let sentence = "made by a newer gil: a record has kind 900";
     assert!(refused.to_string().contains(sentence), "{refused}");
+}
+
+#[test]
+fn what_an_object_holds_comes_back_piece_by_piece() {
+    let held: Vec<u8> = (0..2_500_000).map(|at| (at / 40 % 200) as u8).collect();
+    let board = board_that(answers);
+    let mut guest = Guest::with(logging(&board), false);
+    make_objects(&mut guest);
+    let mut objects = board.objects.lock().unwrap();
+    objects.survey.contents[0].len = held.len() as u64;
+    objects.contents = held.clone();
+    drop(objects);
+    let path = save(&guest).unwrap();
+    let plain = std::fs::read(&path).unwrap();
+    for bytes in [newer(&plain, 1), plain] {
+        std::fs::write(&path, bytes).unwrap();
+        let board = board_that(answers);
+        restore(&mut guest, &logging(&board), &path).unwrap();
+        assert!(board.got().contains(&Got::Fill(BUFFER, held.clone())));
+    }
+}
+
+/// A record that announces so many bytes, stored as what is no LZ4 frame: who
+/// decompresses any of it notices.
+fn claiming(record: &checkpoint::Record<'_>, payload_len: u64) -> Vec<u8> {
+    use container::Record as _;
+    let head = record.encode().unwrap();
+    let stored = vec![0; payload_len as usize / 200];
+    let prefix = Prefix {
+        head_len: head.len() as u32,
+        stored_len: stored.len() as u64,
+        payload_len,
+        kind: record.kind(),
+        compression: 1,
+        ..Prefix::default()
+    };
+    let prefix = prefix.sealed([&head[..], &stored]);
+    [&prefix.encode()[..], &head, &stored].concat()
+}
+
+/// A call with so many bytes of input.
+fn made(len: u64) -> checkpoint::Record<'static> {
+    let region = RegionDesc {
+        len,
+        dir: Direction::In,
+    };
+    checkpoint::Record::Call(Made {
+        call: message::Call {
+            seq: 1,
+            op: cl::CL_CREATE_BUFFER,
+            thread: 1,
+            answer: true,
+            finish: true,
+            event: None,
+            args: b"",
+            regions: vec![region],
+        },
+        contents: None,
+        found: None,
+        result: Some(b""),
+    })
+}
+
+#[test]
+fn more_than_a_session_keeps_is_refused_before_it_is_decompressed() {
+    let (mut guest, path) = saved();
+    let board = board_that(answers);
+    let mut refused = |record: &checkpoint::Record<'_>, len| {
+        let bytes = [&FILE.header()[..], &claiming(record, len)].concat();
+        std::fs::write(&path, bytes).unwrap();
+        restore(&mut guest, &logging(&board), &path).unwrap_err()
+    };
+    let text = |printed| {
+        checkpoint::Record::Session(checkpoint::Session {
+            printed,
+            ..checkpoint::Session::default()
+        })
+    };
+    type OfLength<'a> = &'a dyn Fn(u64) -> checkpoint::Record<'static>;
+    let cases: [(OfLength<'_>, u64, &str); 2] = [
+        (&text, 67_108_864, "a program's text takes 67108865 bytes"),
+        (&made, 536_870_912, "a call takes 536870913 bytes"),
+    ];
+    for (record, most, sentence) in cases {
+        let error = refused(&record(most), most);
+        assert!(matches!(error, CheckpointError::File { .. }), "{error}");
+        let error = refused(&record(most + 1), most + 1);
+        assert!(
+            matches!(error, CheckpointError::TooLong { .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(sentence), "{error}");
+    }
+    assert_eq!(board.got(), [], "the file alone says so");
 }
 
 #[test]

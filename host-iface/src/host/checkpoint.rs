@@ -101,8 +101,7 @@ impl State {
         path: &Path,
     ) -> Result<(), CheckpointError> {
         // Nothing is made of a file that is damaged at its end.
-        let mut reader = Reader::open(path)?;
-        while reader.next()?.is_some() {}
+        Reader::open(path)?.check()?;
         let mut reader = Reader::open(path)?;
         let devices = begin(&mut reader)?;
         let mut open: Option<(u64, Session)> = None;
@@ -121,7 +120,7 @@ impl State {
             {
                 return Err(reader.not_whole());
             }
-            let printed = stored.payload.clone();
+            let printed = reader.bytes(&stored)?;
             let mut session =
                 Session::restored(&saved, printed, self.engines.clone(), self.keeps_log);
             if let Some(apis) = &saved.apis {

@@ -6,6 +6,7 @@
 //! is there, or as long as anything is there that was made of it: a program's
 //! kernel keeps the program's source, though the program itself is released.
 
+use crate::checkpoint::CALLS_MAX;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use gil_wire::Op;
 use gil_wire::message::{Call, RegionDesc};
@@ -24,7 +25,7 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             calls: 262_144,
-            bytes: 536_870_912,
+            bytes: CALLS_MAX,
         }
     }
 }

@@ -19,11 +19,14 @@ use gil_wire::frame::{self, FrameError};
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{CallStatus, Done, Reply, Request};
 use gil_wire::words::Words;
+use std::io::Read;
 
 /// Most bytes of output of a call that made an object.
 const MAX_OUTPUT: u64 = 67_108_864;
 /// Zeroes, sent where first contents are not kept: the real ones follow.
 static ZEROES: [u8; 65_536] = [0; 65_536];
+/// Bytes of an object that are read and sent at a time.
+const PIECE: u64 = 1_048_576;
 
 impl Session {
     /// The session as it was, without its objects.
@@ -98,12 +101,14 @@ impl Session {
         client.begin();
         let done = match &record {
             Record::Call(made) if !is_made_so(made) => return Err(reader.not_whole()),
-            Record::Call(made) => return self.restore_call(context, made, &stored.payload),
-            Record::Contents(contents) => {
-                let Contents { api, object, len } = *contents;
-                restored(client, &Request::Fill { api, object, len }, &stored.payload)
+            Record::Call(made) => {
+                return self.restore_call(context, made, reader.bytes(stored)?);
             }
-            Record::Past(event) => restored(client, &Request::Past { event: *event }, &[]),
+            Record::Contents(contents) => {
+                fill(client, *contents, reader, stored)?;
+                restored(client)
+            }
+            Record::Past(event) => ask(client, &Request::Past { event: *event }),
             _ => return Err(reader.not_whole()),
         };
         self.or_not_restored(done?)
@@ -131,7 +136,7 @@ impl Session {
         &mut self,
         context: &mut Context<'_>,
         made: &Made<'_>,
-        payload: &[u8],
+        payload: Vec<u8>,
     ) -> Result<(), CheckpointError> {
         let call = &made.call;
         let served = self.link.served.check(call.op.api());
@@ -141,19 +146,19 @@ impl Session {
         };
         if let Some(number) = made.found {
             let api = call.op.api();
-            let done = restored(client, &Request::NumberFrom { api, number }, &[])?;
+            let done = ask(client, &Request::NumberFrom { api, number })?;
             self.or_not_restored(done)?;
         }
         let Some(client) = self.link.client() else {
             return Ok(());
         };
-        send(client, made, payload)?;
+        send(client, made, &payload)?;
         let answer = match made.result {
             Some(_) => Some(Answer::receive(client)?),
             None => None,
         };
         let is_same = answer.as_ref().is_none_or(|answer| answer.is_of(made));
-        self.record_restored(context, made, payload, answer.as_ref());
+        self.record_restored(context, made, &payload, answer.as_ref());
         let reason = || {
             let (op, then) = (call.op, made.result.unwrap_or_default());
             let now = answer.as_ref().map_or(String::new(), Answer::told);
@@ -167,7 +172,7 @@ impl Session {
     }
 
     /// A checkpoint of the restored session needs the call, too.
-    fn remember_again(&mut self, made: &Made<'_>, payload: &[u8]) {
+    fn remember_again(&mut self, made: &Made<'_>, payload: Vec<u8>) {
         let call = &made.call;
         let effect = effect(call.op, call.args, made.result);
         let (Some(log), Some(effect)) = (&mut self.link.log, effect) else {
@@ -175,7 +180,7 @@ impl Session {
         };
         let kept = Kept {
             result: made.result.map(<[u8]>::to_vec),
-            ..Kept::new(call, vec![payload.to_vec()])
+            ..Kept::new(call, vec![payload])
         };
         log.add(kept, effect);
     }
@@ -285,16 +290,39 @@ fn is_made_so(made: &Made<'_>) -> bool {
     made.call.finish && made.call.answer == made.result.is_some()
 }
 
-/// Sends a part of a checkpoint; the inner error says why the board does not
-/// take it.
-fn restored(
+/// Sends what an object holds, a piece at a time as it comes from the file.
+fn fill(
     client: &mut Client,
-    request: &Request<'_>,
-    payload: &[u8],
-) -> Result<Result<(), String>, ClientError> {
+    contents: Contents,
+    reader: &Reader,
+    stored: &Stored,
+) -> Result<(), CheckpointError> {
+    let Contents { api, object, len } = contents;
+    let mut payload = reader.payload(stored)?;
     let mut head = Vec::new();
-    frame::begin(request, payload.len() as u64, &mut head)?;
-    client.send([Span::source(&head), Span::source(payload)])?;
+    let begun = frame::begin(&Request::Fill { api, object, len }, len, &mut head);
+    begun.map_err(ClientError::from)?;
+    client.send([Span::source(&head)])?;
+    let mut piece = vec![0; len.min(PIECE) as usize];
+    loop {
+        let read = payload.read(&mut piece);
+        let count = read.map_err(|error| reader.unread(error))?;
+        if count == 0 {
+            return Ok(());
+        }
+        client.send([Span::source(&piece[..count])])?;
+    }
+}
+
+/// Asks the board for a part that is nothing but numbers; the inner error says
+/// why it does not take it.
+fn ask(client: &mut Client, request: &Request<'_>) -> Result<Result<(), String>, ClientError> {
+    client.send_message(request)?;
+    restored(client)
+}
+
+/// The board's answer to a part; the inner error says why it does not take it.
+fn restored(client: &mut Client) -> Result<Result<(), String>, ClientError> {
     let received = client.reply()?;
     match postcard::from_bytes(&received.header).map_err(FrameError::from)? {
         Reply::Restored => Ok(Ok(())),
