@@ -58,6 +58,8 @@ pub enum Name {
     All,
     /// A forwarded call with an answer, above a round trip of 64 bytes.
     Call,
+    /// The same on a busy machine: with a loop on each core.
+    CallBusy,
     /// Calls that go together.
     Batch,
     /// Region bytes to and from a board on this machine.
@@ -78,8 +80,9 @@ pub enum Name {
 
 impl Name {
     /// All but [`Name::All`].
-    pub const EACH: [Self; 8] = [
+    pub const EACH: [Self; 9] = [
         Self::Call,
+        Self::CallBusy,
         Self::Batch,
         Self::Region,
         Self::RegionTcp,

@@ -188,7 +188,7 @@ impl<'a> Bench<'a> {
             }
             Name::RegionEncrypted => is(Way::Encrypted),
             Name::Matmul | Name::Emulated => self.args.board.is_none() && self.api.has_examples(),
-            Name::All | Name::Call | Name::Batch | Name::Diff => true,
+            Name::All | Name::Call | Name::CallBusy | Name::Batch | Name::Diff => true,
         }
     }
 }

@@ -8,6 +8,7 @@ mod args;
 mod batch;
 mod bench;
 mod board;
+mod busy;
 mod call;
 mod cipher;
 mod diff;
@@ -99,6 +100,7 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
     match name {
         Name::All => Ok(Vec::new()),
         Name::Call => call::measure(bench),
+        Name::CallBusy => call::measure_busy(bench),
         Name::Batch => batch::measure(bench),
         Name::Region => region::measure(bench, Way::Local),
         Name::RegionTcp => region::measure(bench, Way::Tcp),

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// What can be measured without a guest.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "call",
+    "call-busy",
     "batch",
     "region",
     "region-tcp",

@@ -4,6 +4,11 @@
 //! on a virtual machine several times as long. So an end that had its last
 //! message soon asks again and again for the next, for a while; one that had to
 //! wait sleeps at once.
+//!
+//! Where others need the CPU, asking delays them, and the peer may be among them:
+//! the scheduler takes the CPU from a thread that asks, for milliseconds, and wakes
+//! one that sleeps at once. So an end that notices this ([`Rest`]) sleeps during its
+//! next waits, more of them each time.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -20,12 +25,62 @@ const BYTE_PS: u64 = 350;
 /// Most that is added. To be woken matters little beside more.
 const MOST_FOR_BYTES: Duration = Duration::from_micros(400);
 
+/// Time between two looks at the socket that says that another thread had the
+/// CPU. A look takes less than a microsecond, an interrupt a few.
+const INTERRUPTED: Duration = Duration::from_micros(30);
+/// Waits without asking after the first interruption, and most of them. What an
+/// interruption costs is divided among them.
+const FIRST_REST: u32 = 64;
+const LONGEST_REST: u32 = 4096;
+/// Waits with asking and without an interruption after which the next one counts
+/// as the first. A thread that shares its CPU is interrupted within fewer.
+const CALM: u32 = 1024;
+
 /// What is known of one end's waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Spin {
     worth: bool,
     soon: bool,
     most: Duration,
+    rest: Rest,
+}
+
+/// Waits during which nobody asks, since the CPU is needed.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    left: u32,
+    next: u32,
+    calm: u32,
+}
+
+impl Rest {
+    fn new() -> Self {
+        Self {
+            left: 0,
+            next: FIRST_REST,
+            calm: 0,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// A wait is over, in which this end asked, or slept all the time.
+    fn waited(&mut self, has_asked: bool, was_interrupted: bool) {
+        if was_interrupted {
+            self.left = self.next;
+            self.next = (2 * self.next).min(LONGEST_REST);
+            self.calm = 0;
+        } else if has_asked {
+            self.calm = (self.calm + 1).min(CALM);
+            if self.calm == CALM {
+                self.next = FIRST_REST;
+            }
+        } else {
+            self.left = self.left.saturating_sub(1);
+        }
+    }
 }
 
 impl Spin {
@@ -35,6 +90,7 @@ impl Spin {
             worth: cpus > 1,
             soon: false,
             most: MOST,
+            rest: Rest::new(),
         }
     }
 
@@ -51,36 +107,77 @@ impl Spin {
 
     /// A message is to come: how to ask for it. For up to 50 us, and longer by
     /// what [`expect`](Self::expect)ed bytes take; not at all, if the last wait
-    /// was longer.
+    /// was longer, or others need the CPU.
     pub fn first(&self) -> Asking {
-        Asking(self.soon.then_some(self.most))
+        Asking::up_to((self.soon && self.rest.is_over()).then_some(self.most))
     }
 
     /// The peer is sending bytes, some at a time: how to ask for the next of
     /// them. It would have to wake who sleeps between them; so this end asks, as
     /// long as the next always come within 50 us.
     pub fn moving(&self) -> Asking {
-        Asking(self.worth.then_some(MOST))
+        Asking::up_to((self.worth && self.rest.is_over()).then_some(MOST))
     }
 
-    /// A wait is over that took so long, asking included.
-    pub fn waited(&mut self, time: Duration) {
-        let woken = if self.soon { Duration::ZERO } else { WOKEN };
+    /// A wait is over that took so long, asking as [`first`](Self::first) said
+    /// included.
+    pub fn waited(&mut self, time: Duration, asking: &Asking) {
+        let woken = if asking.has_asked {
+            Duration::ZERO
+        } else {
+            WOKEN
+        };
+        // What comes as soon as nobody asks any more waited for this CPU.
+        let was_in_the_way = asking.has_ended() && time < self.most + WOKEN;
+        let was_interrupted = asking.was_interrupted || was_in_the_way;
+        self.rest.waited(asking.has_asked, was_interrupted);
         self.soon = self.worth && time < self.most + woken;
     }
 }
 
-/// How long to ask before sleeping; by default, not at all.
+/// How long to ask before sleeping; by default, not at all. And how that went.
 #[derive(Debug, Default)]
-pub struct Asking(Option<Duration>);
+pub struct Asking {
+    most: Option<Duration>,
+    has_asked: bool,
+    was_interrupted: bool,
+}
 
 impl Asking {
+    fn up_to(most: Option<Duration>) -> Self {
+        Self {
+            most,
+            ..Self::default()
+        }
+    }
+
     /// Asks until there is something. `None`: sleep; at once, if asking was in
     /// vain before.
     pub fn ask<T>(&mut self, ask: impl FnMut() -> Option<T>) -> Option<T> {
-        let found = self.0.and_then(|most| ask_for(most, ask));
-        self.0 = self.0.filter(|_| found.is_some());
+        let found = self.ask_for(self.most?, ask);
+        self.most = self.most.filter(|_| found.is_some());
         found
+    }
+
+    /// Whether it was in vain.
+    fn has_ended(&self) -> bool {
+        self.has_asked && self.most.is_none()
+    }
+
+    fn ask_for<T>(&mut self, most: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+        let start = Instant::now();
+        let mut last = Duration::ZERO;
+        self.has_asked = true;
+        loop {
+            let found = ask();
+            let now = start.elapsed();
+            self.was_interrupted |= now - last >= INTERRUPTED;
+            last = now;
+            if found.is_some() || now >= most {
+                return found;
+            }
+            std::hint::spin_loop();
+        }
     }
 }
 
@@ -92,36 +189,99 @@ pub fn came<T>(outcome: io::Result<T>) -> Option<io::Result<T>> {
     }
 }
 
-fn ask_for<T>(most: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = ask() {
-            return Some(found);
-        }
-        if start.elapsed() >= most {
-            return None;
-        }
-        std::hint::spin_loop();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Nobody asked, whatever the machine did meanwhile.
+    fn slept() -> Asking {
+        Asking::default()
+    }
+
+    /// Asking that found something, or was in vain, on a machine that is quiet.
+    fn asked(is_in_vain: bool) -> Asking {
+        Asking {
+            most: (!is_in_vain).then_some(MOST),
+            has_asked: true,
+            was_interrupted: false,
+        }
+    }
+
+    fn interrupted() -> Asking {
+        Asking {
+            was_interrupted: true,
+            ..asked(false)
+        }
+    }
+
+    fn asks(spin: &Spin) -> bool {
+        let (first, moving) = (spin.first().most, spin.moving().most);
+        assert!(first.is_none() || moving.is_some());
+        first.is_some()
+    }
+
     #[test]
     fn who_waited_long_sleeps_and_who_did_not_asks() {
         let mut spin = Spin::new(2);
-        let asked = |spin: Spin| spin.first().ask(|| Some(())).is_some();
-        assert!(!asked(spin));
-        spin.waited(MOST / 2);
-        assert!(asked(spin));
-        spin.waited(2 * MOST);
-        assert!(!asked(spin));
-        spin.waited(MOST + WOKEN / 2);
-        assert!(asked(spin), "it was not the message that took longer");
-        spin.waited(MOST + WOKEN / 2);
-        assert!(!asked(spin));
+        assert!(!asks(&spin));
+        spin.waited(MOST / 2, &slept());
+        assert!(asks(&spin));
+        spin.waited(2 * MOST, &asked(true));
+        assert!(!asks(&spin));
+        spin.waited(MOST + WOKEN / 2, &slept());
+        assert!(asks(&spin), "it was not the message that took longer");
+        spin.waited(MOST + WOKEN, &asked(true));
+        assert!(!asks(&spin));
+    }
+
+    /// How many waits pass, asleep, until this end asks again.
+    fn rest(spin: &mut Spin) -> u32 {
+        let mut waits = 0;
+        while !asks(spin) {
+            assert!(spin.moving().most.is_none(), "nor between bytes");
+            spin.waited(Duration::ZERO, &slept());
+            waits += 1;
+        }
+        waits
+    }
+
+    #[test]
+    fn who_is_interrupted_sleeps_for_more_and_more_waits() {
+        let mut spin = Spin::new(2);
+        let mut expected = FIRST_REST;
+        for _ in 0..20 {
+            spin.waited(Duration::ZERO, &interrupted());
+            assert_eq!(rest(&mut spin), expected);
+            expected = (2 * expected).min(LONGEST_REST);
+        }
+        assert_eq!(expected, LONGEST_REST);
+        for _ in 0..CALM {
+            assert!(asks(&spin));
+            spin.waited(Duration::ZERO, &asked(false));
+        }
+        spin.waited(Duration::ZERO, &interrupted());
+        assert_eq!(rest(&mut spin), FIRST_REST);
+    }
+
+    #[test]
+    fn who_was_in_the_way_of_the_peer_sleeps() {
+        let mut spin = Spin::new(2);
+        spin.waited(MOST + WOKEN / 2, &asked(true));
+        assert_eq!(rest(&mut spin), FIRST_REST);
+        let mut spin = Spin::new(2);
+        spin.waited(MOST + WOKEN, &asked(true));
+        assert!(spin.moving().most.is_some(), "the peer had work to do");
+    }
+
+    #[test]
+    fn a_long_time_between_two_looks_is_an_interruption() {
+        let mut asking = Asking::up_to(Some(Duration::MAX));
+        let late = asking.ask(|| {
+            std::thread::sleep(INTERRUPTED);
+            Some(())
+        });
+        assert!(late.is_some() && asking.was_interrupted);
+        assert!(!Asking::up_to(None).was_interrupted);
     }
 
     #[test]
@@ -129,7 +289,7 @@ mod tests {
         let mut spin = Spin::new(2);
         let soon = |spin: &mut Spin, bytes, us| {
             spin.expect(bytes);
-            spin.waited(Duration::from_micros(us));
+            spin.waited(Duration::from_micros(us), &asked(false));
             spin.soon
         };
         assert!(soon(&mut spin, 0, 49));
@@ -143,7 +303,7 @@ mod tests {
     #[test]
     fn asking_ends() {
         let mut spin = Spin::new(2);
-        spin.waited(Duration::ZERO);
+        spin.waited(Duration::ZERO, &slept());
         let mut times = 0;
         let found = spin.first().ask(|| {
             times += 1;
@@ -155,7 +315,7 @@ mod tests {
     #[test]
     fn asking_goes_on_for_a_while() {
         let mut spin = Spin::new(2);
-        spin.waited(Duration::ZERO);
+        spin.waited(Duration::ZERO, &slept());
         spin.expect(u64::MAX);
         let mut times = 0;
         for _ in 0..10 {
@@ -180,7 +340,7 @@ mod tests {
     #[test]
     fn one_cpu_is_the_peers() {
         let mut spin = Spin::new(1);
-        spin.waited(Duration::ZERO);
+        spin.waited(Duration::ZERO, &slept());
         assert!(spin.first().ask(|| Some(())).is_none());
     }
 }

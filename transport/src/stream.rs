@@ -191,7 +191,7 @@ impl Stream {
         let came = self.read_ahead(end, &mut asking);
         let waited = start.elapsed();
         self.waited += waited;
-        self.spin.waited(waited);
+        self.spin.waited(waited, &asking);
         Ok(came? > 0)
     }
 
