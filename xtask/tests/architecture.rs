@@ -26,10 +26,13 @@ fn files(below: &str, extension: &str) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// The folders that are the table's rooms, without the slash at their ends.
-fn rooms() -> BTreeSet<String> {
+/// The folders of the table, without the slash at their ends.
+fn folders() -> BTreeSet<String> {
     let text = read("docs/ARCHITECTURE.md");
-    let table = text.split("## The rooms").nth(1).expect("the table");
+    let table = text
+        .split("## Crates and folders")
+        .nth(1)
+        .expect("the table");
     let rows = table.lines().skip_while(|line| !line.starts_with('|'));
     let rows = rows.take_while(|line| line.starts_with('|'));
     let first = rows.filter_map(|row| row.strip_prefix("| `")?.split("/`").next());
@@ -37,17 +40,17 @@ fn rooms() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_rooms_are_the_tree() {
-    let rooms = rooms();
-    assert!(rooms.len() > 10, "{rooms:?}");
-    for room in &rooms {
-        assert!(root().join(room).is_dir(), "there is no {room}/");
+fn the_table_of_folders_is_the_tree() {
+    let listed = folders();
+    assert!(listed.len() > 10, "{listed:?}");
+    for folder in &listed {
+        assert!(root().join(folder).is_dir(), "there is no {folder}/");
     }
-    let is_room = |folder: &str| rooms.iter().any(|room| folder == room);
+    let is_listed = |folder: &str| listed.iter().any(|other| folder == other);
     let holds_one = |folder: &str| {
-        rooms
+        listed
             .iter()
-            .any(|room| room.starts_with(&format!("{folder}/")))
+            .any(|other| other.starts_with(&format!("{folder}/")))
     };
     let folders: BTreeSet<String> = files(".", "")
         .iter()
@@ -56,8 +59,8 @@ fn the_rooms_are_the_tree() {
         .collect();
     for folder in folders {
         assert!(
-            is_room(&folder) || holds_one(&folder),
-            "{folder}/ is no room"
+            is_listed(&folder) || holds_one(&folder),
+            "{folder}/ is not in the table"
         );
     }
     for manifest in files(".", "Cargo.toml") {
@@ -65,21 +68,21 @@ fn the_rooms_are_the_tree() {
             continue;
         };
         let top = krate.split('/').next().unwrap_or_default();
-        // The crates of tests are one room, and those of examples.
+        // The crates of tests have one row, and so have those of examples.
         assert!(
-            is_room(krate) || ["tests", "examples"].contains(&top),
-            "the crate {krate} is no room"
+            is_listed(krate) || ["tests", "examples"].contains(&top),
+            "the crate {krate} is not in the table"
         );
     }
 }
 
-/// The picture's rooms, and the row of each: the first is at the top.
+/// The picture's folders, and the row of each: the first is at the top.
 fn drawn() -> BTreeMap<String, u32> {
-    let picture = read("docs/images/rooms.svg");
-    let rooms = picture.split("<g data-room=\"").skip(1);
-    rooms
-        .map(|room| {
-            let (name, rest) = room.split_once('"').expect("a name");
+    let picture = read("docs/images/crates.svg");
+    let boxes = picture.split("<g data-crate=\"").skip(1);
+    boxes
+        .map(|group| {
+            let (name, rest) = group.split_once('"').expect("a name");
             let row = rest.strip_prefix(" data-row=\"").expect("a row");
             let row = row.split('"').next().expect("a number");
             let label = format!(">{name}/</text>");
@@ -93,10 +96,10 @@ fn drawn() -> BTreeMap<String, u32> {
 const BESIDE: u32 = 7;
 
 #[test]
-fn the_picture_of_the_rooms_is_the_tree() {
+fn the_picture_of_the_crates_is_the_tree() {
     let drawn = drawn();
     let names: BTreeSet<String> = drawn.keys().cloned().collect();
-    assert_eq!(names, rooms());
+    assert_eq!(names, folders());
     let crates = crates();
     let row = |krate: &String| drawn.get(&crates[krate]).filter(|&&row| row < BESIDE);
     let mut seen = 0;
