@@ -16,7 +16,7 @@ pub enum Way {
 
 /// A board that answers.
 pub struct Board {
-    /// Where.
+    /// The agent that serves it.
     pub agent: Agent,
     /// The key that it wants.
     pub key: Option<PathBuf>,

@@ -46,9 +46,9 @@ pub enum BenchError {
     /// A call did not do.
     #[error("{op} was answered with {what}{warnings}")]
     Call {
-        /// Which.
+        /// The call.
         op: Op,
-        /// How.
+        /// The answer, in words.
         what: String,
         /// What the host interface said, if it did.
         warnings: String,
@@ -71,7 +71,7 @@ pub enum BenchError {
     /// A file.
     #[error("{}: {what}", .path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// What of it.
         what: String,
@@ -98,7 +98,7 @@ pub enum BenchError {
     Plot {
         /// Where to.
         path: PathBuf,
-        /// Why.
+        /// The plotter's error.
         why: String,
     },
 }

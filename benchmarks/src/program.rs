@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// A call that does as good as nothing.
 pub struct NullCall {
-    /// Which.
+    /// The call's operation number.
     pub op: Op,
     /// Its arguments, encoded.
     pub args: Vec<u8>,

@@ -20,7 +20,7 @@ pub enum MakeError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
 }

@@ -170,7 +170,7 @@ pub enum Output {
     Bytes {
         /// The region.
         region: Region,
-        /// How many.
+        /// How many bytes of it are used.
         len: usize,
     },
 }

@@ -29,7 +29,7 @@ pub enum LaunchError {
     Start {
         /// Its name.
         simulator: &'static str,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
 }

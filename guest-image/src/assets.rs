@@ -68,7 +68,7 @@ pub enum AssetError {
     /// One is missing.
     #[error("{} is missing: {mend}", path.display())]
     Missing {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
         /// What to do.
         mend: &'static str,
@@ -81,7 +81,7 @@ pub enum AssetError {
     Older {
         /// What builds it again.
         command: String,
-        /// Where.
+        /// The checkout's root folder.
         checkout: PathBuf,
     },
     /// The binary was copied out of cargo's folder.

@@ -25,7 +25,7 @@ pub enum PlaceError {
     File {
         /// What was to be copied.
         copied: String,
-        /// Where.
+        /// The path in the guest.
         at: String,
     },
     /// A file where the guest has a folder.
@@ -33,7 +33,7 @@ pub enum PlaceError {
     Folder {
         /// What was to be copied.
         copied: String,
-        /// Where.
+        /// The path in the guest.
         at: String,
     },
     /// Links of the guest's that lead around.

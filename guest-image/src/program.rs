@@ -28,7 +28,7 @@ pub enum ProgramError {
     Unreadable {
         /// The local file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A folder or device.

@@ -11,9 +11,9 @@ pub enum Error {
     Mount {
         /// The file system.
         kind: &'static str,
-        /// Where.
+        /// The folder that it is mounted on.
         target: &'static str,
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
     /// A disk, or all of them as one root, could not be mounted.
@@ -21,9 +21,9 @@ pub enum Error {
         "cannot mount {at} in the guest ({errno}): use gil_disk.ko and the kernel's modules of one `gil run`"
     )]
     Layer {
-        /// Where.
+        /// The folder that it is mounted on.
         at: PathBuf,
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
     /// What the root is made of cannot be read or made.
@@ -31,7 +31,7 @@ pub enum Error {
     Root {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The description of the run is not there.
@@ -39,7 +39,7 @@ pub enum Error {
     ConfigRead {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The description of the run is not understood.
@@ -49,7 +49,7 @@ pub enum Error {
     ConfigParse {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The parser's error.
         error: serde_json::Error,
     },
     /// There is no driver.
@@ -57,7 +57,7 @@ pub enum Error {
     ModuleRead {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The kernel does not take the driver.
@@ -67,7 +67,7 @@ pub enum Error {
     ModuleLoad {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
     /// The host interface cannot be spoken to.
@@ -94,7 +94,7 @@ pub enum Error {
     NotExecutable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
     /// The program is of a kind that the kernel does not execute.
@@ -123,7 +123,7 @@ pub enum Error {
     Input {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The end of the program would go unnoticed.
@@ -134,7 +134,7 @@ pub enum Error {
     System {
         /// What was tried.
         what: &'static str,
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
 }

@@ -21,7 +21,7 @@ pub enum CheckpointError {
     File {
         /// Its name.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
     /// What is in the file.
@@ -29,7 +29,7 @@ pub enum CheckpointError {
     State {
         /// Its name.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with the file.
         error: FileError,
     },
     /// The file ends, or goes on, where it should not.

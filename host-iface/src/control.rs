@@ -21,7 +21,7 @@ pub enum ControlError {
     Arguments {
         /// The call.
         op: Op,
-        /// Why.
+        /// The decoder's error.
         error: postcard::Error,
     },
 }

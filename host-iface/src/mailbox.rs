@@ -66,7 +66,7 @@ pub enum MailboxError {
     Memory {
         /// The mailbox.
         gpa: GuestAddress,
-        /// Why.
+        /// Why the memory cannot be accessed.
         error: MemoryError,
     },
     /// Not a mailbox at all.
@@ -101,7 +101,7 @@ pub enum MailboxError {
     Extents {
         /// Which region.
         index: u32,
-        /// Why.
+        /// What is wrong with the extents.
         error: ExtentsError,
     },
 }

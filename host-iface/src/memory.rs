@@ -70,7 +70,7 @@ pub enum MemoryError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The ranges run past the file's end.

@@ -24,7 +24,7 @@ pub enum RecorderError {
     File {
         /// Its name.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
     /// A record that a reader would refuse.

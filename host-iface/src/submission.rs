@@ -12,7 +12,7 @@ pub struct Submission {
     pub seq: u64,
     /// Guest thread id.
     pub thread: u32,
-    /// When.
+    /// The guest's clock at the submission.
     pub clock: Clock,
     /// The envelopes' bytes.
     pub request: Vec<u8>,

@@ -37,9 +37,9 @@ pub enum ReportError {
     /// The file.
     #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
     File {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Its content.

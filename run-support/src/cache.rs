@@ -39,7 +39,7 @@ pub enum CacheError {
     /// Something else than a file or folder.
     #[error("{} is neither {wanted}", path.display())]
     Special {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
         /// What it should be, and why.
         wanted: &'static str,
@@ -47,21 +47,21 @@ pub enum CacheError {
     /// A file of the cache is not as it was written.
     #[error("{} is damaged: remove the folder it is in and run the same command again", path.display())]
     Damaged {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
     },
     /// A file does not fit an initramfs.
     #[error("{} is 4 GiB or larger, and a guest takes no file of that size: split it", path.display())]
     Large {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
     },
     /// A file or folder cannot be read or written.
     #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
     File {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
 }

@@ -21,7 +21,7 @@ pub enum ToolError {
     Start {
         /// Its name.
         tool: String,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
     /// It reported a full disk.

@@ -162,7 +162,7 @@ pub enum FileError {
     Decode {
         /// The record's kind.
         kind: u16,
-        /// Why.
+        /// The decoder's error.
         error: postcard::Error,
     },
     /// There is more head than its kind has.
@@ -170,7 +170,7 @@ pub enum FileError {
     TooLong {
         /// The record's kind.
         kind: u16,
-        /// How many.
+        /// The number of bytes behind the record.
         extra: usize,
     },
     /// The head announces other payload than follows.

@@ -97,7 +97,7 @@ pub enum ClientError {
     Connect {
         /// The board's address.
         address: Address,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The peer is not this release's agent.
@@ -105,7 +105,7 @@ pub enum ClientError {
     Hello {
         /// The board's address.
         address: Address,
-        /// Why.
+        /// How the handshake failed.
         error: HelloError,
     },
     /// The board asks for a key, and there is none.
@@ -200,7 +200,7 @@ impl ClientError {
 /// How boards are reached.
 #[derive(Clone, Debug, Default)]
 pub struct BoardConfig {
-    /// Where.
+    /// The board's address; without one there is no board.
     pub address: Option<Address>,
     /// Longest wall time of one call.
     pub timeout: Option<Duration>,

@@ -72,7 +72,7 @@ pub enum ListenError {
     System {
         /// As given.
         address: Address,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
 }

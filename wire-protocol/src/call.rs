@@ -180,7 +180,7 @@ pub struct CallInfo {
 /// that holds all of them ([`pack`], [`unpack`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packed<'a> {
-    /// How many.
+    /// The number of arrays.
     pub count: u32,
     /// For each: its length as a little-endian `u64`, `u64::MAX` for a null
     /// pointer; then its bytes. `InData::Null` if the array itself is null.

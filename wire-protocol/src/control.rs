@@ -84,7 +84,7 @@ pub struct Failed {
 /// its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Called {
-    /// Which.
+    /// The operation numbers of these calls.
     pub entries: Vec<Op>,
 }
 
@@ -93,7 +93,7 @@ pub struct Called {
 /// not say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Late {
-    /// How many.
+    /// The number of late callbacks.
     pub callbacks: u64,
 }
 

@@ -258,7 +258,7 @@ pub enum EnvelopeError {
     Decode {
         /// Offset of the envelope.
         at: usize,
-        /// Why.
+        /// What is wrong with its bytes.
         error: bytes::BodyError,
     },
     /// There is none.

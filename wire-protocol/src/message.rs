@@ -270,7 +270,7 @@ pub enum Reply<'a> {
     },
     /// An awaited operation ended. Payload: its output, then its text.
     Ended {
-        /// How.
+        /// How and when it ended.
         report: Report,
         /// Nanoseconds from the decoded request to the encoded reply, on the
         /// board's clock.

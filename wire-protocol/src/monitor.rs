@@ -38,7 +38,7 @@ pub enum Event {
     Console {
         /// To which stream.
         stream: Stream,
-        /// What.
+        /// What was written.
         bytes: Vec<u8>,
     },
     /// The program ended.

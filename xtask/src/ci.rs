@@ -85,9 +85,9 @@ pub enum CiError {
     /// A program would not run.
     #[error("{program} does not run ({error}): install it")]
     Start {
-        /// Which.
+        /// The program's name.
         program: String,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// A program said no; its output stands above.

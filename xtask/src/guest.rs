@@ -92,9 +92,9 @@ pub enum GuestError {
     /// A program would not run.
     #[error("{program} does not run ({error}): install it")]
     Start {
-        /// Which.
+        /// The program's name.
         program: String,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The target cannot be added.
@@ -112,9 +112,9 @@ pub enum GuestError {
     /// A file cannot be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
 }

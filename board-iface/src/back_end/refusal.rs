@@ -31,7 +31,7 @@ pub enum Refusal {
     /// A region that the call does not have.
     #[error("it names region {index} and has {count}")]
     Region {
-        /// Which.
+        /// The region's index.
         index: u32,
         /// How many there are.
         count: usize,

@@ -42,7 +42,7 @@ pub enum Gem5Error {
     Start {
         /// The file.
         program: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
     /// It is something else.

@@ -30,7 +30,7 @@ pub enum SymbolError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// It is no ELF file, or a damaged one.
@@ -52,7 +52,7 @@ pub enum SymbolError {
     Ambiguous {
         /// The name.
         name: String,
-        /// How many.
+        /// The number of functions with this name.
         count: usize,
     },
 }

@@ -51,9 +51,9 @@ pub struct gil_watch_guest {
 pub struct gil_watch_point {
     /// Its size.
     pub size: u64,
-    /// Where.
+    /// The virtual address to stop at.
     pub address: u64,
-    /// Which.
+    /// The watch's number.
     pub id: u64,
 }
 

@@ -25,7 +25,7 @@ pub enum Error {
     NotHere {
         /// The device's path.
         path: &'static str,
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
     /// The driver speaks another version of the border.
@@ -63,7 +63,7 @@ pub enum Error {
     /// The driver would not take the submission.
     #[error("the driver did not take the call ({errno})")]
     Driver {
-        /// Why.
+        /// The operating system's error.
         errno: Errno,
     },
     /// The answer does not decode.

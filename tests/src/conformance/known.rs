@@ -36,7 +36,7 @@ pub enum KnownError {
     Io {
         /// The list.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// It is no such list.

@@ -24,9 +24,9 @@ pub enum SuiteError {
     /// A folder cannot be read.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A name that neither folder, or only one, has.

@@ -32,9 +32,9 @@ pub enum DistError {
     /// A program would not run.
     #[error("{program} does not run ({error}): install it")]
     Start {
-        /// Which.
+        /// The program's name.
         program: String,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
     /// A program said no; its output stands above.
@@ -43,9 +43,9 @@ pub enum DistError {
     /// A file.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
     /// cargo says something new.
@@ -64,7 +64,7 @@ pub enum DistError {
     Elf {
         /// The program.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with the file.
         error: ElfError,
     },
     /// Rust's targets.

@@ -64,7 +64,7 @@ pub struct SpecError {
     pub file: PathBuf,
     /// Where in it.
     pub place: Place,
-    /// What.
+    /// What is wrong there.
     pub problem: Problem,
 }
 

@@ -50,14 +50,14 @@ pub(super) enum Place {
     Bytes {
         /// The first.
         offset: usize,
-        /// How many.
+        /// The number of bytes.
         size: usize,
     },
     /// Elements of an image.
     Elements {
         /// The first.
         origin: [u64; 3],
-        /// How many.
+        /// The number of elements in each dimension.
         region: [u64; 3],
         /// Their rows in the program's memory.
         rows: Rows,

@@ -19,7 +19,7 @@ pub struct Asked<'a> {
     pub kernel: &'a Object,
     /// On which device; NULL for the kernel's only one.
     pub device: Handle,
-    /// What.
+    /// The queried name.
     pub param_name: cl_uint,
 }
 

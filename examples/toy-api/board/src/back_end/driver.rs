@@ -23,9 +23,9 @@ pub enum DriverError {
     /// A function without which nothing can be measured.
     #[error("the toy API's driver has no {name} ({error}): use one of this release")]
     Function {
-        /// Which.
+        /// The function's name.
         name: &'static str,
-        /// Why.
+        /// The dynamic loader's error.
         error: libloading::Error,
     },
 }
