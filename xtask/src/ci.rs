@@ -2,6 +2,7 @@
 
 use crate::audit::{self, AuditError};
 use crate::r#gen::{self, GenError};
+use crate::links::{self, LinksError};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -32,6 +33,11 @@ pub const CHECKS: &[Check] = &[
         name: "audit",
         about: "every test that docs/SECURITY.md names exists",
         run: |root| Ok(audit::check(root)?),
+    },
+    Check {
+        name: "links",
+        about: "the links of all pages lead somewhere, and the book has all pages",
+        run: |root| Ok(links::check(root)?),
     },
     Check {
         name: "abi",
@@ -99,6 +105,9 @@ pub enum CiError {
     /// The audit page.
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// The pages.
+    #[error(transparent)]
+    Links(#[from] LinksError),
 }
 
 /// Runs the checks of these names, or all; tells `say` how each ended.

@@ -8,6 +8,7 @@
 //! | [`audit`] | whether every test exists that the audit page names |
 //! | [`ci`] | the table of checks |
 //! | [`guest`] | builds what runs in the guest |
+//! | [`links`] | whether the links of all pages lead somewhere |
 //! | [`mutants`] | what `cargo mutants` left alive, compared with the list |
 //! | [`dist`] | builds and packs the agent for ARM boards |
 
@@ -20,5 +21,6 @@ pub mod dist;
 mod emit;
 pub mod r#gen;
 pub mod guest;
+pub mod links;
 pub mod mutants;
 mod spec;
