@@ -60,6 +60,8 @@ pub enum Name {
     Call,
     /// The same on a busy machine: with a loop on each core.
     CallBusy,
+    /// The first calls of programs that begin at once.
+    Sessions,
     /// Calls that go together.
     Batch,
     /// Region bytes to and from a board on this machine.
@@ -80,9 +82,10 @@ pub enum Name {
 
 impl Name {
     /// All but [`Name::All`].
-    pub const EACH: [Self; 9] = [
+    pub const EACH: [Self; 10] = [
         Self::Call,
         Self::CallBusy,
+        Self::Sessions,
         Self::Batch,
         Self::Region,
         Self::RegionTcp,

@@ -43,7 +43,7 @@ pub trait Api: Sync {
     ///
     /// # Errors
     /// [`BenchError`] if the host interface does not take it.
-    fn program(&self, board: &Board, data: u64) -> Result<Box<dyn Program>, BenchError>;
+    fn program(&self, board: &Board, data: u64) -> Result<Box<dyn Program + Send>, BenchError>;
 
     /// The same with an in-order queue on the first device.
     ///
@@ -101,8 +101,14 @@ impl<'a> Bench<'a> {
     /// A board that is reached in this way: an agent of this run's own, or the
     /// one that the user named.
     pub fn board(&self, way: Way) -> Result<Board, BenchError> {
+        self.board_ready_for(way, 1)
+    }
+
+    /// The same; an agent of this run's own keeps processes ready for so many
+    /// sessions.
+    pub fn board_ready_for(&self, way: Way, sessions: usize) -> Result<Board, BenchError> {
         match &self.args.board {
-            None => self.own_board(way),
+            None => self.own_board(way, sessions),
             Some(address) if self.named_way() != Some(way) => {
                 Err(BenchError::OtherWay(address.clone()))
             }
@@ -117,7 +123,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn own_board(&self, way: Way) -> Result<Board, BenchError> {
+    fn own_board(&self, way: Way, sessions: usize) -> Result<Board, BenchError> {
         let number = self.agents.replace(self.agents.get() + 1);
         let path = |name: &str| self.folder.join(format!("{name}-{number}"));
         let address = match way {
@@ -125,14 +131,14 @@ impl<'a> Bench<'a> {
             Way::Tcp | Way::Encrypted => "tcp://127.0.0.1:0".into(),
         };
         let key = (way == Way::Encrypted).then(|| path("key"));
-        let mut more = Vec::new();
+        let mut more = vec!["--ready-sessions".into(), sessions.to_string().into()];
         if way == Way::Tcp {
             self.check_tcp()?;
-            more = vec!["--allow-any-local-user".into()];
+            more.push("--allow-any-local-user".into());
         }
         if let Some(key) = &key {
             key::make(key)?;
-            more = vec!["--key".into(), key.into()];
+            more.extend(["--key".into(), key.into()]);
         }
         let agent = agent::start(self.folder, &address, &more)?;
         Ok(Board { agent, key })
@@ -188,6 +194,8 @@ impl<'a> Bench<'a> {
             }
             Name::RegionEncrypted => is(Way::Encrypted),
             Name::Matmul | Name::Emulated => self.args.board.is_none() && self.api.has_examples(),
+            // What is ready there is not known.
+            Name::Sessions => self.args.board.is_none(),
             Name::All | Name::Call | Name::CallBusy | Name::Batch | Name::Diff => true,
         }
     }

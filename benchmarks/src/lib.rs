@@ -21,6 +21,7 @@ mod plot;
 mod program;
 mod region;
 mod sampling;
+mod sessions;
 mod socket;
 mod table;
 
@@ -101,6 +102,7 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
         Name::All => Ok(Vec::new()),
         Name::Call => call::measure(bench),
         Name::CallBusy => call::measure_busy(bench),
+        Name::Sessions => sessions::measure(bench),
         Name::Batch => batch::measure(bench),
         Name::Region => region::measure(bench, Way::Local),
         Name::RegionTcp => region::measure(bench, Way::Tcp),

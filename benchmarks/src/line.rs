@@ -127,6 +127,8 @@ pub enum Judged {
     Ratio,
     /// The figure less the baseline.
     Difference,
+    /// The figure.
+    Itself,
 }
 
 /// A line before it is told where and when.
@@ -171,6 +173,14 @@ impl Measured {
         self.0.baseline = baseline;
         self.0.value = difference(self.0.figure, baseline);
         self.0.judged = Judged::Difference;
+        self
+    }
+
+    /// Judged by itself, beside a baseline.
+    pub fn beside(mut self, against: &str, baseline: f64) -> Self {
+        self.0.against = against.into();
+        self.0.baseline = baseline;
+        self.0.judged = Judged::Itself;
         self
     }
 

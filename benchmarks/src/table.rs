@@ -57,7 +57,7 @@ fn cells(line: &Line) -> Vec<String> {
     let judged = match line.judged {
         _ if !line.value.is_finite() => NONE.into(),
         Judged::Ratio => format!("{:.1} %", line.value * 100.0),
-        Judged::Difference => number(line.value),
+        Judged::Difference | Judged::Itself => number(line.value),
     };
     vec![
         line.bench.clone(),
@@ -86,7 +86,7 @@ fn verdict(line: &Line) -> String {
 fn required(must: Must, line: &Line) -> String {
     let number = |number: f64| match line.judged {
         Judged::Ratio => format!("{} %", (number * 1000.0).round() / 10.0),
-        Judged::Difference => format!("{number} {}", line.unit),
+        Judged::Difference | Judged::Itself => format!("{number} {}", line.unit),
     };
     match must {
         Must::AtMost(most) => format!("≤ {}", number(most)),

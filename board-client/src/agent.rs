@@ -92,6 +92,10 @@ pub const FIRST_CONTACT: Duration = Duration::from_secs(30);
 /// How long an agent may take to look for its devices.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
+/// Processes that an agent of a run's own keeps ready: most runs have one session,
+/// and loading a driver takes CPU time from it.
+const READY_SESSIONS: &str = "1";
+
 /// A board that answers.
 pub struct Agent {
     /// Where it listens, for the plugin.
@@ -112,7 +116,10 @@ pub fn ready(
 ) -> Result<Agent, AgentError> {
     let more = confining.arguments();
     match board {
-        Board::Own => start(folder, &own_address(folder), &more),
+        Board::Own => {
+            let ready = ["--ready-sessions", READY_SESSIONS].map(OsString::from);
+            start(folder, &own_address(folder), &[&more[..], &ready].concat())
+        }
         _ if !more.is_empty() => Err(AgentError::Confining),
         Board::Replay(file) => {
             check_recording(file)?;

@@ -156,3 +156,31 @@ fn without_any_driver_the_agent_says_what_to_install() {
         "{reason}"
     );
 }
+
+#[test]
+fn sessions_begin_although_the_processes_that_waited_are_gone() {
+    let vendors = tempfile::tempdir().unwrap();
+    let Some(agent) = crashing_agent(vendors.path(), &["--ready-sessions", "3"]) else {
+        return;
+    };
+    for _ in 0..2 {
+        wait_until("three wait", || agent.children().len() == 3);
+        for child in agent.children() {
+            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        }
+        platforms(&mut Client::open(&agent.address));
+    }
+    agent.says("a process that waited for a session was ended by SIGKILL");
+}
+
+#[test]
+fn no_more_processes_wait_than_sessions_may_be_open() {
+    let vendors = tempfile::tempdir().unwrap();
+    let options = ["--ready-sessions", "5", "--max-sessions", "2"];
+    let Some(agent) = crashing_agent(vendors.path(), &options) else {
+        return;
+    };
+    wait_until("two wait", || agent.children().len() == 2);
+    let (_one, _two) = (Client::open(&agent.address), Client::open(&agent.address));
+    wait_until("two serve and two wait", || agent.children().len() == 4);
+}

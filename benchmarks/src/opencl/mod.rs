@@ -17,7 +17,7 @@ impl Api for OpenCl {
         program::null_call()
     }
 
-    fn program(&self, board: &Board, data: u64) -> Result<Box<dyn Program>, BenchError> {
+    fn program(&self, board: &Board, data: u64) -> Result<Box<dyn Program + Send>, BenchError> {
         Ok(Box::new(program::Program::new(board, data)?))
     }
 

@@ -1,6 +1,7 @@
 //! The agent's side: starting processes, handing them connections, and
 //! learning how they ended.
 
+use super::ready::Ready;
 use super::{Channel, Setup, Task, Word};
 use crate::back_end::BackEnd;
 use crate::confine::Folder;
@@ -12,11 +13,10 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a process may take to leave once its session is over.
@@ -26,6 +26,9 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 const DIE_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between looks at whether a process has left.
 const LOOK: Duration = Duration::from_millis(5);
+/// Pause before another process is started while one is ready: about what it
+/// takes to load a driver, so that processes do not load theirs at the same time.
+const BETWEEN_STARTS: Duration = Duration::from_millis(250);
 /// This program, even if its file was replaced since it was started.
 const ITSELF: &str = "/proc/self/exe";
 
@@ -311,30 +314,31 @@ fn left(until: Option<Instant>) -> PollTimeout {
     PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
 }
 
-/// Keeps a process ready for the next session.
+/// Keeps processes ready for the next sessions.
 #[derive(Debug)]
 pub struct Launcher {
-    spare: Mutex<Receiver<io::Result<Worker>>>,
+    ready: Ready<Worker>,
     devices: Vec<DeviceInfo>,
 }
 
 impl Launcher {
-    /// Starts the first.
+    /// Starts the first of so many.
     ///
     /// # Errors
     /// The system's.
-    pub fn new(program: Program, env: Vec<(OsString, OsString)>, setup: Setup) -> io::Result<Self> {
+    pub fn new(
+        program: Program,
+        env: Vec<(OsString, OsString)>,
+        setup: Setup,
+        most: NonZeroUsize,
+    ) -> io::Result<Self> {
         let devices = setup.devices.clone();
-        // One waits to be taken: the thread that starts processes is the one
-        // they do not outlive, so there is only this one.
-        let (sender, spare) = sync_channel(0);
-        let keep = move || while sender.send(Worker::start(program, &env, &setup)).is_ok() {};
-        let thread = std::thread::Builder::new().name("launcher".into());
-        thread.spawn(keep)?;
-        Ok(Self {
-            spare: Mutex::new(spare),
-            devices,
-        })
+        // Processes do not outlive the thread that starts them: it is the
+        // launcher's.
+        let ready = Ready::new(most, BETWEEN_STARTS, move || {
+            Worker::start(program, &env, &setup)
+        })?;
+        Ok(Self { ready, devices })
     }
 
     /// What drivers said they have.
@@ -342,12 +346,16 @@ impl Launcher {
         &self.devices
     }
 
+    /// How many processes are kept ready.
+    pub fn most(&self) -> usize {
+        self.ready.most()
+    }
+
     /// A process for a session.
     ///
     /// # Errors
     /// The system's, such as too many processes.
     pub fn take(&self) -> io::Result<Worker> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        spare.recv().map_err(io::Error::other)?
+        self.ready.take()
     }
 }

@@ -9,6 +9,7 @@
 
 mod channel;
 mod launcher;
+mod ready;
 mod worker;
 
 pub use channel::Channel;

@@ -90,17 +90,19 @@ fn attend(worker: &mut Worker, socket: &Socket, grace: Duration) -> Ending {
     }
 }
 
-/// Hands the connection to a process. One that waited may have died of the
-/// driver that it loaded ahead: then another tries, and says so in its turn.
+/// Hands the connection to a process. Those that waited may have died of the
+/// driver that they loaded ahead: then others try, the last of which did not wait.
 fn begin(launcher: &Launcher, task: &Task, files: &[BorrowedFd<'_>]) -> io::Result<Worker> {
-    let worker = launcher.take()?;
-    if worker.begin(task, files).is_ok() {
-        return Ok(worker);
+    for _ in 0..launcher.most() {
+        let worker = launcher.take()?;
+        if worker.begin(task, files).is_ok() {
+            return Ok(worker);
+        }
+        let end = worker.end();
+        tracing::warn!(
+            "a process that waited for a session {end}, most likely in the GPU driver that it loaded ahead"
+        );
     }
-    let end = worker.end();
-    tracing::warn!(
-        "a process that waited for a session {end}, most likely in the GPU driver that it loaded ahead"
-    );
     let worker = launcher.take()?;
     worker.begin(task, files)?;
     Ok(worker)
