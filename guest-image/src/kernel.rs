@@ -29,8 +29,7 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
     let folder = Path::new("kernel").join(apt.release());
     let place = cache.root().join(&folder);
     if !place.exists() {
-        progress.say("waiting for another gil that fills the cache");
-        let lock = cache.lock()?;
+        let lock = cache.lock(progress)?;
         if !place.exists() {
             progress.say("fetching Debian's arm64 kernel");
             let sources = fetch(cache, &apt, progress)?;
@@ -85,7 +84,7 @@ impl Modules {
         let folder = Path::new("kernel-modules").join(format!("{}-{}", self.name, kernel.release));
         let place = cache.root().join(&folder);
         if !place.exists() {
-            let lock = cache.lock()?;
+            let lock = cache.lock(progress)?;
             if !place.exists() {
                 progress.say("fetching the kernel's modules");
                 let apt = Apt::open(cache, &["arm64"], progress)?;

@@ -55,7 +55,7 @@ pub fn ensure(
     let folder = Path::new("module").join(format!("{}-{key}", kernel.release));
     let place = cache.root().join(&folder);
     if !place.exists() {
-        let lock = cache.lock()?;
+        let lock = cache.lock(progress)?;
         if !place.exists() {
             progress.say("building the guest's driver");
             cache.publish(&lock, &folder, |at| build(at, kernel, &sources, detect))?;

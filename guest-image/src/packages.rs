@@ -189,9 +189,7 @@ impl Packages<'_> {
             .join(folder_name(&names, self.platforms));
         let place = self.cache.root().join(&folder);
         if !place.exists() {
-            self.progress
-                .say("waiting for another gil that fills the cache");
-            let lock = self.cache.lock()?;
+            let lock = self.cache.lock(self.progress)?;
             if !place.exists() {
                 let (debs, files) = self.fetch(&apt, &names, bases)?;
                 self.cache

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn modules_are_compiled_without_being_run() {
         let cache = Cache::open().unwrap();
-        let _lock = cache.lock().unwrap();
+        let _lock = cache.lock(&Progress::new(true)).unwrap();
         let version = version(&cache);
         let runs = "open(__file__ + '.ran', 'w')\nraise SystemExit(1)\n";
         let work = tree(
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn compiled_modules_stay_inside() {
         let cache = Cache::open().unwrap();
-        let _lock = cache.lock().unwrap();
+        let _lock = cache.lock(&Progress::new(true)).unwrap();
         let version = version(&cache);
         let work = tree(&version, &[("a/in.py", "x = 1"), ("b/in.py", "x = 1")]);
         let (root, out) = (work.path().join("root"), work.path().join("out"));
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn without_its_python_a_set_stays_as_it_is() {
         let cache = Cache::open().unwrap();
-        let _lock = cache.lock().unwrap();
+        let _lock = cache.lock(&Progress::new(true)).unwrap();
         let work = tree("python3.0", &[("a/in.py", "x = 1")]);
         let root = work.path().join("root");
         compile(&cache, &root, &Progress::new(true)).unwrap();

@@ -2,11 +2,19 @@
 //! version. A folder that is there is complete: it is made beside its place
 //! and moved in. One lock keeps two `gil` from making the same thing.
 
+use crate::progress::Progress;
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often a lock that another `gil` holds is asked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long it is waited for before that is said where no progress is shown.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What can go wrong with files of gil's own.
 #[derive(Debug, thiserror::Error)]
@@ -137,11 +145,12 @@ impl Cache {
         &self.root
     }
 
-    /// Waits until no other `gil` adds to the cache.
+    /// Waits until no other `gil` adds to the cache, and says that it does: at
+    /// once as progress, after a while in a line that stays.
     ///
     /// # Errors
     /// [`CacheError::File`] if the lock file cannot be used.
-    pub fn lock(&self) -> Result<CacheLock, CacheError> {
+    pub fn lock(&self, progress: &Progress) -> Result<CacheLock, CacheError> {
         let path = self.root.join("lock");
         let file = File::options()
             .create(true)
@@ -149,10 +158,33 @@ impl Cache {
             .write(true)
             .open(&path)
             .at(&path)?;
-        Flock::lock(file, FlockArg::LockExclusive)
-            .map(CacheLock)
-            .map_err(|(_, errno)| io::Error::from(errno))
-            .at(&path)
+        match try_lock(file) {
+            Err((file, Errno::EWOULDBLOCK)) => self.wait_for(file, progress),
+            other => other,
+        }
+        .map_err(|(_, errno)| io::Error::from(errno))
+        .at(&path)
+    }
+
+    /// Waits until the file can be locked.
+    fn wait_for(&self, mut file: File, progress: &Progress) -> Locked {
+        let what = format!(
+            "waiting for another gil that adds to the cache {}",
+            self.root.display()
+        );
+        progress.say(&what);
+        let mut patience = Some(Instant::now() + PATIENCE);
+        loop {
+            if patience.is_some_and(|until| Instant::now() >= until) {
+                patience = None;
+                progress.note(&what);
+            }
+            std::thread::sleep(LOOK);
+            match try_lock(file) {
+                Err((again, Errno::EWOULDBLOCK | Errno::EINTR)) => file = again,
+                other => return other,
+            }
+        }
     }
 
     /// Makes the folder `name` by `fill`, all or nothing. The caller holds the
@@ -180,6 +212,13 @@ impl Cache {
         let _ = unfinished.keep();
         Ok(target)
     }
+}
+
+/// The lock, or the file and why it is not locked.
+type Locked = Result<CacheLock, (File, Errno)>;
+
+fn try_lock(file: File) -> Locked {
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map(CacheLock)
 }
 
 const UNFINISHED: &str = ".unfinished-";
@@ -213,16 +252,40 @@ pub fn key(content: &impl Hash) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn cache(root: &Path) -> Cache {
         Cache { root: root.into() }
+    }
+
+    fn quiet() -> Progress {
+        Progress::new(true)
+    }
+
+    #[test]
+    fn who_comes_second_waits_until_the_first_is_done() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = cache(root.path());
+        let first = cache.lock(&quiet()).unwrap();
+        let file = File::open(root.path().join("lock")).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _second = cache.lock(&quiet()).unwrap();
+                assert!(is_done.load(Ordering::SeqCst));
+            });
+            assert!(matches!(try_lock(file), Err((_, Errno::EWOULDBLOCK))));
+            std::thread::sleep(2 * LOOK);
+            is_done.store(true, Ordering::SeqCst);
+            drop(first);
+        });
     }
 
     #[test]
     fn a_failed_fill_leaves_nothing() {
         let root = tempfile::tempdir().unwrap();
         let cache = cache(root.path());
-        let lock = cache.lock().unwrap();
+        let lock = cache.lock(&quiet()).unwrap();
         let failed = cache.publish(&lock, Path::new("a/b"), |dir| {
             fs::write(dir.join("half"), "x").at(dir)?;
             Err(CacheError::NoPlace)
@@ -235,7 +298,7 @@ mod tests {
     fn publishing_removes_what_a_killed_run_left() {
         let root = tempfile::tempdir().unwrap();
         let cache = cache(root.path());
-        let lock = cache.lock().unwrap();
+        let lock = cache.lock(&quiet()).unwrap();
         fs::create_dir_all(root.path().join("a/.unfinished-old")).unwrap();
         let made = cache
             .publish(&lock, Path::new("a/b"), |dir| {
