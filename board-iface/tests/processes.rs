@@ -157,19 +157,25 @@ fn without_any_driver_the_agent_says_what_to_install() {
     );
 }
 
+/// Whether nothing is left of a process but what its parent may ask for.
+fn has_ended(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    threads <= 1 && stat.split(' ').nth(2) == Some("Z")
+}
+
 #[test]
 fn sessions_begin_although_the_processes_that_waited_are_gone() {
     let vendors = tempfile::tempdir().unwrap();
     let Some(agent) = crashing_agent(vendors.path(), &["--ready-sessions", "3"]) else {
         return;
     };
-    for _ in 0..2 {
-        wait_until("three wait", || agent.children().len() == 3);
-        for child in agent.children() {
-            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
-        }
-        platforms(&mut Client::open(&agent.address));
+    wait_until("three wait", || agent.children().len() == 3);
+    for child in agent.children() {
+        let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        wait_until("it has ended", || has_ended(child));
     }
+    platforms(&mut Client::open(&agent.address));
     agent.says("a process that waited for a session was ended by SIGKILL");
 }
 
@@ -183,4 +189,18 @@ fn no_more_processes_wait_than_sessions_may_be_open() {
     wait_until("two wait", || agent.children().len() == 2);
     let (_one, _two) = (Client::open(&agent.address), Client::open(&agent.address));
     wait_until("two serve and two wait", || agent.children().len() == 4);
+}
+
+#[test]
+fn a_user_without_a_home_has_the_same_devices() {
+    let list = |home: Option<&str>| {
+        let mut list = command(&["--list"]);
+        if let Some(home) = home {
+            list.env("HOME", home).env_remove("XDG_CACHE_HOME");
+        }
+        let output = list.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout))
+    };
+    // Not even root makes a folder there.
+    assert_eq!(list(Some("/proc/no-home")), list(None));
 }
