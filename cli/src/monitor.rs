@@ -20,7 +20,7 @@ pub enum Message {
     Signal(i32),
 }
 
-/// The bridge's connection; closing it has the host interface cancel what it
+/// The bridge's connection; hanging up has the host interface cancel what it
 /// waits for.
 #[derive(Clone, Default)]
 pub struct Connection(Arc<Mutex<Option<UnixStream>>>);
@@ -34,10 +34,11 @@ impl Connection {
             .is_some()
     }
 
-    /// Closes it, if there is one.
-    pub fn close(&self) {
+    /// Says that nobody wants the simulation any more, if there is one. What the
+    /// bridge says to that, its report, still comes.
+    pub fn hang_up(&self) {
         if let Some(stream) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+            let _ = stream.shutdown(std::net::Shutdown::Write);
         }
     }
 }

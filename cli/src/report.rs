@@ -9,22 +9,15 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// Prints and writes the report of a run that ended; returns the exit. The
-/// program's code stays if the report cannot be written, but for 0.
+/// Prints the report of a run that ended, unless the run is quiet, and writes it;
+/// returns the exit. The program's code stays if the report cannot be written, but
+/// for 0.
 pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     let document = document(args, ended);
-    let report = document.report.as_ref();
-    let mut text = match report.is_some_and(|report| report.program.started) {
-        true => document.table(),
-        false => String::new(),
+    let mut text = match args.quiet {
+        true => String::new(),
+        false => shown(&document),
     };
-    if let Some(outdir) = &document.run.outdir {
-        let _ = writeln!(
-            text,
-            "gil: the simulator's output is in {}",
-            outdir.display()
-        );
-    }
     let mut exit = document.exit.clone();
     if let Some(path) = &args.json
         && let Err(error) = write_json(path, &document)
@@ -40,6 +33,23 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     // Nobody may be reading any more; the exit code still tells.
     let _ = io::stderr().lock().write_all(text.as_bytes());
     exit
+}
+
+/// What a run came to, for people: of one that was cut short, so far.
+fn shown(document: &Document) -> String {
+    let report = document.report.as_ref();
+    let mut text = match report.is_some_and(|report| report.program.started) {
+        true => document.table(),
+        false => String::new(),
+    };
+    if let Some(outdir) = &document.run.outdir {
+        let _ = writeln!(
+            text,
+            "gil: the simulator's output is in {}",
+            outdir.display()
+        );
+    }
+    text
 }
 
 fn document(args: &RunArgs, ended: Ended) -> Document {

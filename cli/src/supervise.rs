@@ -20,6 +20,11 @@ const SLICE: Duration = Duration::from_millis(20);
 /// How long it may take to end after the program did.
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
+/// How long it may take to end once nobody wants it any more, before it is asked to.
+const BY_ITSELF: Duration = Duration::from_millis(300);
+/// How long what a simulator said may be on its way once it has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// A simulation to watch.
 pub struct Simulation<'a> {
     /// The simulator's name.
@@ -209,7 +214,7 @@ fn write_all(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
 /// The simulator is gone: what it said last may still be on its way and counts;
 /// then how it went.
 fn drain(simulation: &mut Simulation<'_>, state: &mut State) -> Exit {
-    let until = Instant::now() + Duration::from_secs(2);
+    let until = Instant::now() + LAST_WORDS;
     let connections = usize::from(simulation.connection.was_made());
     let sources = connections + std::mem::take(&mut simulation.relays).len();
     while state.closed < sources && Instant::now() < until {
@@ -309,16 +314,39 @@ fn excerpt(log: &str, from: Option<usize>) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
-/// Ends the simulator if it still runs; closing the connection first lets go of
-/// a vCPU that waits for the board.
+/// Ends the simulator if it still runs; hanging up first lets go of a vCPU that
+/// waits for the board. Its report of what there is so far still counts.
 fn finish(simulation: &mut Simulation<'_>, state: &mut State) {
-    let cancelled = state.exit.is_none() && simulation.process.ended().is_none();
-    simulation.connection.close();
-    if cancelled {
-        simulation.process.ends_within(Duration::from_millis(300));
+    let is_cut_short = state.report.is_none() && simulation.process.ended().is_none();
+    simulation.connection.hang_up();
+    if is_cut_short {
+        take_report(simulation, state, BY_ITSELF);
+        simulation.process.ends_within(BY_ITSELF);
     }
     let Ending { signal, patience } = simulation.ending;
     simulation.process.end(signal, patience);
+    if is_cut_short {
+        take_report(simulation, state, LAST_WORDS);
+    }
+}
+
+/// The report among what the bridge says before its end, if it comes within that
+/// time.
+fn take_report(simulation: &Simulation<'_>, state: &mut State, within: Duration) {
+    let until = Instant::now() + within;
+    let is_expected = simulation.connection.was_made();
+    while is_expected && state.report.is_none() && Instant::now() < until {
+        match simulation.messages.recv_timeout(SLICE) {
+            Ok(Message::Event(event)) => {
+                if let Event::Report { json } = *event {
+                    state.report = Some(json);
+                }
+            }
+            // The connection's end: relays are still open.
+            Ok(Message::Closed | Message::Garbled(_)) => return,
+            Ok(Message::Signal(_)) | Err(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]

@@ -23,25 +23,31 @@ fn table(report: &Report, run: &SeenRun) -> String {
 }
 
 fn calls(entries: &[Entry]) -> String {
-    let all: u64 = entries.iter().map(|entry| entry.gpu_ns).sum();
+    let sum = |of: fn(&Entry) -> u64| entries.iter().map(of).sum::<u64>();
+    let (all, all_cpu) = (sum(|entry| entry.gpu_ns), sum(|entry| entry.board_cpu_ns));
+    let count = sum(|entry| entry.count);
     let mut entries: Vec<_> = entries.iter().collect();
-    entries.sort_by_key(|entry| std::cmp::Reverse((entry.gpu_ns, entry.count)));
+    entries.sort_by_key(|entry| std::cmp::Reverse((entry.gpu_ns, entry.board_cpu_ns, entry.count)));
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["call", "count", "GPU time", "share"]);
+    table.set_header(["call", "count", "GPU time", "share", "board's CPU"]);
     for entry in &entries {
         let (gpu, share) = match entry.gpu_ns {
             0 => ("-".into(), "-".into()),
             some => (time(some), percent(some, all)),
         };
-        table.add_row([entry.name.clone(), entry.count.to_string(), gpu, share]);
+        let cpu = match entry.board_cpu_ns {
+            0 => "-".into(),
+            some => time(some),
+        };
+        table.add_row([entry.name.clone(), entry.count.to_string(), gpu, share, cpu]);
     }
-    let count: u64 = entries.iter().map(|entry| entry.count).sum();
     table.add_row([
         "all".into(),
         count.to_string(),
         time(all),
         percent(all, all),
+        time(all_cpu),
     ]);
     right_align(&mut table);
     table.trim_fmt() + "\n"
@@ -63,6 +69,7 @@ fn times(report: &Report, run: &SeenRun) -> String {
     };
     row("simulated time", simulated.program_ns, None);
     row("  on the GPU", simulated.gpu_ns, None);
+    row("  on the board's CPU", simulated.board_cpu_ns, None);
     if let Some(guest) = &report.guest {
         let all = Some(simulated.program_ns);
         row("  predicted from instructions", guest.predicted_ns, all);
@@ -122,10 +129,15 @@ mod tests {
         let mut report = Report {
             entries: vec![
                 entry("clFinish", 3, 0),
+                Entry {
+                    board_cpu_ns: 10_200_000_000,
+                    ..entry("clBuildProgram", 1, 0)
+                },
                 entry("clEnqueueNDRangeKernel", 300, 3_000_000),
             ],
             ..Report::default()
         };
+        report.simulated.board_cpu_ns = 10_200_000_000;
         report.wall.total_ns = 2_000_000_000;
         report.wall.simulator_ns = 1_500_000_000;
         report.wall.bridge_ns = 20_000_000;
@@ -145,9 +157,12 @@ mod tests {
         };
         assert_eq!(
             line("clEnqueueNDRangeKernel"),
-            "clEnqueueNDRangeKernel 300 3.000 ms 100.0 %"
+            "clEnqueueNDRangeKernel 300 3.000 ms 100.0 % -"
         );
-        assert_eq!(line("clFinish"), "clFinish 3 - -");
+        assert_eq!(line("clBuildProgram"), "clBuildProgram 1 - - 10.200 s");
+        assert_eq!(line("clFinish"), "clFinish 3 - - -");
+        assert_eq!(line("all"), "all 304 3.000 ms 100.0 % 10.200 s");
+        assert_eq!(line("on the board's CPU"), "on the board's CPU 10.200 s");
         assert_eq!(line("bridge"), "bridge 20.000 ms 1.0 %");
         assert_eq!(line("sum"), "sum 1.980 s 99.0 %");
         assert_eq!(line("predicted"), "");

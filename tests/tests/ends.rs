@@ -105,6 +105,11 @@ fn ctrl_c_ends_everything_soon() {
         );
         assert_eq!(run.code, Some(code), "{run:#?}");
         assert_eq!(run.report.pointer("/exit/origin").unwrap(), "user");
+        let program = run.report.pointer("/report/program").expect("a report");
+        assert_eq!(
+            (&program["started"], &program["ended"]),
+            (&true.into(), &false.into())
+        );
         watched.no_process_is_left();
         watched.no_file_is_left();
     }
