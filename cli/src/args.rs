@@ -59,6 +59,29 @@ pub enum Command {
     /// Show the guest's kernel, its functions, or make an ELF file of it for
     /// gem5.
     Kernel(KernelArgs),
+    /// Print what a shell needs to complete gil's commands and options.
+    Completions(CompletionsArgs),
+    /// Print gil's man page, or write those of all its commands into a folder.
+    Man(ManArgs),
+}
+
+/// Arguments of `gil completions`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+For bash, in this shell: source <(gil completions bash)
+For all later ones: gil completions bash > ~/.local/share/bash-completion/completions/gil")]
+pub struct CompletionsArgs {
+    /// Which shell's.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `gil man`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "For man: gil man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder, which is made if it is not there.
+    pub folder: Option<PathBuf>,
 }
 
 /// Arguments of `gil run`.
@@ -101,7 +124,8 @@ pub struct RunArgs {
     /// Write the report as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Show no progress: only the program's output and the report.
+    /// Show no progress and no report: only the program's output, and what went
+    /// wrong.
     #[arg(long, short)]
     pub quiet: bool,
     /// The guest's memory; if it is not said, 1G, or more if its packages and

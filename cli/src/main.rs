@@ -3,6 +3,7 @@
 
 mod args;
 mod doctor;
+mod generate;
 mod kernel_command;
 mod launch;
 mod machine;
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
+        Command::Completions(args) => exit_with(generate::completions(&args)),
+        Command::Man(args) => exit_with(generate::man(&args)),
         Command::Doctor => match doctor::run() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,

@@ -6,8 +6,9 @@ mod nodes;
 use crate::back_end::{BackEnd, Registered, Selection};
 use crate::process::{Found, Program, Setup, Task, Word, Worker};
 use gil_wire::identity::DeviceInfo;
+use nix::unistd::{AccessFlags, access};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a driver may take to say what it has.
@@ -118,6 +119,15 @@ impl Inventory {
     }
 }
 
+/// Whether this user has a folder of their own, where drivers keep compiled
+/// kernels: some have no devices without one. Services often have none.
+fn has_home() -> bool {
+    let named = ["XDG_CACHE_HOME", "HOME"].map(std::env::var_os);
+    let is_usable =
+        |path: OsString| access(Path::new(&path), AccessFlags::W_OK | AccessFlags::X_OK).is_ok();
+    named.into_iter().flatten().any(is_usable)
+}
+
 struct Asker<'a> {
     program: Program,
     setup: &'a Setup,
@@ -140,7 +150,13 @@ impl Asker<'_> {
 
     /// Asks one in a process of its own.
     fn ask(&self, back_end: &dyn BackEnd, driver: &Registered) -> Answer {
-        let only = back_end.only(&[driver])?;
+        let mut only = back_end.only(&[driver])?;
+        let place = (!has_home()).then(tempfile::tempdir).transpose()?;
+        if let Some(place) = &place {
+            let names = back_end.needs().caches.iter();
+            let variable = |name: &&str| (OsString::from(name), place.path().into());
+            only.env.extend(names.map(variable));
+        }
         let mut worker = Worker::start(self.program, &only.env, self.setup)?;
         let query = Task::Query {
             back_end: back_end.name().into(),
