@@ -1,6 +1,6 @@
 //! What a simulator's checkpoint keeps of sessions.
 //!
-//! It is a [container](crate::container) of these kinds of record:
+//! It is a [`crate::container`] of these kinds of record:
 //!
 //! | kind | head | payload |
 //! |---|---|---|

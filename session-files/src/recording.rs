@@ -1,6 +1,6 @@
 //! The recording of a run: every request, answer and timing.
 //!
-//! It is a [container](crate::container) of these kinds of record:
+//! It is a [`crate::container`] of these kinds of record:
 //!
 //! | kind | head | payload |
 //! |---|---|---|

@@ -3,7 +3,7 @@
 //! the header lists them). Every length is bounded before it is believed.
 //!
 //! The highest bit of `header_len` says that the call's own regions are in the
-//! [window](crate::window), so that the payload lacks them. Only connections
+//! window (`transport/src/window.rs`), so that the payload lacks them. Only connections
 //! that have a window use it.
 
 /// Bytes before the header.

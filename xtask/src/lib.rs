@@ -1,11 +1,12 @@
-//! The project's tasks: `gen`, `ci`, `guest`, `dist`.
+//! The project's tasks: `gen`, `ci`, `guest`, `dist`, `book`.
 //!
 //! | module | what |
 //! |---|---|
 //! | `spec` | descriptions of APIs: TOML, checked, as plain structures |
 //! | `emit` | one short emitter an output |
-//! | [`gen`](mod@r#gen) | writes or compares the generated files |
+//! | `gen` | writes or compares the generated files |
 //! | [`audit`] | whether every test exists that the audit page names |
+//! | [`book`] | the pages as a book, for mdBook |
 //! | [`ci`] | the table of checks |
 //! | [`guest`] | builds what runs in the guest |
 //! | [`links`] | whether the links of all pages lead somewhere |
@@ -16,6 +17,7 @@
 #![allow(clippy::result_large_err)]
 
 pub mod audit;
+pub mod book;
 pub mod ci;
 pub mod dist;
 mod emit;

@@ -33,15 +33,7 @@ pub enum LinksError {
 /// # Errors
 /// [`LinksError::Wrong`] with all that is wrong.
 pub fn check(root: &Path) -> Result<(), LinksError> {
-    let mut pages = BTreeMap::new();
-    for page in pages_of(root)? {
-        let text = std::fs::read_to_string(root.join(&page));
-        let text = text.map_err(|error| LinksError::Page {
-            page: page.clone(),
-            error,
-        })?;
-        pages.insert(page, Page::parse(&text));
-    }
+    let pages = read(root)?;
     let exists = |path: &str| root.join(path).exists();
     let mut wrong = broken(&pages, &exists);
     wrong.extend(unlisted(&pages));
@@ -52,11 +44,39 @@ pub fn check(root: &Path) -> Result<(), LinksError> {
     }
 }
 
-/// The Markdown files that git knows.
+/// The book's pages and the files that they link to, as paths in the tree.
 ///
 /// # Errors
-/// [`LinksError::Git`].
-pub fn pages_of(root: &Path) -> Result<Vec<String>, LinksError> {
+/// Pages that cannot be listed or read.
+pub fn of_the_book(root: &Path) -> Result<BTreeSet<String>, LinksError> {
+    let pages = read(root)?;
+    let listed = targets(&pages, SUMMARY);
+    let linked = listed.iter().flat_map(|page| targets(&pages, page));
+    let all = listed.iter().cloned().chain(linked);
+    Ok(all.filter(|path| root.join(path).is_file()).collect())
+}
+
+/// Where a page's links lead in the tree.
+fn targets(pages: &BTreeMap<String, Page>, page: &str) -> BTreeSet<String> {
+    let links = pages.get(page).into_iter().flat_map(|page| &page.links);
+    let files = links.filter_map(|link| link.split('#').next());
+    let files = files.filter(|file| !file.is_empty() && !is_external(file));
+    files.filter_map(|file| resolve(page, file)).collect()
+}
+
+/// Every page that git knows.
+fn read(root: &Path) -> Result<BTreeMap<String, Page>, LinksError> {
+    let mut pages = BTreeMap::new();
+    for page in names(root)? {
+        match std::fs::read_to_string(root.join(&page)) {
+            Ok(text) => pages.insert(page, Page::parse(&text)),
+            Err(error) => return Err(LinksError::Page { page, error }),
+        };
+    }
+    Ok(pages)
+}
+
+fn names(root: &Path) -> Result<Vec<String>, LinksError> {
     let mut git = Command::new("git");
     let git = git.args(["ls-files", "--", "*.md"]).current_dir(root);
     let list = git.output().map_err(LinksError::Git)?.stdout;
@@ -172,9 +192,7 @@ fn fault(
 
 /// A line for each page of `docs/`, and of the root, that the book lacks.
 fn unlisted(pages: &BTreeMap<String, Page>) -> Vec<String> {
-    let summary = pages.get(SUMMARY);
-    let listed = summary.into_iter().flat_map(|page| &page.links);
-    let listed: BTreeSet<String> = listed.filter_map(|link| resolve(SUMMARY, link)).collect();
+    let listed = targets(pages, SUMMARY);
     let of_the_book = |page: &&String| page.starts_with("docs/") || !page.contains('/');
     let lacking = pages.keys().filter(of_the_book);
     lacking

@@ -1,9 +1,9 @@
-//! The project's tasks: `cargo xtask gen`, `ci`, `skips`, `mutants`, `guest`, `dist`.
+//! The project's tasks: `cargo xtask gen`, `ci`, `skips`, `mutants`, `guest`, `dist`, `book`.
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xtask::{ci, dist, r#gen, guest, mutants};
+use xtask::{book, ci, dist, r#gen, guest, mutants};
 
 /// The project's tasks.
 #[derive(Debug, Parser)]
@@ -44,6 +44,8 @@ enum Task {
         #[arg(long)]
         toy: bool,
     },
+    /// Lay out the pages as a book in target/book; scripts/docs builds it.
+    Book,
     /// Build the board agent for ARM boards, and pack it: a tarball and a
     /// Debian package for each.
     Dist {
@@ -93,6 +95,7 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
                 println!("{}", path.display());
             }
         }
+        Task::Book => println!("{}", book::stage(root)?.display()),
         Task::Dist { machines } => {
             for path in dist::run(root, machines)? {
                 println!("{}", path.display());

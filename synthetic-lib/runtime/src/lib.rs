@@ -7,7 +7,7 @@
 //! | [`counter`] | the guest's counter, read when a program enters a library |
 //! | [`note`] | which entry points were called |
 //! | [`device`] | the device behind a trait, so that tests can play the driver |
-//! | [`client`] | calls, posts, observations and polls of one process |
+//! | [`client`](mod@client) | calls, posts, observations and polls of one process |
 //! | [`process`] | the process's own client: opened once, fork, exit |
 //! | [`later`] | what is done later, on a thread of the library's own |
 //! | [`notices`] | what the board says of its own accord |
