@@ -77,7 +77,7 @@ pub enum AgentError {
     RecordingFolder(PathBuf),
     /// It answered something else.
     #[error(
-        "the board answered with something else than was asked: use the same gil release on both"
+        "the board's answer does not match the question: use the same gil release on both"
     )]
     Confused,
     /// An address the simulator's options cannot carry.

@@ -343,7 +343,7 @@ fn a_board_that_sends_back_what_comes_is_refused() {
         "5",
         "./arm64",
     ];
-    bench.refuses(&mut bench.gil(&args), 125, &[&board, "is no board"]);
+    bench.refuses(&mut bench.gil(&args), 125, &[&board, "is not a board"]);
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn a_gem5_that_will_not_do_is_named_with_what_to_do() {
         let all = [&["run", "--sim", "gem5"], args, &["./arm64"]].concat();
         bench.refuses(&mut bench.gil(&all), 125, words);
     };
-    refuses(&[], &["which gem5", "--gem5", "docs/GEM5.md"]);
+    refuses(&[], &["--gem5 is missing", "--gem5", "docs/GEM5.md"]);
     refuses(&["--gem5", "no-such-gem5"], &["no gem5 at", "no-such-gem5"]);
     refuses(&["--gem5", "arm64"], &["cannot be started", "this machine"]);
     let other = fake_gem5(&bench, "hello");

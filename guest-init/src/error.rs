@@ -77,7 +77,7 @@ pub enum Error {
     #[error("no program to run: name one after `gil run`")]
     NoProgram,
     /// A string for the kernel has a zero byte in it.
-    #[error("{0:?} has a zero byte in it, which no program can be given: leave it out")]
+    #[error("{0:?} contains a zero byte, which cannot be passed to a program: leave it out")]
     Zero(String),
     /// The program is nowhere.
     #[error(

@@ -33,7 +33,7 @@ pub enum CheckpointError {
         error: FileError,
     },
     /// The file ends, or goes on, where it should not.
-    #[error("{}: it is not whole: take the checkpoint again", path.display())]
+    #[error("{}: it is incomplete: take the checkpoint again", path.display())]
     NotWhole {
         /// Its name.
         path: PathBuf,

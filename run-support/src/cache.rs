@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// Neither `GIL_CACHE` nor `XDG_CACHE_HOME` nor `HOME` is set.
-    #[error("no place for gil's cache is known: set GIL_CACHE to a folder")]
+    #[error("gil has no folder for its cache: set GIL_CACHE to one")]
     NoPlace,
     /// The disk is full.
     #[error(

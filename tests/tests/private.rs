@@ -168,7 +168,7 @@ fn keys_that_do_not_fit_are_told_in_a_sentence() {
     for unix in [true, false] {
         let open = Agent::start(unix, None);
         let reason = open.connect(Some(1)).unwrap_err();
-        assert!(reason.contains("asks for no key"), "{reason}");
+        assert!(reason.contains("has no key, so its identity"), "{reason}");
         open.connect(None).unwrap();
     }
 }

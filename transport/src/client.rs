@@ -115,7 +115,7 @@ pub enum ClientError {
     KeyWanted(Address),
     /// There is a key, and the board does not ask for it.
     #[error(
-        "what answers at {0} asks for no key, so it may be anybody: start gil-board there with --key FILE, or leave out the key here"
+        "what answers at {0} has no key, so its identity cannot be checked: start gil-board there with --key FILE, or leave out the key here"
     )]
     NoKeyThere(Address),
     /// The board knows another key.
@@ -134,7 +134,7 @@ pub enum ClientError {
     Closed,
     /// Others' connections are in the way.
     #[error(
-        "the board at {address} reset every connection within {} s, as it does where more peers come than it attends to: try again later, or keep others from its port", .within.as_secs_f64()
+        "the board at {address} reset every connection within {} s, which it does when too many peers connect at once: try again later, or keep others from its port", .within.as_secs_f64()
     )]
     Crowded {
         /// The board's address.
@@ -148,15 +148,15 @@ pub enum ClientError {
     /// The connection failed.
     #[error("the connection to the board failed: {0}")]
     Io(io::Error),
-    /// Bytes that are no frame.
-    #[error("the board sent what is no reply: {0}")]
+    /// An invalid reply.
+    #[error("the board sent an invalid reply: {0}")]
     Frame(#[from] FrameError),
     /// A reply that does not fit the call.
-    #[error("the board sent {found}, where {expected} was due")]
+    #[error("the board sent {found} instead of {expected}")]
     Unexpected {
-        /// What came.
+        /// The reply that the board sent.
         found: String,
-        /// What was due.
+        /// The replies that the call allows.
         expected: &'static str,
     },
     /// What listens at the address does not answer.

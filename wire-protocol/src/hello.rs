@@ -46,7 +46,7 @@ pub enum HelloError {
     #[error("the peer does not speak gil's protocol (it began with {0:02x?}): check the address")]
     Magic([u8; 8]),
     /// The peer is a host, too, or sends back what comes.
-    #[error("the peer is no board, for it speaks as this side does: check the address")]
+    #[error("the peer is not a board but another client: check the address")]
     Host,
     /// Another protocol version.
     #[error(

@@ -31,7 +31,7 @@ use std::time::Duration;
 pub enum Gem5Error {
     /// It was not said which.
     #[error(
-        "which gem5? Give --gem5 the path of a gem5.opt that was built with EXTRAS=GIL/gem5-patches (docs/GEM5.md)"
+        "--gem5 is missing: give the path of a gem5.opt that was built with EXTRAS=GIL/gem5-patches (docs/GEM5.md)"
     )]
     NotSaid,
     /// It is not there.

@@ -70,7 +70,7 @@ pub enum ImageError {
     )]
     NoSymbols,
     /// The address it was linked for is not to be found.
-    #[error("the kernel's Image does not tell the address that it was linked for")]
+    #[error("the kernel's Image does not contain its link address")]
     NoBase,
     /// A function that is needed.
     #[error("the kernel has no function {name}{}", symbol::suggestion(near))]

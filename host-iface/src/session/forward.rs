@@ -219,7 +219,7 @@ fn lens(call: &Call<'_>) -> Vec<u64> {
     ins.map(|region| region.extents.len().0).collect()
 }
 
-/// A reply of another kind than was due.
+/// A reply of another kind than the call allows.
 pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientError {
     let found = match reply {
         Reply::Opened { .. } => "a session's opening".into(),

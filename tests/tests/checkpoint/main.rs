@@ -177,7 +177,7 @@ fn a_damaged_file_is_refused_and_leaves_no_session() {
     };
     for len in [0, 20, 60, good.len() / 2, good.len() - 1] {
         let reason = refused(&good[..len]);
-        assert!(reason.contains("not whole"), "{len}: {reason}");
+        assert!(reason.contains("is incomplete"), "{len}: {reason}");
     }
     let mut other = good.clone();
     other[12] ^= 1;
@@ -185,5 +185,5 @@ fn a_damaged_file_is_refused_and_leaves_no_session() {
     let mut flipped = good.clone();
     *flipped.last_mut().unwrap() ^= 1;
     assert!(refused(&flipped).contains("checksum"));
-    assert!(refused(&[good.clone(), vec![0]].concat()).contains("not whole"));
+    assert!(refused(&[good.clone(), vec![0]].concat()).contains("is incomplete"));
 }
