@@ -1,7 +1,7 @@
-//! Launches of kernels that go together, at the host interface's border: of a
-//! doorbell that brings so many, the host interface's own work, divided by
-//! their number. The rest is the wait for the answer to the last of them, when
-//! the board's driver has taken all.
+//! Batched launches of kernels, at the host interface's border: the host interface's
+//! own work for a doorbell with a batch, divided by the number of launches. The rest
+//! is the wait for the answer to the last launch, when the board's driver has accepted
+//! all of them.
 
 use crate::bench::Bench;
 use crate::error::BenchError;

@@ -1,5 +1,5 @@
-//! What benchmarks work with: an API's programs, boards that are reached each in
-//! its way, and how much is measured.
+//! What benchmarks use: an API's programs, boards over different connections, and the
+//! amount of measuring.
 
 use crate::args::{BenchArgs, Name};
 use crate::board::{Board, Way};

@@ -1,5 +1,5 @@
-//! Looking for what changed in shared memory, against `memcmp` of equal memory
-//! and `memcpy` of the changes on as many threads.
+//! Finding changes in shared memory, compared with `memcmp` of equal memory and
+//! `memcpy` of the changes on as many threads.
 
 use crate::bench::Effort;
 use crate::error::BenchError;

@@ -1,4 +1,4 @@
-//! What cannot be measured.
+//! Errors of benchmarks.
 
 use gil_address_tables::ThreadPoolBuildError;
 use gil_board_client::agent::AgentError;

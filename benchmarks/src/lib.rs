@@ -1,7 +1,7 @@
-//! What the bridge costs, each figure beside a baseline that is measured in turn
-//! with it on the same machine. Read ratios, not times.
+//! What the bridge costs: each figure with a baseline that is measured alternately
+//! with it on the same machine. Compare ratios, not times.
 //!
-//! Programs that make the calls are an API's, in a module of its own; the rest
+//! Programs that make calls belong to an API and have a module of their own; the rest
 //! knows no API.
 
 mod args;

@@ -1,4 +1,4 @@
-//! What a benchmark says: one line, as JSON or in a table.
+//! A benchmark's result: one line, as JSON or in a table.
 
 use crate::machine::Machine;
 use serde::{Deserialize, Deserializer, Serialize};

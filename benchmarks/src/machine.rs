@@ -1,4 +1,4 @@
-//! Where and when something is measured.
+//! The machine and date of a measurement.
 
 use serde::{Deserialize, Serialize};
 use std::fs;

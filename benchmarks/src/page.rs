@@ -1,5 +1,5 @@
-//! The section of a Markdown page that benchmarks write; what stands around it
-//! is its author's.
+//! The section of a Markdown page that benchmarks write; the text around it is
+//! hand-written.
 
 use crate::error::BenchError;
 use crate::line::Line;

@@ -1,5 +1,5 @@
-//! A guest's program without a guest: its calls go through a driver's stand-in,
-//! the host interface and the agent. What it calls is its API's.
+//! A guest program without a guest: its calls go through a stand-in for the driver,
+//! the host interface and the agent. The calls belong to an API.
 
 use crate::board::Board;
 use crate::error::BenchError;

@@ -1,6 +1,6 @@
 //! Region bytes between guest RAM and the board: blocking writes and reads of a
-//! buffer, wall time less the board's own busy time. The least that a call
-//! takes, with a region of 64 bytes, is not the bytes': it is taken off.
+//! buffer, wall time less the board's own busy time. The time of the same call with
+//! a region of 64 bytes is subtracted.
 
 use crate::bench::{Bench, Effort};
 use crate::board::Way;

@@ -1,5 +1,5 @@
-//! Times of what is measured and of its baseline, taken in turn, so that what
-//! else the machine does falls on both.
+//! Times of a figure and its baseline, taken alternately, so that other load affects
+//! both.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Figures for people.
+//! Figures as a table.
 
 use crate::line::{Judged, Line, Must};
 use comfy_table::{CellAlignment, Table, presets};

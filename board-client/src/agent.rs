@@ -1,5 +1,4 @@
-//! The board a run uses: an agent started for it alone, or one that runs
-//! already.
+//! The board of a run: an agent started for this run, or one that runs already.
 
 use gil_board::cli::Confining;
 use gil_board::confine::Support;
@@ -76,9 +75,7 @@ pub enum AgentError {
     #[error("{} is a folder: give the file that --record wrote", .0.display())]
     RecordingFolder(PathBuf),
     /// It answered something else.
-    #[error(
-        "the board's answer does not match the question: use the same gil release on both"
-    )]
+    #[error("the board's answer does not match the question: use the same gil release on both")]
     Confused,
     /// An address the simulator's options cannot carry.
     #[error(

@@ -1,4 +1,4 @@
-//! Making a key that a board and its users share.
+//! Creates a key that a board and its users share.
 
 use gil_transport::secure::{KEY_LEN, Key, Zeroizing};
 use std::fs::{File, OpenOptions};

@@ -1,10 +1,9 @@
-//! A board as its users reach it: an agent that is started for them, or one that
-//! listens already.
+//! Access to a board: starts an agent, or connects to one that listens already.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`agent`] | starting or reaching an agent, and what it is asked besides calls |
-//! | [`key`] | making a key that a board and its users share |
+//! | [`agent`] | starting an agent or connecting to one, its status and ping |
+//! | [`key`] | creating a key that a board and its users share |
 
 pub mod agent;
 pub mod key;

@@ -1,10 +1,9 @@
 //! The signatures of kernels, read from their programs.
 //!
-//! A driver that was built without argument information, or that has none to
-//! give, does not say which of a kernel's arguments are objects. The source of
-//! the program does: here it is preprocessed and its declarations are parsed,
-//! far enough to know every kernel's parameters. Everything is bounded: the
-//! source is a guest's.
+//! Some drivers do not report which of a kernel's arguments are objects. The
+//! program's source does: this crate preprocesses it and parses its declarations,
+//! far enough to find every kernel's parameters. All work is bounded, because the
+//! source comes from a guest.
 
 mod declaration;
 mod expression;

@@ -1,6 +1,6 @@
 //! The declarations of a file (C99, 6.7 and 6.9), as far as kernels need them:
-//! types are followed, function bodies and initialisers skipped. What is not
-//! understood is skipped too, and its kernels stay unknown.
+//! types are followed, function bodies and initialisers skipped. Unknown syntax is
+//! skipped too, and its kernels stay unknown.
 
 use super::declaration::Declared;
 use super::expression;

@@ -1,5 +1,5 @@
-//! Options of OpenCL's compilers (OpenCL 3.0, 5.8.6), as far as both sides read
-//! them: their words, which of them may reach a compiler, and the paths in them.
+//! Options of OpenCL's compilers (OpenCL 3.0, 5.8.6), as far as guest and board both
+//! read them: their words, which of them may reach a compiler, and their paths.
 
 mod allowed;
 

@@ -1,5 +1,5 @@
-//! The memory of images as programs give it: bytes of an element, and where
-//! rows, slices and layers lie.
+//! The layout of images in a program's memory: the size of an element, and the
+//! offsets of rows, slices and layers.
 
 use gil_wire::length::Length;
 use gil_wire::rows::Rows;

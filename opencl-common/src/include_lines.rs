@@ -1,6 +1,6 @@
-//! Lines of programs that name a file to include, as far as both sides read
-//! them: without a preprocessor. What only one sees (names behind macros,
-//! comments between the words, lines that go on in the next one) is not found.
+//! The include lines of a program's text, found without a preprocessor, by guest and
+//! board alike. Lines that only a preprocessor recognises (names behind macros,
+//! comments between the words, continued lines) are not found.
 
 /// Directives that name a file; the longer first.
 const DIRECTIVES: [&[u8]; 4] = [b"include_next", b"include", b"import", b"embed"];

@@ -1,10 +1,9 @@
-//! What a guest's OpenCL library and a board's back end must agree on, and no
-//! one else needs.
+//! What a guest's OpenCL library and a board's back end share.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`build_options`] | the words of a program's build options, and the paths in them |
-//! | [`image`] | where the elements of images lie in memory |
+//! | [`image`] | the layout of images in memory |
 //! | [`include_lines`] | the files that a program's text includes |
 //! | [`status`] | how an event's operation ended |
 

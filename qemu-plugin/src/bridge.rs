@@ -1,4 +1,4 @@
-//! The one host interface of this QEMU, and the callbacks that reach it.
+//! The one host interface of this QEMU, and the callbacks that use it.
 
 use crate::counter::Counter;
 use crate::refuse;

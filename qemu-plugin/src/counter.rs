@@ -1,5 +1,5 @@
-//! Counts the instructions that the guest executes: code that QEMU generates
-//! into the translation, no call.
+//! Counts the instructions that the guest executes, with code that QEMU generates
+//! inline, without a call.
 
 use qemu_plugin::sys::{qemu_plugin_scoreboard_new, qemu_plugin_u64};
 use qemu_plugin::{

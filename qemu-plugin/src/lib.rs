@@ -8,10 +8,10 @@
 //! `-object memory-backend-memfd,id=ram,size=SIZE,share=on` and
 //! `-machine virt,memory-backend=ram`.
 //!
-//! Code is looked at when QEMU translates it; only a doorbell is called back,
-//! on the vCPU's own thread, so that simulated time stands still until it is
-//! served. What goes wrong while QEMU starts is one sentence on standard
-//! error, and QEMU does not start.
+//! The plugin examines code when QEMU translates it. Only a doorbell has a callback,
+//! on the vCPU's own thread, so that simulated time stands still until it is served.
+//! An error while QEMU starts is one sentence on standard error, and QEMU does not
+//! start.
 
 mod bridge;
 mod counter;

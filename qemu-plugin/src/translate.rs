@@ -1,4 +1,4 @@
-//! Looks at code as QEMU translates it.
+//! Examines code as QEMU translates it.
 
 use crate::bridge::{self, Bridge, Doorbells};
 use crate::guest_code;

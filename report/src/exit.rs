@@ -1,4 +1,4 @@
-//! How a run ended: its exit code, whose it is, and a sentence.
+//! How a run ended: its exit code, the code's origin, and a sentence.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The report as a table for people.
+//! The report as a table.
 
 use crate::{Document, Entry, Report, SeenRun};
 use comfy_table::{CellAlignment, Table, presets};

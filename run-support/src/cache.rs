@@ -1,6 +1,6 @@
-//! gil's cache folder: what was downloaded and built, named by its content or
-//! version. A folder that is there is complete: it is made beside its place
-//! and moved in. One lock keeps two `gil` from making the same thing.
+//! gil's cache folder: downloads and builds, named by content or version. A folder
+//! in it is always complete: it is created elsewhere and then moved into place. A lock
+//! prevents two `gil` from creating the same folder.
 
 use crate::progress::Progress;
 use nix::errno::Errno;

@@ -1,6 +1,6 @@
-//! A run's own folder: temporary, private, with a path short enough for
-//! sockets. It holds a file that is locked as long as the run lives, so that the
-//! next run knows what a killed one left.
+//! A run's own folder: temporary, private, with a path short enough for sockets. It
+//! contains a file that is locked while the run lives, so that the next run
+//! recognises what a killed run left.
 
 use crate::cache::{At, Cache, CacheError};
 use nix::fcntl::{Flock, FlockArg, OFlag};

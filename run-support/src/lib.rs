@@ -1,12 +1,12 @@
-//! What a run needs of the machine it is on.
+//! What a run needs on its machine.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`cache`] | what was downloaded and built, kept |
+//! | [`cache`] | downloads and builds, stored for later runs |
 //! | [`folder`] | a run's own folder, and the names of the files in it |
-//! | [`tool`] | programs that are called for their result |
+//! | [`tool`] | other programs, called for their result |
 //! | [`process`] | child processes that do not outlive their parent |
-//! | [`progress`] | what is being done, on a terminal |
+//! | [`progress`] | the progress line on a terminal |
 
 pub mod cache;
 pub mod folder;

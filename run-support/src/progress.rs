@@ -1,4 +1,4 @@
-//! What gil is doing, on a terminal; silent elsewhere.
+//! The progress line on a terminal; silent elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

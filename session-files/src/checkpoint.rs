@@ -1,16 +1,16 @@
-//! What a simulator's checkpoint keeps of sessions.
+//! The sessions in a simulator's checkpoint.
 //!
 //! It is a [`crate::container`] of these kinds of record:
 //!
 //! | kind | head | payload |
 //! |---|---|---|
 //! | 1 | [`Begin`], the first one | none |
-//! | 2 | [`Session`]; the records up to the next one are its own | text that its kernels printed and the program has not got yet |
-//! | 3 | [`Made`], a call which made objects or said something of them | the bytes of its regions that go in, but for the one in `contents` |
-//! | 4 | [`Contents`] | what an object holds |
+//! | 2 | [`Session`]; the records up to the next one belong to it | text that its kernels printed and that the program has not received yet |
+//! | 3 | [`Made`], a call that created objects or changed their state | the bytes of its input regions, except the one in `contents` |
+//! | 4 | [`Contents`] | an object's contents |
 //! | 5 | [`PastEvent`], an operation that ended, as the board knows it | none |
 //! | 6 | [`Ran`], the same, as the timeline knows it | none |
-//! | 7 | [`End`], the last one: a file without it is not whole | none |
+//! | 7 | [`End`], the last one: a file without it is incomplete | none |
 
 use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::Op;

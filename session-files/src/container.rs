@@ -1,5 +1,5 @@
-//! The container that gil's files have in common: a header, then records until
-//! the end of the file. All numbers are little-endian.
+//! The container format of gil's files: a header, then records until the end of
+//! the file. All numbers are little-endian.
 //!
 //! | offset | size | header |
 //! |---|---|---|
@@ -20,15 +20,13 @@
 //! | 32 | … | the head: the kind's own struct in postcard's encoding |
 //! | … | … | the payload: raw bytes |
 //!
-//! This layout is final. What a later gil has to add is another kind of record:
-//! numbers of kinds are never used again, and what a kind's head holds never
-//! changes. A reader skips a kind it does not know if the flag lets it; that,
-//! and any reserved bit that is set, otherwise ends the file with
-//! [`FileError::Newer`].
+//! This layout is final. A later gil adds other kinds of record: numbers of kinds
+//! are never reused, and the fields of a kind's head never change. A reader skips
+//! a kind that it does not know if the flag allows it. Without the flag, an unknown
+//! kind is [`FileError::Newer`], and so is any reserved bit that is set.
 //!
-//! A record is whole or it is not there: after a crash, the last one may be cut
-//! short or hold bytes that its checksum refuses, and everything before it is
-//! good.
+//! A record is complete or invalid: after a crash, the last one may be truncated or
+//! fail its checksum, and everything before it is valid.
 
 use serde::Deserialize;
 use std::io::{self, Read, Write};

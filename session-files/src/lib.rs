@@ -1,14 +1,13 @@
-//! The files that outlive a run, apart from the wire. No I/O: callers open the
-//! files.
+//! The files that outlive a run. No I/O: callers open the files.
 //!
 //! | module | who writes → who reads | what |
 //! |---|---|---|
-//! | [`container`] | | the header and the records that all of them have in common |
+//! | [`container`] | | the header and the record format of all of them |
 //! | [`recording`] | host interface → board agent | every request, answer and timing of a run |
-//! | [`checkpoint`] | host interface → host interface | what a simulator's checkpoint keeps of sessions |
+//! | [`checkpoint`] | host interface → host interface | the sessions in a simulator's checkpoint |
 //!
-//! Heads hold types of `gil_wire`: what changes those changes the files, and a
-//! test that compares with files of before says so.
+//! Heads contain types of `gil_wire`. A change of these types changes the files,
+//! which a test detects by reading files of earlier versions.
 #![forbid(unsafe_code)]
 
 pub mod checkpoint;

@@ -5,12 +5,12 @@
 //! | kind | head | payload |
 //! |---|---|---|
 //! | 1 | [`SessionOpened`] | none |
-//! | 2 | [`Called`] | the bytes of its regions that go in, in order; then the answer's payload as the board sent it |
+//! | 2 | [`Called`] | the bytes of its input regions, in order; then the answer's payload as the board sent it |
 //! | 3 | [`Ended`] | the operation's output, then its text, as the board sent them |
 //! | 4 | [`SessionClosed`] | none |
 //! | 5 | [`Device`] | none |
 //!
-//! A record is written whole before the answer it records reaches the guest.
+//! A record is written completely before its answer reaches the guest.
 
 use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::api::Described;

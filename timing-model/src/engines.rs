@@ -1,5 +1,5 @@
-//! Engines that several timelines use: those of the devices that the processes
-//! of one run have in common.
+//! Engines that several timelines share: those of the devices that the processes
+//! of one run use together.
 
 use crate::known::Known;
 use crate::lane::Lane;

@@ -1,5 +1,5 @@
-//! How many events the timelines know that share engines: their sum is bounded,
-//! for a program may make events without end and release none.
+//! The number of events known to the timelines that share engines. It is bounded,
+//! because a program may create events without end and release none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Where operations run.
+//! The lane in which an operation runs.
 
 use crate::{Engine, QueueRef};
 

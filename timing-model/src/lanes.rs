@@ -1,5 +1,5 @@
-//! Candidates, sorted into lanes: one for each engine of each device, and one
-//! for what needs none.
+//! Candidates, sorted into lanes: one for each engine of each device, and one for
+//! operations that need no engine.
 
 use crate::engines::Engines;
 use crate::lane::Lane;

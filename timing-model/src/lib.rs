@@ -13,26 +13,26 @@
 //! end   = start + duration
 //! ```
 //!
-//! An operation is a *candidate* once all it waits for has an end. Candidates
-//! are published one by one, in the order of their starts; at the same start,
-//! first what needs no engine, then by readiness, then by enqueueing. A
-//! published interval is never revised: what comes later queues behind it.
+//! An operation is a *candidate* once everything that it waits for has an end.
+//! Candidates are published one by one, in the order of their starts; at the same
+//! start, first those that need no engine, then by readiness, then by enqueueing. A
+//! published interval is never revised: later operations queue behind it.
 //!
-//! When candidates are published is the caller's:
+//! The caller decides when candidates are published:
 //!
-//! - as simulated time passes: at each moment all whose start has come
-//!   ([`Timeline::next_candidate`]), before anything new is enqueued. So the engines serve
-//!   operations as a device does that looks at its queues whenever an engine is
-//!   free. An observation publishes further, until what it needs is known.
-//! - at once, all there are: the strict mode. Engines then serve operations in
+//! - as simulated time passes: at each moment all whose start has passed
+//!   ([`Timeline::next_candidate`]), before anything new is enqueued. So the engines
+//!   serve operations like a device that checks its queues whenever an engine is
+//!   free. An observation publishes further, until its answer is known.
+//! - immediately, all of them: the strict mode. Engines then serve operations in
 //!   the order in which they were enqueued.
 //!
 //! Timelines of several processes may share engines ([`Engines`]). Candidates
 //! are then published in one order over all of them, by [`Turn`]; a caller that
-//! keeps to it gets what a single timeline with all operations would give.
+//! follows it gets the same result as with a single timeline of all operations.
 //!
-//! The outcome depends on the order of these steps and the durations, never on
-//! when a duration was learnt.
+//! The result depends on the order of these steps and on the durations, never on
+//! when a duration became known.
 #![forbid(unsafe_code)]
 
 mod engines;

@@ -1,4 +1,4 @@
-//! What a queue says about the order of its operations.
+//! The order that a queue imposes on its operations.
 
 use crate::{Event, Order, QueueEnd, QueueRef};
 use foldhash::{HashMap, HashSet};

@@ -35,13 +35,17 @@ pub enum SecureError {
     #[error("the peer did not prove that it has the key: use the same key file on both sides")]
     Unproven,
     /// Bytes that the peer did not seal, or not at this place.
-    #[error("a message was changed, repeated or truncated on its way: the connection cannot be trusted")]
+    #[error(
+        "a message was changed, repeated or truncated on its way: the connection cannot be trusted"
+    )]
     Forged,
     /// A record shorter than any can be.
     #[error("a record of {0} bytes came, which no peer makes")]
     Short(usize),
     /// No randomness, or more records than may be sealed.
-    #[error("the system returned no random numbers, or the connection has transferred too much data")]
+    #[error(
+        "the system returned no random numbers, or the connection has transferred too much data"
+    )]
     Exhausted,
 }
 

@@ -1,5 +1,5 @@
-//! Where a board agent listens, as users write it: `tcp://HOST:PORT` or
-//! `unix:PATH`. Parsing only; who resolves and connects does the I/O.
+//! The address of a board agent, as users write it: `tcp://HOST:PORT` or
+//! `unix:PATH`. Parsing only; callers resolve names and connect.
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! Building blocks of the generated argument and reply types.
 //!
-//! A pointer argument never crosses as an address. What it points to crosses
-//! as bytes: small data inside the message, large data as one of the call's
-//! regions, which the driver names by guest physical address and the host
-//! interface moves.
+//! A pointer argument never crosses as an address. Its data crosses as bytes:
+//! small data inside the message, large data as one of the call's regions, for
+//! which the driver gives guest physical addresses and which the host interface
+//! copies.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;

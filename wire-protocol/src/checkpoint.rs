@@ -1,5 +1,5 @@
-//! What a board says of a session that is to be in a checkpoint. The file is
-//! not the wire's.
+//! What a board reports about a session for a checkpoint. The checkpoint's file
+//! is defined elsewhere (`gil-files`).
 
 use crate::ending::Ending;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Arguments written by hand, in the bytes that postcard makes of them: for the
-//! calls that programs make most, whose instructions the guest counts.
+//! Hand-written encoding of arguments, in postcard's format: for the most frequent
+//! calls, where guest instructions count.
 
 use crate::call::Handle;
 

@@ -1,5 +1,5 @@
-//! Calls of API 0: the guest's init speaks to the host interface itself. They
-//! never go to a board and take no simulated time.
+//! Calls of API 0, from the guest's init to the host interface. They never reach
+//! a board and take no simulated time.
 
 use crate::Op;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! An API as it is described (`api/*.toml`), with a hash of the description that
-//! both ends of a connection compare.
+//! An API's description (`api/*.toml`), with its hash, which both ends of a
+//! connection compare.
 
 use crate::Op;
 use crate::call::CallInfo;

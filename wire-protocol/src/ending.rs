@@ -1,4 +1,4 @@
-//! How an operation ended, in words that every API has.
+//! How an operation ended, for any API.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! A call as the driver, the simulators and the host interface see it: numbers
-//! they do not interpret, and bytes they pass on.
+//! A call as the driver, the simulators and the host interface handle it: numbers
+//! that they do not interpret, and bytes that they pass on.
 
 pub mod bytes;
 mod observation;

@@ -1,6 +1,6 @@
 //! A frame: `header_len: u32`, `payload_len: u64` (both little-endian), the
 //! header (one postcard message), the payload (raw region bytes, in the order
-//! the header lists them). Every length is bounded before it is believed.
+//! the header lists them). Every length is checked against a bound before use.
 //!
 //! The highest bit of `header_len` says that the call's own regions are in the
 //! window (`transport/src/window.rs`), so that the payload lacks them. Only connections

@@ -1,6 +1,6 @@
-//! The handshake: both sides send 64 bytes, read the other's, and refuse a
-//! mismatch in one sentence that gives both values. The layout never changes,
-//! so that every version can read every other's.
+//! The handshake: both sides send 64 bytes, read the other side's, and refuse a
+//! mismatch with one sentence that names both values. The layout never changes,
+//! so that every version can read every other version's hello.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | 24 | 40 | reserved, 0 |
 //!
 //! Before version 7, the 32 bytes at 24 were a hash of all API descriptions.
-//! Now each API has its own, which the board says as a session opens
+//! Now each API has its own hash, which the board sends when a session opens
 //! ([`Reply::Opened`](crate::message::Reply::Opened)).
 
 /// First bytes of every connection.

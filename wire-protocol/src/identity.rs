@@ -1,5 +1,5 @@
-//! Which physical device an API's device is: the same one has the same engines,
-//! through whatever API and in whichever process it is used.
+//! The physical device behind an API's device. A physical device has one set of
+//! engines, through whatever API and from whichever process it is used.
 
 use serde::{Deserialize, Serialize};
 

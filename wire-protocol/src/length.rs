@@ -1,5 +1,5 @@
 //! Lengths computed from a call's arguments, on both sides by the same
-//! expression. What overflows is no length, and stays none.
+//! expression. An overflow gives no length.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Sub};
 

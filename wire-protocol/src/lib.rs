@@ -1,23 +1,23 @@
-//! What travels between the guest's libraries, the host interface and the
-//! board agent. No I/O: callers move the bytes, this crate gives them meaning.
+//! The messages between the guest's libraries, the host interface and the board
+//! agent. No I/O: callers move the bytes, this crate encodes and decodes them.
 //!
 //! | module | between | what |
 //! |---|---|---|
 //! | [`hello`] | host ↔ board | the first 64 bytes: magic, version, capabilities |
-//! | [`identity`] | host ↔ board | which physical device an API's device is |
+//! | [`identity`] | host ↔ board | the physical device behind an API's device |
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
-//! | [`status`] | operator ↔ board | what an agent tells of itself |
-//! | [`envelope`] | guest → host | one call as simulators and drivers see it: opaque numbers |
+//! | [`status`] | operator ↔ board | an agent's status |
+//! | [`envelope`] | guest → host | one call as simulators and drivers handle it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
-//! | [`compact`] | guest | some of them written by hand |
+//! | [`compact`] | guest | hand-written encoding of some of them |
 //! | [`length`] | guest, board | sizes computed from arguments, the same on both sides |
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
 //! | [`api`], [`description`] | host ↔ board | the APIs, and which of them both sides have |
 //! | [`address`] | users → host, board | where an agent listens |
-//! | [`checkpoint`] | host ↔ board | what a session holds that is to be kept |
+//! | [`checkpoint`] | host ↔ board | a session's contents for a checkpoint |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
 

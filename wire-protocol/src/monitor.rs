@@ -1,7 +1,7 @@
-//! From the host interface (in the simulator's process) to whoever started the
-//! simulator: a stream of [`Event`]s over a Unix socket, each behind its length
-//! as a `u32`. When the peer closes the socket, the host interface cancels what
-//! it waits for, so that quitting always works.
+//! From the host interface (in the simulator's process) to the process that
+//! started the simulator: a stream of [`Event`]s over a Unix socket, each after
+//! its length as a `u32`. When the peer closes the socket, the host interface
+//! cancels its waits, so that quitting always works.
 
 use crate::control::Stream;
 use serde::{Deserialize, Serialize};

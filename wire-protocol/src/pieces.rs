@@ -1,5 +1,5 @@
-//! An array of strings or byte blocks as C functions take it: an array of
-//! pointers and one of lengths.
+//! An array of strings or byte blocks in the form that C functions take: an array
+//! of pointers and an array of lengths.
 
 use crate::call::{PackError, unpack};
 use crate::length::Length;

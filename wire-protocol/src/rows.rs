@@ -1,5 +1,5 @@
-//! Memory of which only rows count, as rectangular copies and images have it:
-//! the bytes between the rows are the program's own, and do not travel.
+//! The rows of a rectangular copy or an image. The bytes between the rows belong
+//! to the program and do not travel.
 
 use crate::length::Length;
 use serde::{Deserialize, Serialize};

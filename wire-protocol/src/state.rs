@@ -1,5 +1,5 @@
-//! What calls leave behind in their session, as numbers that nobody but the
-//! APIs' own code interprets: what a checkpoint has to make again.
+//! The state that calls leave in their session, which a checkpoint has to restore.
+//! Its numbers are interpreted only by the APIs' own code.
 
 use crate::call::{Handle, InData, Property};
 use serde::Deserialize;

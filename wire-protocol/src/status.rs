@@ -1,4 +1,4 @@
-//! What an agent tells an operator of itself.
+//! The status that an agent reports to an operator.
 
 use crate::identity::DeviceInfo;
 use serde::{Deserialize, Serialize};

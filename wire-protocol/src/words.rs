@@ -1,4 +1,4 @@
-//! What the other end of a connection says to this end's user.
+//! Text from the other end of a connection, for this end's user.
 
 use std::fmt;
 

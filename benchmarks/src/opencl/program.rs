@@ -1,4 +1,4 @@
-//! A program of OpenCL's.
+//! An OpenCL program.
 
 use super::matmul::EMULATED_STACK;
 use crate::board::Board;

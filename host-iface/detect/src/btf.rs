@@ -1,9 +1,9 @@
-//! BTF: structure layouts and function prototypes that a kernel's Image holds
+//! BTF: structure layouts and function prototypes that a kernel's Image contains
 //! (`CONFIG_DEBUG_INFO_BTF`). Format: Linux, `Documentation/bpf/btf.rst`.
 //!
-//! Read in place: one table of where each type stands. Names belong to a kind,
-//! since a structure and a function may share one. Following types is bounded,
-//! so that no file leads in circles.
+//! It is read in place, with one table of the offsets of types. A name belongs to a
+//! kind, because a structure and a function may have the same. Following types is
+//! bounded, so that cycles end.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -2,12 +2,11 @@
 //! tables that the kernel itself carries for its back traces (KALLSYMS). No
 //! debug package is needed.
 //!
-//! Nothing says where the tables lie; they are found by their structure, which
-//! `scripts/kallsyms.c` of Linux 5.10 to 6.18 writes. Without
-//! `CONFIG_KALLSYMS_ALL` (Debian) they hold functions only, no data.
+//! The tables are found by their structure, which `scripts/kallsyms.c` of Linux 5.10
+//! to 6.18 writes. Without `CONFIG_KALLSYMS_ALL` (Debian) they contain functions only,
+//! no data.
 //!
-//! Bytes that are no kernel are refused within time proportional to their
-//! number.
+//! Other files are refused in time proportional to their size.
 
 pub mod elf;
 mod kallsyms;

@@ -1,4 +1,4 @@
-//! How doorbells are found in a guest that runs.
+//! Finds doorbells and functions in a running guest.
 //!
 //! - [`marker`]: a no-op instruction with a magic encoding.
 //! - [`kernel_image`]: the functions of a kernel, from its raw Image.
@@ -8,8 +8,8 @@
 //! - [`watch`]: any function, each call with its arguments.
 //! - [`btf`], [`dwarf`]: structures and prototypes.
 //!
-//! A doorbell register, where the simulator lets a device be added, needs
-//! nothing from here: it calls the host interface's `doorbell`.
+//! A simulator with a device of gil's own needs nothing from here: the device's
+//! doorbell register calls the host interface's `doorbell`.
 
 pub mod btf;
 pub mod dwarf;

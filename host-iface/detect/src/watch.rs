@@ -2,23 +2,22 @@
 //! program or of a shared library, with its arguments as values. They print as
 //! a line for the user ([`Sighting`]).
 //!
-//! - A *kernel function* lies where the Image says ([`kernel_image`]); several
-//!   static functions of one name are all watched.
-//! - A *module's function* is found as the kernel loads the module: the entry
-//!   of `do_init_module` is watched, whose argument leads to the module's name
-//!   and symbols by offsets from the kernel's BTF. This is before any of the
-//!   module's code runs, and asks nothing of the guest.
-//! - A *process's function* is known by its page: the code has the same place
-//!   in a page as in its ELF file, and the same bytes around it, whatever
-//!   address the program or library is loaded at, in every process that runs
-//!   it. Two files with the same page are told apart by nothing, and are the
-//!   same code.
+//! - A *kernel function* has the address that the Image contains ([`kernel_image`]);
+//!   several static functions of one name are all watched.
+//! - A *module's function* is found when the kernel loads the module: the argument of
+//!   `do_init_module` leads to the module's name and symbols, by offsets from the
+//!   kernel's BTF. This is before any of the module's code runs, and needs no help
+//!   from the guest.
+//! - A *process's function* is recognised by its page: the code has the same offset
+//!   in a page as in its ELF file, and the same bytes around it, at whatever address
+//!   the program or library is loaded, in every process that runs it. Two files with
+//!   the same page cannot be distinguished, and are the same code.
 //!
 //! A simulator that translates code asks [`Watches::points`] about it. One that
-//! compares addresses calls [`Watches::follow_mappings`], or [`Watches::mapped`]
-//! and [`Watches::loaded_at`] where it maps files itself, and asks for
-//! [`Watches::known`] addresses, which become more. Both call [`Watches::reach`] when a point is reached; all other
-//! code costs nothing.
+//! compares addresses calls [`Watches::follow_mappings`], or [`Watches::mapped`] and
+//! [`Watches::loaded_at`] if it maps files itself, and gets the addresses from
+//! [`Watches::known`], whose list grows. Both call [`Watches::reach`] when a point is
+//! reached; other code costs nothing.
 //!
 //! [`kernel_image`]: super::kernel_image
 

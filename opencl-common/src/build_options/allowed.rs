@@ -1,7 +1,6 @@
-//! Which options of OpenCL's compilers a program may give. A driver's compiler is
-//! a compiler for everything: among its options are those that read, write and
-//! run files. Only what is known to name none is let through; an option of a
-//! vendor's that is missing here is one line.
+//! The compiler options that a program may give. A driver's compiler is a general
+//! one, with options that read, write and execute files. Only options that are known
+//! to name no file are allowed. To allow another option of a vendor, add a line.
 
 use super::words;
 

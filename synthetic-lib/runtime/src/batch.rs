@@ -1,4 +1,4 @@
-//! A process's posts that wait for the next submission.
+//! A process's posts, waiting for the next submission.
 
 use crate::encode::{self, Arguments};
 use crate::uapi;

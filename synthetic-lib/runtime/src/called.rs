@@ -1,5 +1,5 @@
-//! Which entry points the program called, those included that never leave the
-//! guest: for reports, and for tests that claim to cover them.
+//! The entry points that the program called, including those that never leave the
+//! guest: for reports and for tests of coverage.
 
 use gil_wire::Op;
 use gil_wire::generated::{APIS, place};

@@ -1,10 +1,10 @@
 //! Calls, posts, observations and polls of one process.
 //!
-//! Posts wait in one ordered batch a process. Whatever is forwarded takes the
-//! batch along in front of it, and the batch's lock is held until the driver
-//! has taken the submission: the board sees every thread's posts in the order
-//! in which they were made, before any call that came later. Waiting for a
-//! deadline is a separate, restartable step without any lock.
+//! Posts wait in one ordered batch per process. Every forwarded call carries the
+//! batch in front of it, and the batch's lock is held until the driver has accepted
+//! the submission: the board sees every thread's posts in the order of the calls,
+//! before any later call. Waiting for a deadline is a separate, restartable step
+//! without a lock.
 
 use crate::Error;
 use crate::batch::Batch;

@@ -1,4 +1,4 @@
-//! The device, behind a trait so that tests can play the driver.
+//! The device, behind a trait so that tests can replace the driver.
 
 use crate::Error;
 use crate::uapi::{self, Region};

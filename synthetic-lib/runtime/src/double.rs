@@ -1,5 +1,5 @@
-//! A device that plays the driver, the host and the board in tests. It checks
-//! what it is given as the driver and the host would, and keeps all of it.
+//! A device that replaces driver, host and board in tests. It checks its input as
+//! the driver and the host would, and records all of it.
 
 use crate::Error;
 use crate::api::{Api, CallResult, Described, Kept};

@@ -1,5 +1,5 @@
-//! A call's envelope, written where it travels: behind the posts that wait. The
-//! guest counts these instructions, so nothing is written twice.
+//! Encodes a call's envelope in place, behind the waiting posts. Guest instructions
+//! count here, so nothing is written twice.
 
 use crate::Error;
 use crate::uapi::{self, Region};

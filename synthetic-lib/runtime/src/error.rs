@@ -1,4 +1,4 @@
-//! What can go wrong between a library and the board.
+//! Errors between a library and the board.
 
 use nix::errno::Errno;
 

@@ -1,5 +1,5 @@
-//! How many jobs were done more than [`LATE_NS`](gil_wire::control::LATE_NS) after
-//! their time, although the library's thread did nothing else.
+//! Counts the jobs that were done more than [`LATE_NS`](gil_wire::control::LATE_NS)
+//! after their time, although the library's thread was idle.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

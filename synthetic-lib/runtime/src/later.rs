@@ -1,9 +1,9 @@
-//! What a library does later, on a thread of its own: a program's callbacks.
+//! Deferred jobs, on a thread of the library's own: a program's callbacks.
 //!
-//! A job is due at a moment of simulated time, or at a moment of an event's
-//! life that may not be known yet. Moments become known when the program sets
-//! something: whoever does that says [`progress`]. The thread is started at the
-//! first job; it takes no signals of the program's, and sleeps without slack.
+//! A job runs at a moment of simulated time, or when an event reaches a state, at a
+//! moment that may not be known yet. Such a moment becomes known when the program
+//! sets a user event; the setter calls [`progress`]. The thread is started at the
+//! first job, takes no signals of the program, and sleeps without timer slack.
 
 use crate::client::Client;
 use crate::{Error, counter, late, process};

@@ -1,26 +1,26 @@
-//! What gil's guest libraries share: the device, submissions, waits, fork, and
-//! what every API's calls need.
+//! What gil's guest libraries share: the device, submissions, waits, fork, and the
+//! building of calls for any API.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`uapi`] | the ioctls of `/dev/gil`, as `synthetic-driver/uapi/gil.h` has them |
 //! | [`counter`] | the guest's counter, read when a program enters a library |
 //! | [`note`] | which entry points were called |
-//! | [`device`] | the device behind a trait, so that tests can play the driver |
+//! | [`device`] | the device behind a trait, so that tests can replace the driver |
 //! | [`client`](mod@client) | calls, posts, observations and polls of one process |
 //! | [`process`] | the process's own client: opened once, fork, exit |
-//! | [`later`] | what is done later, on a thread of the library's own |
-//! | [`notices`] | what the board says of its own accord |
+//! | [`later`] | deferred jobs, on a thread of the library's own |
+//! | [`notices`] | unsolicited notices from the board |
 //! | [`registry`] | live objects by address: validity, type, references |
-//! | [`api`] | what an API's library says of itself; what generated code calls |
-//! | [`api::objects`] | an API's handles: what the program holds, what the board gave |
+//! | [`api`] | the traits that an API's library implements; what generated code calls |
+//! | [`api::objects`] | an API's handles: the program's references, the board's numbers |
 //! | [`api::request`] | one call being built: memory, events, queue |
 //! | [`api::data`] | arrays, lists and strings in; values out |
 //! | [`api::info`] | size-and-data queries |
-//! | [`api::callbacks`] | functions of the program's that are called later |
-//! | [`api::accepted`] | launches whose like the board accepted |
-//! | [`pages`] | the guest's memory at addresses that the board gave |
-//! | [`error`] | what can go wrong between a library and the board |
+//! | [`api::callbacks`] | the program's callbacks |
+//! | [`api::accepted`] | launches equal to one that the board accepted |
+//! | [`pages`] | the guest's memory at addresses that the board chose |
+//! | [`error`] | errors between a library and the board |
 //!
 //! A library notes [`entry`] first, then hands an envelope and its arguments to
 //! the process's [`Client`]:

@@ -1,6 +1,5 @@
-//! What the board has to say of its own accord: the library that wants to hear
-//! of it says so once, and asks the board whenever an answer says that there is
-//! something.
+//! Unsolicited notices from the board. A library subscribes once, and fetches
+//! notices whenever an answer says that there are some.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The process's own client: opened at the first use, dead in a forked child,
+//! The process's own client: opened at the first use, unusable in a forked child,
 //! flushed at exit.
 
 use crate::device::{Device, DeviceFile};

@@ -1,10 +1,10 @@
 //! Live objects by address. A program's handle is the address of an object on
-//! this library's heap; whether it is one, of the right type and alive, is
-//! looked up here before anything behind the address is read.
+//! this library's heap. The registry checks that the address is a live object of
+//! the right type before anything behind it is read.
 //!
 //! An object lives as long as the program holds references to it or objects
-//! made from it live. Only when both are gone is it taken out of the registry,
-//! and then the board is told.
+//! created from it live. Then it is removed from the registry, and the board
+//! releases it.
 
 use gil_wire::call::Handle;
 use smallvec::SmallVec;

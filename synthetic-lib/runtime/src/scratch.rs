@@ -1,5 +1,5 @@
-//! Each thread's own room for an answer, used again by every call so that a
-//! call allocates nothing.
+//! Each thread's buffer for answers, reused by every call so that a call allocates
+//! nothing.
 
 use crate::uapi;
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! The program's own standard output, as C has it: what kernels print stands
-//! there in the order of the program's own words, whatever it buffers.
+//! The program's standard output, through C's `stdout`: text that kernels print
+//! keeps its order with the program's own output, however that is buffered.
 
 use libc::FILE;
 #[cfg(test)]

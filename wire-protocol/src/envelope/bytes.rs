@@ -1,5 +1,5 @@
-//! The bytes of one envelope. Numbers that every envelope has stand at fixed
-//! places: the guest counts the instructions that write them.
+//! The bytes of one envelope. Numbers that every envelope has are at fixed
+//! offsets, so that the guest needs few instructions to write them.
 //!
 //! | offset | what |
 //! |---|---|

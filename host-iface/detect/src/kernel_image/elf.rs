@@ -1,4 +1,4 @@
-//! The kernel as an ELF file with symbols, which gem5 wants, and back.
+//! The kernel as an ELF file with symbols, which gem5 needs, and back.
 //!
 //! The whole Image is one loadable segment at its own address: virtual and
 //! physical address are the same, since gem5 maps physical addresses itself

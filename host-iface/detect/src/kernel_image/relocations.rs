@@ -1,10 +1,9 @@
-//! The address that a kernel was linked for.
+//! A kernel's link address.
 //!
-//! A kernel that can be moved (`CONFIG_RELOCATABLE`, which KASLR needs) keeps
-//! its pointers in relocation entries, and zeros where they go: an entry for
-//! the word where KALLSYMS have their base tells both the word's address and
-//! its value. A kernel with packed relocations (RELR) or none has the value in
-//! place.
+//! A relocatable kernel (`CONFIG_RELOCATABLE`, which KASLR needs) has its pointers in
+//! relocation entries, and zeros in their places. The entry for the word with the base
+//! of KALLSYMS contains both the word's address and its value. A kernel with packed
+//! relocations (RELR) or none has the value in place.
 
 use super::u64_at;
 use crate::marker::is_kernel_address;

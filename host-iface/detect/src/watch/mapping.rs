@@ -1,5 +1,5 @@
-//! Files that a process maps to execute, as the kernel does it: the argument of
-//! `perf_event_mmap`, which every new mapping passes with all of it set up.
+//! Executable mappings of a process, from the argument of the kernel's
+//! `perf_event_mmap`, which is called for every new mapping once it is set up.
 
 use super::Guest;
 use super::arguments::Convention;

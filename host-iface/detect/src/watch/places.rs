@@ -1,5 +1,5 @@
-//! Addresses of points, for simulators that compare them: which are known, and
-//! how they become more.
+//! Addresses of points, for simulators that compare addresses: those known so far,
+//! and those added later.
 
 use super::mapping::{self, Mapping, Mappings};
 use super::process::ProcessCode;

@@ -1,4 +1,4 @@
-//! A function of a program or shared library, known by the page it lies in.
+//! A function of a program or shared library, recognised by its page.
 
 use crate::btf::Parameter;
 use crate::symbol::{Function, SymbolError, Symbols};

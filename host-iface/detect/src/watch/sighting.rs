@@ -1,5 +1,4 @@
-//! What is seen at a point that is reached, as values; and the line that a user
-//! reads of it.
+//! A call of a watched function, as values, and the line that a user reads.
 
 use super::arguments::Arguments;
 use std::fmt;

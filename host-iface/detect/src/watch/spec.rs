@@ -1,4 +1,4 @@
-//! What a user writes: `function`, or `object:function`.
+//! A watch as the user writes it: `function`, or `object:function`.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What OpenCL says of itself to what guest libraries share.
+//! OpenCL's implementation of the traits of [`gil_guest::api`].
 
 use super::context::{is_one, queues_of};
 use super::details::Details;

@@ -1,5 +1,5 @@
-//! Functions of the program's that are called later: when an event gets
-//! somewhere, when an object dies.
+//! The program's callbacks: when an event reaches a state, when an object is
+//! destroyed.
 
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;

@@ -1,5 +1,5 @@
-//! The device's and the host's timers, which are one in the simulation: the
-//! guest's monotonic clock, in which event profiling is answered too.
+//! The device's and the host's timers, which are the same in the simulation: the
+//! guest's monotonic clock. Event profiling uses it too.
 
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;

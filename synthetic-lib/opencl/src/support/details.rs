@@ -1,5 +1,4 @@
-//! What the guest itself keeps of an object, to answer for it without the
-//! board.
+//! The guest's own data about an object, to answer queries without the board.
 
 use super::launch::Launches;
 use super::memory::Memory;

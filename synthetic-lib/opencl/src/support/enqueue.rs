@@ -1,4 +1,4 @@
-//! Enqueues about one memory object that are written by hand.
+//! Hand-written enqueues on one memory object.
 
 use super::context::context_of;
 use crate::generated::manual::{Object, Request};

@@ -1,5 +1,5 @@
-//! Which of the board's extensions are shown. An extension that needs what does
-//! not cross the bridge would make programs call what is not there.
+//! The board's extensions that programs see. An extension is hidden if its functions
+//! do not cross the bridge.
 
 use gil_wire::generated::opencl::Kind;
 

@@ -1,6 +1,6 @@
-//! Functions that the description of the API names in expressions. Those that
-//! say which enqueues need no answer find every error that the call has to
-//! return; where they are in doubt, the board is asked.
+//! Functions that the API's description names in expressions. Those that decide
+//! which enqueues need no answer find every error that the call has to return; in
+//! doubt, the board is asked.
 
 use super::context::context_of;
 use super::memory::{Memory, memory};

@@ -1,4 +1,4 @@
-//! Making images.
+//! Creating images.
 
 use super::details::Details;
 use super::memory::{Image, Memory};

@@ -1,9 +1,9 @@
 //! Files of the guest that programs include, in `-I` folders or by their
 //! absolute paths: the board's compiler gets them with the build.
 //!
-//! Which `#include` lines a compiler follows, only its preprocessor knows; here
-//! every line that may be followed is looked up, and what is not followed is
-//! sent for nothing.
+//! Only a preprocessor knows which `#include` lines a compiler follows. Every line
+//! that it may follow is resolved here, so some files are sent although they are not
+//! needed.
 
 use super::details::Details;
 use crate::generated::manual::{Guest, Object, Request};

@@ -1,5 +1,5 @@
-//! Launching kernels. The first launch of a kind is the board's to judge; what
-//! it accepted once cannot fail again, and its like travels in a batch.
+//! Launching kernels. The board checks the first launch of each kind; an equal
+//! launch cannot fail later, so it travels in a batch.
 
 use super::details::{Arguments, Details};
 use super::helpers::is_of_context;

@@ -1,4 +1,4 @@
-//! Entry points written by hand.
+//! Hand-written entry points.
 
 use super::callbacks::{self, EventNotify};
 use super::details::Details;

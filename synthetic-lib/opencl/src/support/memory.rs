@@ -1,7 +1,6 @@
-//! What the guest keeps of memory objects. A mapped pointer names guest memory:
-//! the program's own for an object that uses it, otherwise a shadow of the whole
-//! object that is made at the first mapping, so that one byte of it has one
-//! address for ever.
+//! The guest's data about memory objects. A mapped pointer points to guest memory:
+//! the program's own if the object uses it, otherwise a shadow of the whole object,
+//! which is created at the first mapping, so that each byte keeps one address.
 
 use super::details::Details;
 use crate::generated::manual::Object;

@@ -1,24 +1,24 @@
-//! What only OpenCL means, under its generated stubs. What every API's library
-//! needs is [`gil_guest`]'s.
+//! OpenCL's own part, below its generated stubs. [`gil_guest`] has the part that all
+//! APIs share.
 //!
 //! | module | what |
 //! |---|---|
 //! | `api` | OpenCL's errors, kinds of objects and hooks |
 //! | `helpers` | functions that the description names |
-//! | `details` | what the guest itself keeps of an object |
-//! | [`manual`] | entry points written by hand |
+//! | `details` | the guest's own data about an object |
+//! | [`manual`] | hand-written entry points |
 //! | `local` | queries answered in the guest |
 //! | `context` | objects of one context |
-//! | `callbacks` | functions of the program's that are called later |
-//! | `notices` | what the board says of contexts |
+//! | `callbacks` | the program's callbacks |
+//! | `notices` | the board's notices about contexts |
 //! | `includes` | files that programs include |
 //! | `clock` | the device's timer |
 //! | `subgroups` | queries about sub-groups |
-//! | `extensions` | which of the board's extensions are shown |
+//! | `extensions` | the board's extensions that programs see |
 //! | `kernel_arg`, `launch`, `task` | arguments and launches of kernels |
-//! | `memory`, `map` | what is kept of memory objects; mapped buffers and images |
+//! | `memory`, `map` | data about memory objects; mapped buffers and images |
 //! | `image`, `elements`, `rect` | images, their elements, and rectangles of buffers |
-//! | `enqueue` | what these have in common |
+//! | `enqueue` | what these share |
 //! | `svm` | shared virtual memory |
 
 mod api;

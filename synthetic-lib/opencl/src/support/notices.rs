@@ -1,5 +1,6 @@
-//! What the board's driver says of contexts, and the board of launches that it
-//! refused too late: on to the functions that contexts were made with.
+//! Passes notices to the functions that contexts were created with: the driver's
+//! about contexts, and the board's about launches that were refused after their call
+//! had returned.
 
 use super::details::Details;
 use crate::generated::manual::{Guest, Object, Request};

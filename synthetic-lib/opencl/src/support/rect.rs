@@ -1,5 +1,5 @@
-//! Rectangles of buffers, read and written. The program's pitches stay here: the
-//! board sees rows one behind the other.
+//! Reads and writes of rectangles of buffers. The program's pitches stay in the
+//! guest; the board sees contiguous rows.
 
 use super::elements::three;
 use super::enqueue::Enqueue;

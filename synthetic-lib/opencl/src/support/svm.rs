@@ -1,6 +1,6 @@
 //! Shared virtual memory: the guest's memory at the addresses that the board's
-//! driver gave, so that pointers inside structures hold on both sides. What
-//! either side changes is copied as the program maps and unmaps.
+//! driver chose, so that pointers inside structures are valid on both sides.
+//! Changes are copied when the program maps and unmaps.
 
 pub(super) mod commands;
 

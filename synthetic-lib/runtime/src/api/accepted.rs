@@ -1,5 +1,5 @@
-//! What the board accepted once cannot fail again: its like travels in a batch,
-//! and nobody waits for an answer. The guest counts these instructions.
+//! A call equal to one that the board accepted cannot fail, so it travels in a
+//! batch, without an answer. Guest instructions count here.
 
 use super::{Api, CallResult, Reply};
 use crate::{Answered, ByHand};

@@ -1,5 +1,5 @@
-//! Functions of the program's that are called later, on the library's own
-//! thread: soon, when an event gets somewhere, when an object is gone.
+//! The program's callbacks, called on the library's own thread: at once, when an
+//! event reaches a state, or when an object is destroyed.
 
 use super::{Api, CallResult, Object};
 use crate::later::{self, EventJob, Job, Moment, NoThread};

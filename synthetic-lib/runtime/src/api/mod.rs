@@ -1,5 +1,5 @@
-//! What an API's guest library says of itself, and what its generated code
-//! calls.
+//! The traits that an API's guest library implements, and the functions that its
+//! generated code calls.
 //!
 //! `cargo xtask gen` writes a type `Guest` for every API, its [`Described`] from
 //! `api/*.toml`, and the traits of its hand-written part (`Manual`, `Local`,
@@ -8,13 +8,13 @@
 //!
 //! | trait | for APIs |
 //! |---|---|
-//! | [`Events`] | whose enqueues take and give events that are objects |
+//! | [`Events`] | whose enqueues take and return events that are objects |
 //! | [`Current`] | with an object that is current in a thread |
 //! | [`DefaultQueue`] | whose enqueues may name no queue |
-//! | [`Noted`] | that keep the error of a call for a later question |
-//! | [`Deferred`] | that call a function of the program's once a queue gets there |
+//! | [`Noted`] | that store the error of a call for a later query |
+//! | [`Deferred`] | that call a function of the program once a queue reaches it |
 //!
-//! Generated stubs stand on these, and on nothing else:
+//! Generated stubs use these and nothing else:
 //!
 //! | what | where |
 //! |---|---|
@@ -23,7 +23,7 @@
 //! | one call being built | [`Request`], [`Reply`] |
 //! | arrays, lists and strings in; values out | [`data`] |
 //! | size-and-data queries | [`info`] |
-//! | functions of the program's | [`callbacks::notify`] |
+//! | the program's callbacks | [`callbacks::notify`] |
 //! | numbers, the counter, which calls were made | [`new_number`], [`new_event`], [`entry`](crate::entry), [`note`](crate::note) |
 
 pub mod accepted;

@@ -1,4 +1,4 @@
-//! Handles: what the program holds, what the board gave, and what dies when.
+//! Handles: the program's references, the board's numbers, and lifetimes.
 
 use super::callbacks::{self, Notices};
 use super::data::write;
