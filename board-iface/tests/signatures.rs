@@ -103,7 +103,7 @@ impl Compiler {
         let info = self.functions().clGetProgramBuildInfo.unwrap();
         let name = CL_PROGRAM_BUILD_LOG;
         text(|size, room, len| {
-            // SAFETY: the room is as large as said.
+            // SAFETY: the buffer has the stated size.
             unsafe { info(program, self.device, name, size, room, len) }
         })
     }
@@ -124,7 +124,7 @@ impl Compiler {
         let info = self.functions().clGetKernelInfo.unwrap();
         text(|size, room, len| {
             let name = CL_KERNEL_FUNCTION_NAME;
-            // SAFETY: the room is as large as said.
+            // SAFETY: the buffer has the stated size.
             unsafe { info(kernel, name, size, room, len) }
         })
     }
@@ -133,7 +133,7 @@ impl Compiler {
     fn told(&self, kernel: cl_kernel, index: cl_uint) -> Option<Told> {
         let info = self.functions().clGetKernelArgInfo.unwrap();
         let ask = |name, size, room, len| {
-            // SAFETY: the room is as large as said.
+            // SAFETY: the buffer has the stated size.
             unsafe { info(kernel, index, name, size, room, len) }
         };
         let (mut address, mut access, mut qualifiers) = (0u32, 0u32, 0u64);

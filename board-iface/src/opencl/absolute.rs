@@ -145,7 +145,7 @@ pub fn get_info(
     let kind = wire::cl_get_program_info(name).filter(|kind| *kind != InfoType::Local);
     let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
     let ask = |size: usize, value: *mut c_void, size_ret: *mut usize| {
-        // SAFETY: the program is alive, and `info` gives room of the size it says.
+        // SAFETY: the program is alive, and `info` provides a buffer of the size it states.
         unsafe { function(program, name, size, value, size_ret) }
     };
     let text = (name == CL_PROGRAM_SOURCE).then(|| fetch(ask)).flatten();

@@ -88,7 +88,7 @@ fn arg_type(read: &Argument) -> Option<ArgType> {
 fn origin(driver: &Driver, kernel: cl_kernel) -> Option<(Pointer, String)> {
     let ask = |name| {
         let info = driver.functions.clGetKernelInfo?;
-        // SAFETY: the kernel is alive, and `fetch` gives room as it says.
+        // SAFETY: the kernel is alive, and `fetch` provides a buffer of the size it states.
         fetch(|size, value, len| unsafe { info(kernel, name, size, value, len) })
     };
     let program = fetch_handle(&ask(CL_KERNEL_PROGRAM)?)?;
@@ -100,7 +100,7 @@ pub(super) fn number_of_args(driver: &Driver, kernel: cl_kernel) -> Option<cl_ui
     let function = driver.functions.clGetKernelInfo?;
     let mut count: cl_uint = 0;
     let room = (&raw mut count).cast();
-    // SAFETY: the kernel is alive, the room as large as said.
+    // SAFETY: the kernel is alive, the buffer has the stated size.
     let result = unsafe { function(kernel, CL_KERNEL_NUM_ARGS, 4, room, null_mut()) };
     (result == CL_SUCCESS).then_some(count)
 }
@@ -110,7 +110,7 @@ fn ask(driver: &Driver, kernel: cl_kernel, index: cl_uint) -> Option<ArgType> {
     let function = driver.arg_info()?;
     let value = |name: cl_uint, room: &mut [u8]| {
         let pointer = room.as_mut_ptr().cast();
-        // SAFETY: the kernel is alive, the room as large as said.
+        // SAFETY: the kernel is alive, the buffer has the stated size.
         let result = unsafe { function(kernel, index, name, room.len(), pointer, null_mut()) };
         result == CL_SUCCESS
     };

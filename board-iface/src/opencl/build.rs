@@ -143,7 +143,7 @@ pub fn get_info(
     let kind = wire::cl_get_program_build_info(name);
     let kind = kind.ok_or(Refusal::parameter("param_name", name.into()))?;
     let ask = |size: usize, value: *mut c_void, size_ret: *mut usize| {
-        // SAFETY: the objects are alive, and `info` gives room of the size it says.
+        // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
         unsafe { function(program, device, name, size, value, size_ret) }
     };
     let kept = session.program(args.program);
@@ -186,7 +186,7 @@ pub fn get_arg_info(
     let program = program.and_then(|program| session.program_at(program));
     let hidden = program.is_some_and(|program| program.hides_arg_info);
     let ask = |size: usize, value: *mut c_void, size_ret: *mut usize| {
-        // SAFETY: the kernel is alive, and `info` gives room of the size it says.
+        // SAFETY: the kernel is alive, and `info` provides a buffer of the size it states.
         let result = unsafe { function(kernel, args.arg_indx, name, size, value, size_ret) };
         match (result, hidden) {
             (CL_SUCCESS, true) => CL_KERNEL_ARG_INFO_NOT_AVAILABLE,

@@ -209,7 +209,7 @@ impl Session {
 
     pub(super) fn mem_info(&self, mem: Pointer, name: cl_mem_info) -> Option<Vec<u8>> {
         let ask = self.functions().clGetMemObjectInfo?;
-        // SAFETY: the object is alive, and `fetch` gives room as it says.
+        // SAFETY: the object is alive, and `fetch` provides a buffer of the size it states.
         fetch(|size, value, len| unsafe { ask(mem.as_ptr().cast(), name, size, value, len) })
     }
 
@@ -224,7 +224,7 @@ impl Session {
             return Vec::new();
         };
         let name = CL_CONTEXT_DEVICES;
-        // SAFETY: the context is alive, and `fetch` gives room as it says.
+        // SAFETY: the context is alive, and `fetch` provides a buffer of the size it states.
         let list = fetch(|size, value, len| unsafe {
             ask(context.as_ptr().cast(), name, size, value, len)
         });

@@ -240,8 +240,8 @@ impl Driver {
     /// The device as a program's text needs to know it.
     pub fn target(&self, device: Pointer) -> Target {
         let ask = |name| {
-            // SAFETY: the device is the driver's, and `fetch` gives room as it
-            // says.
+            // SAFETY: the device is the driver's, and `fetch` provides a buffer of
+            // the size it states.
             fetch(|size, value, len| unsafe {
                 (self.core.device_info)(device.as_ptr(), name, size, value, len)
             })
@@ -327,7 +327,7 @@ impl Driver {
     /// What a device says of itself under this name; `None` if it says nothing.
     pub(super) fn device_bytes(&self, device: Pointer, name: cl_device_info) -> Option<Vec<u8>> {
         let ask = self.core.device_info;
-        // SAFETY: the device is alive, and `fetch` gives room as it says.
+        // SAFETY: the device is alive, and `fetch` provides a buffer of the size it states.
         fetch(|size, value, len| unsafe { ask(device.as_ptr(), name, size, value, len) })
     }
 
@@ -475,7 +475,7 @@ fn feature_names(bytes: &[u8]) -> String {
 fn text(ask: Ask, object: *mut c_void, name: cl_uint) -> String {
     let mut bytes = [0u8; 1024];
     let mut len = 0;
-    // SAFETY: the object is the driver's, and the room as large as said.
+    // SAFETY: the object is the driver's, and the buffer has the stated size.
     let result = unsafe {
         ask(
             object,

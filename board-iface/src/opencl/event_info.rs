@@ -45,7 +45,7 @@ pub fn get_info(
         kind,
         args.param_value,
         |size, value, size_ret| {
-            // SAFETY: the event is alive, and `info` gives room of the size it says.
+            // SAFETY: the event is alive, and `info` provides a buffer of the size it states.
             let result = unsafe { function(event, name, size, value, size_ret) };
             if let (Some(command), false) = (known, value.is_null())
                 && result == CL_SUCCESS

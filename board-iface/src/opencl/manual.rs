@@ -725,7 +725,7 @@ fn program_info<T>(
     };
     let pointer = room.as_mut_ptr().cast();
     let size = size_of_val(room);
-    // SAFETY: the program is alive, the room as large as said.
+    // SAFETY: the program is alive, the buffer has the stated size.
     call.timed(|| unsafe { function(program, name, size, pointer, null_mut()) })
 }
 

@@ -52,7 +52,7 @@ impl Driver {
             return false;
         };
         let ask = |name| {
-            // SAFETY: the device is alive, and `fetch` gives room as it says.
+            // SAFETY: the device is alive, and `fetch` provides a buffer of the size it states.
             fetch(|size, value, len| unsafe {
                 info(device.as_ptr().cast(), name, size, value, len)
             })
@@ -91,7 +91,7 @@ pub fn device_info(
     let device: cl_device_id = pointer.as_ptr().cast();
     let room = args.param_value;
     info(session, call, kind, room, |size, value, size_ret| {
-        // SAFETY: the device is alive, and `info` gives room of the size it says.
+        // SAFETY: the device is alive, and `info` provides a buffer of the size it states.
         let result = unsafe { function(device, name, size, value, size_ret) };
         if let (CL_SUCCESS, Some(bound), false, 8) = (result, bound, value.is_null(), size) {
             let value = value.cast::<cl_ulong>();

@@ -47,7 +47,7 @@ fn element(session: &Session, image: cl_mem) -> Result<usize, cl_int> {
     let mut bytes = 0usize;
     let room = (&raw mut bytes).cast();
     let name = CL_IMAGE_ELEMENT_SIZE;
-    // SAFETY: the object is alive, the room as large as said.
+    // SAFETY: the object is alive, the buffer has the stated size.
     match unsafe { function(image, name, size_of::<usize>(), room, null_mut()) } {
         CL_SUCCESS => Ok(bytes),
         error => Err(error),

@@ -94,7 +94,7 @@ impl Session {
     pub(super) fn program_of(&self, kernel: Pointer) -> Option<Pointer> {
         let info = self.functions().clGetKernelInfo?;
         let (kernel, name) = (kernel.as_ptr(), CL_KERNEL_PROGRAM);
-        // SAFETY: the kernel is alive, and `fetch` gives room as it says.
+        // SAFETY: the kernel is alive, and `fetch` provides a buffer of the size it states.
         let ask = |size, value, len| unsafe { info(kernel.cast(), name, size, value, len) };
         fetch(ask).and_then(|bytes| fetch_handle(&bytes))
     }
@@ -107,7 +107,7 @@ impl Session {
         };
         let object: cl_program = program.as_ptr().cast();
         let name = CL_PROGRAM_BINARY_SIZES;
-        // SAFETY: the program is alive, and `fetch` gives room as it says.
+        // SAFETY: the program is alive, and `fetch` provides a buffer of the size it states.
         let ask = |size, value, len| unsafe { info(object, name, size, value, len) };
         let Some(sizes) = fetch(ask) else { return true };
         let size = |bytes: &[u8]| usize::from_ne_bytes(bytes.try_into().expect("a size"));

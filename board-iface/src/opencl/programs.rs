@@ -162,7 +162,7 @@ fn options(driver: &Driver, program: Pointer, device: Pointer) -> String {
     };
     let (program, device) = (program.as_ptr(), device.as_ptr());
     let name = CL_PROGRAM_BUILD_OPTIONS;
-    // SAFETY: the objects are alive, and `fetch` gives room as it says.
+    // SAFETY: the objects are alive, and `fetch` provides a buffer of the size it states.
     let bytes = fetch(|size, value, len| unsafe {
         info(program.cast(), device.cast(), name, size, value, len)
     });
@@ -184,7 +184,7 @@ impl Session {
         let info = driver.functions.clGetProgramInfo;
         let ask = |name| {
             let info = info?;
-            // SAFETY: the program is alive, and `fetch` gives room as it says.
+            // SAFETY: the program is alive, and `fetch` provides a buffer of the size it states.
             fetch(|size, value, len| unsafe { info(object.cast(), name, size, value, len) })
         };
         let source = ask(CL_PROGRAM_SOURCE).map(|text| original(&text).unwrap_or(text));

@@ -47,7 +47,7 @@ fn image(session: &Session, mem: Pointer, kind: cl_uint) -> Option<Staging> {
     let number = |name| {
         let mut value = 0usize;
         let room = (&raw mut value).cast();
-        // SAFETY: the object is alive, the room as large as said.
+        // SAFETY: the object is alive, the buffer has the stated size.
         let result = unsafe {
             ask(
                 mem.as_ptr().cast(),

@@ -474,7 +474,7 @@ pub fn capabilities(
     let has_functions = session.functions().clEnqueueSVMMemcpy.is_some();
     let name = CL_DEVICE_SVM_CAPABILITIES;
     let result = match session.functions().clGetDeviceInfo {
-        // SAFETY: the device is the driver's, the room as large as said.
+        // SAFETY: the device is the driver's, the buffer has the stated size.
         Some(ask) => call.timed(|| unsafe { ask(device, name, 8, room, null_mut()) }),
         None => CL_INVALID_OPERATION,
     };

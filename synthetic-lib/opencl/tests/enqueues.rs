@@ -33,7 +33,7 @@ fn a_read_names_its_memory_its_queue_and_its_event() {
             waits.as_ptr()
         };
         let (count, room) = (waits.len() as u32, memory.as_ptr().cast_mut().cast());
-        // SAFETY: 16 bytes of room.
+        // SAFETY: 16 bytes of space.
         unsafe { clEnqueueReadBuffer(w.queue, w.buffer, blocking, 4, 16, room, count, list, event) }
     };
     assert_eq!(read(CL_FALSE, &[], &mut first), CL_SUCCESS);
@@ -68,7 +68,7 @@ fn an_error_of_the_board_gives_no_event() {
     let mut memory = [0u8; 16];
     let mut event: cl_event = null_mut();
     let room = memory.as_mut_ptr().cast();
-    // SAFETY: 16 bytes of room.
+    // SAFETY: 16 bytes of space.
     let result = unsafe {
         clEnqueueReadBuffer(
             w.queue,
@@ -99,7 +99,7 @@ fn a_pending_read_whose_event_fails_says_so() {
     let w = world(0);
     let mut memory = [0u8; 16];
     let room: *mut c_void = memory.as_mut_ptr().cast();
-    // SAFETY: 16 bytes of room.
+    // SAFETY: 16 bytes of space.
     let result = unsafe {
         clEnqueueReadBuffer(
             w.queue,
@@ -131,7 +131,7 @@ fn waiting_observes_and_tells_of_errors() {
     let w = world(0);
     let mut event: cl_event = null_mut();
     let mut memory = [0u8; 16];
-    // SAFETY: 16 bytes of room; one event.
+    // SAFETY: 16 bytes of space; one event.
     unsafe {
         let room = memory.as_mut_ptr().cast();
         clEnqueueReadBuffer(
@@ -227,7 +227,7 @@ impl Mapper {
     fn map(&self, flags: cl_map_flags, offset: usize, size: usize) -> Result<*mut u8, cl_int> {
         let mut code = 1;
         let World { queue, buffer, .. } = self.0;
-        // SAFETY: no list, no event, room for the code.
+        // SAFETY: no list, no event, space for the code.
         let address = unsafe {
             let event = null_mut();
             clEnqueueMapBuffer(
@@ -260,7 +260,7 @@ impl Mapper {
     fn count(&self) -> u32 {
         let mut count = 99u32;
         let room = (&raw mut count).cast();
-        // SAFETY: room for four bytes.
+        // SAFETY: space for four bytes.
         let result =
             unsafe { clGetMemObjectInfo(self.0.buffer, CL_MEM_MAP_COUNT, 4, room, null_mut()) };
         assert_eq!(result, CL_SUCCESS);
@@ -304,7 +304,7 @@ fn after_a_read_that_does_not_block_small_input_is_named_not_copied() {
     let w = world(0);
     let mut memory = [0u8; 16];
     let room = memory.as_mut_ptr().cast();
-    // SAFETY: 16 bytes of room.
+    // SAFETY: 16 bytes of space.
     let read = unsafe {
         clEnqueueReadBuffer(
             w.queue,

@@ -21,7 +21,7 @@ fn what_is_no_handle_is_refused_without_the_board() {
     let mut bytes = [0u8; 64];
     let room = bytes.as_mut_ptr().cast();
     let mut event: cl_event = odd.cast();
-    // SAFETY: handles are checked before use; the room is there.
+    // SAFETY: handles are checked before use; the buffer is valid.
     unsafe {
         assert_eq!(clReleaseMemObject(odd.cast()), CL_INVALID_MEM_OBJECT);
         assert_eq!(clReleaseMemObject(null_mut()), CL_INVALID_MEM_OBJECT);
@@ -64,7 +64,7 @@ fn what_is_no_handle_is_refused_without_the_board() {
 
 fn references(buffer: cl_mem) -> u32 {
     let mut count = 0u32;
-    // SAFETY: `count` is room for four bytes.
+    // SAFETY: `count` has space for four bytes.
     let result = unsafe {
         let room = (&raw mut count).cast();
         clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, 4, room, null_mut())

@@ -43,7 +43,7 @@ fn size_and_data_of_the_boards_values() {
     });
     let ask = |size, room: *mut u8| {
         let mut told = 999;
-        // SAFETY: the room is as large as each case says.
+        // SAFETY: the buffer has the size that each case states.
         let result =
             unsafe { clGetDeviceInfo(device(), CL_DEVICE_NAME, size, room.cast(), &mut told) };
         (result, told)
@@ -66,7 +66,7 @@ fn size_and_data_of_the_boards_values() {
 fn platform_string(name: cl_platform_info) -> String {
     let platform: cl_platform_id = Object::found(Kind::Platform, Handle(Handle::BOARD | 1));
     let mut text = [0u8; 256];
-    // SAFETY: room for 256 bytes.
+    // SAFETY: space for 256 bytes.
     unsafe {
         let room: *mut c_void = text.as_mut_ptr().cast();
         assert_eq!(
@@ -113,7 +113,7 @@ fn a_platform_keeps_its_handle() {
     let mut platforms: [cl_platform_id; 2] = [null_mut(); 2];
     let mut count = 0;
     for platform in &mut platforms {
-        // SAFETY: room for one platform and one number.
+        // SAFETY: space for one platform and one number.
         let result = unsafe { clGetPlatformIDs(1, platform, &mut count) };
         assert_eq!(result, CL_SUCCESS);
     }
@@ -135,7 +135,7 @@ fn event_on(properties: cl_command_queue_properties) -> cl_event {
 fn status(event: cl_event) -> cl_int {
     let mut status = 99;
     let name = CL_EVENT_COMMAND_EXECUTION_STATUS;
-    // SAFETY: room for one status.
+    // SAFETY: space for one status.
     let result = unsafe { clGetEventInfo(event, name, 4, (&raw mut status).cast(), null_mut()) };
     assert_eq!(result, CL_SUCCESS);
     status
@@ -143,7 +143,7 @@ fn status(event: cl_event) -> cl_int {
 
 fn profile(event: cl_event, name: cl_profiling_info) -> Result<u64, cl_int> {
     let mut ns = 0u64;
-    // SAFETY: room for one number.
+    // SAFETY: space for one number.
     let result =
         unsafe { clGetEventProfilingInfo(event, name, 8, (&raw mut ns).cast(), null_mut()) };
     if result == CL_SUCCESS {
@@ -229,7 +229,7 @@ fn a_queue_answers_for_its_properties() {
     let queue = world(both).queue;
     let mut properties = 0u64;
     let ask = |name, size, room: *mut u64| {
-        // SAFETY: room for one number.
+        // SAFETY: space for one number.
         unsafe { clGetCommandQueueInfo(queue, name, size, room.cast(), null_mut()) }
     };
     assert_eq!(ask(CL_QUEUE_PROPERTIES, 8, &mut properties), CL_SUCCESS);

@@ -77,7 +77,7 @@ impl DeviceFile {
 
     fn check_version(&self) -> Result<(), Error> {
         let mut info = uapi::Info::default();
-        // SAFETY: `info` is room for the structure that the ioctl writes.
+        // SAFETY: `info` has space for the structure that the ioctl writes.
         again(|| unsafe { uapi::ioc_info(self.fd(), &mut info) }).map_err(not_here)?;
         if info.abi_version == uapi::ABI_VERSION {
             return Ok(());

@@ -140,7 +140,7 @@ mod tests {
             0 => unsafe { libc::_exit(child(client, &double)) },
             child => {
                 let mut status = -1;
-                // SAFETY: `status` is room for one int.
+                // SAFETY: `status` has space for one int.
                 unsafe { libc::waitpid(child, &mut status, 0) };
                 assert_eq!(status, 0);
             }

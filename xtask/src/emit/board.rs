@@ -344,7 +344,7 @@ impl Body<'_> {
             .map_or(String::new(), |param| ident(&param.name));
         let _ = writeln!(
             out,
-            "// SAFETY: the objects are alive, and `info` gives room of the size it says.\nlet info = back_end::info(session, call, kind, args.{room}, |size, value, size_ret| unsafe {{ function({}) }})?;",
+            "// SAFETY: the objects are alive, and `info` provides a buffer of the size it states.\nlet info = back_end::info(session, call, kind, args.{room}, |size, value, size_ret| unsafe {{ function({}) }})?;",
             args.join(", ")
         );
         let _ = writeln!(

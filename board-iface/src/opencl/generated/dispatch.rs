@@ -204,7 +204,7 @@ fn cl_get_platform_info(
     let kind = wire::cl_get_platform_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -328,7 +328,7 @@ fn cl_get_context_info(
     let kind = wire::cl_get_context_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -380,7 +380,7 @@ fn cl_get_command_queue_info(
     let kind = wire::cl_get_command_queue_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -502,7 +502,7 @@ fn cl_get_mem_object_info(
     let kind = wire::cl_get_mem_object_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -533,7 +533,7 @@ fn cl_get_image_info(
     let kind = wire::cl_get_image_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -605,7 +605,7 @@ fn cl_get_sampler_info(
     let kind = wire::cl_get_sampler_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -871,7 +871,7 @@ fn cl_get_kernel_info(
     let kind = wire::cl_get_kernel_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -903,7 +903,7 @@ fn cl_get_kernel_work_group_info(
     let kind = wire::cl_get_kernel_work_group_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
@@ -1835,7 +1835,7 @@ fn cl_get_pipe_info(
     let kind = wire::cl_get_pipe_info(args.param_name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("param_name", args.param_name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn toyDeviceInfo(
 /// `toyContextCreate`.
 ///
 /// # Safety
-/// `context` is null or names room for one handle.
+/// `context` is null or points to space for one handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toyContextCreate(context: *mut *mut c_void, device: u32) -> i32 {
     code((|| {
@@ -122,7 +122,7 @@ pub extern "C" fn toyContextSetCurrent(context: *mut c_void) -> i32 {
 /// `toyBufferCreate`.
 ///
 /// # Safety
-/// `buffer` is null or names room for one handle.
+/// `buffer` is null or points to space for one handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toyBufferCreate(buffer: *mut *mut c_void, size: usize) -> i32 {
     code((|| {
@@ -175,7 +175,7 @@ pub extern "C" fn toyScale(buffer: *mut c_void, factor: u32) -> i32 {
 /// `toyRead`.
 ///
 /// # Safety
-/// `data` is null or names room for `size` bytes, until the command is done.
+/// `data` is null or points to space for `size` bytes, until the command is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toyRead(
     buffer: *mut c_void,
@@ -226,7 +226,7 @@ pub extern "C" fn toyFinish() -> i32 {
 /// `toyElapsed`.
 ///
 /// # Safety
-/// `nanoseconds` is null or names room for one number.
+/// `nanoseconds` is null or points to space for one number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toyElapsed(nanoseconds: *mut u64) -> i32 {
     code((|| {

@@ -109,7 +109,7 @@ mod tests {
         let returned = Guest::returned(|| panic!("on purpose"));
         assert_eq!(returned, CL_OUT_OF_RESOURCES);
         let mut code = 1;
-        // SAFETY: `code` is room for one code.
+        // SAFETY: `code` has space for one code.
         let made: *mut u8 = unsafe { Guest::written(&mut code, || panic!("on purpose")) };
         assert!(made.is_null());
         assert_eq!(code, CL_OUT_OF_RESOURCES);

@@ -66,7 +66,7 @@ impl Enqueue {
     }
 
     /// # Safety
-    /// The event's room is null or there.
+    /// The place for the event is null or valid.
     pub(super) unsafe fn give_event(&self) {
         // SAFETY: the caller's.
         unsafe { Object::give_event(self.event, self.signal, &self.queue) };

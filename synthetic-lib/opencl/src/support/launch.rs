@@ -183,7 +183,7 @@ impl Launch {
     /// Launches it.
     ///
     /// # Safety
-    /// `event` is null or names room for one handle.
+    /// `event` is null or points to space for one handle.
     #[inline]
     pub(super) unsafe fn run(&self, entry: u64, event: *mut cl_event) -> CallResult<()> {
         let Details::Kernel(known) = self.kernel.details() else {

@@ -695,7 +695,7 @@ impl Manual for Guest {
     ) -> CallResult<()> {
         let sizes = binary_sizes(entry, program)?;
         let bytes = sizes.len() * size_of::<*mut c_void>();
-        // SAFETY: the caller's; the room was compared with the length.
+        // SAFETY: the caller's; the buffer was compared with the length.
         unsafe {
             room.announce::<Guest>(bytes)?;
             if room.value.is_null() {
@@ -746,7 +746,7 @@ fn binary_sizes(entry: u64, program: &Object) -> CallResult<Vec<u64>> {
 }
 
 /// # Safety
-/// `place` is null or names room for `size` bytes.
+/// `place` is null or points to space for `size` bytes.
 unsafe fn binary(
     entry: u64,
     program: &Object,

@@ -30,7 +30,7 @@ impl Asked<'_> {
     /// The API's code.
     ///
     /// # Safety
-    /// `input` is null or names `input_size` bytes; the room is what it says.
+    /// `input` is null or names `input_size` bytes; the buffer is as large as it states.
     pub unsafe fn answer(
         &self,
         entry: u64,

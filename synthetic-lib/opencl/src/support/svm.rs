@@ -251,7 +251,7 @@ pub(super) unsafe fn set_exec_info(
             return Err(CL_INVALID_VALUE);
         }
         if name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM {
-            // SAFETY: the caller's: room for a `cl_bool`, if it says so.
+            // SAFETY: the caller's: space for a `cl_bool`, if it says so.
             return unsafe { system_memory(size, value) };
         }
         let is_list = size.is_multiple_of(size_of::<usize>());

@@ -13,7 +13,7 @@ const PROPERTIES_MAX: usize = 64;
 /// Writes one value, unless there is no room.
 ///
 /// # Safety
-/// `to` is null or names room for one value.
+/// `to` is null or points to space for one value.
 #[inline]
 pub unsafe fn write<T>(to: *mut T, value: T) {
     if !to.is_null() {
@@ -26,7 +26,7 @@ pub unsafe fn write<T>(to: *mut T, value: T) {
 /// region is there already.
 ///
 /// # Safety
-/// `to` is null or names room for `room` bytes.
+/// `to` is null or points to space for `room` bytes.
 #[inline]
 pub unsafe fn write_data(data: &OutData<'_>, to: *mut c_void, room: usize) {
     if let (OutData::Inline(bytes), false) = (data, to.is_null()) {

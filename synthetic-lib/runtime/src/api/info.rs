@@ -21,10 +21,10 @@ impl Room {
     /// Tells the size of the value.
     ///
     /// # Errors
-    /// The API's code if there is room and it is too small.
+    /// The API's code if there is a buffer and it is too small.
     ///
     /// # Safety
-    /// `size_ret` is null or names room for a size.
+    /// `size_ret` is null or points to space for a size.
     pub unsafe fn announce<A: Described>(&self, size: usize) -> CallResult<()> {
         if !self.value.is_null() && self.size < size {
             return Err(A::VALUE);
@@ -38,12 +38,12 @@ impl Room {
 /// Answers with these bytes.
 ///
 /// # Errors
-/// The API's code if there is room and it is too small.
+/// The API's code if there is a buffer and it is too small.
 ///
 /// # Safety
-/// The room is what it says.
+/// The buffer is as large as it states.
 pub unsafe fn answer<A: Described>(room: &Room, bytes: &[u8]) -> CallResult<()> {
-    // SAFETY: the caller's; the room was compared with the length.
+    // SAFETY: the caller's; the buffer was compared with the length.
     unsafe {
         room.announce::<A>(bytes.len())?;
         write_data(&OutData::Inline(bytes), room.value, room.size);
@@ -54,11 +54,11 @@ pub unsafe fn answer<A: Described>(room: &Room, bytes: &[u8]) -> CallResult<()> 
 /// Answers with what the board said, in the guest's own layout.
 ///
 /// # Errors
-/// The API's code if there is room and it is too small, or if the board said
+/// The API's code if there is a buffer and it is too small, or if the board said
 /// something else than was asked.
 ///
 /// # Safety
-/// The room is what it says.
+/// The buffer is as large as it states.
 pub unsafe fn answer_info<A: Api>(
     room: &Room,
     kind: InfoType<A::Kind>,
@@ -94,7 +94,7 @@ pub unsafe fn answer_info<A: Api>(
 }
 
 /// # Safety
-/// The room is what it says.
+/// The buffer is as large as it states.
 unsafe fn answer_bytes<A: Api>(room: &Room, size: u64, data: &OutData<'_>) -> CallResult<()> {
     let size = usize::try_from(size).map_err(|_| A::GARBLED)?;
     let came = match data {
@@ -117,7 +117,7 @@ unsafe fn answer_bytes<A: Api>(room: &Room, size: u64, data: &OutData<'_>) -> Ca
 /// value takes no memory.
 ///
 /// # Safety
-/// The room is what it says.
+/// The buffer is as large as it states.
 unsafe fn answer_words<A: Api>(
     room: &Room,
     sizes: &[u64],
@@ -178,7 +178,7 @@ mod tests {
             value: place,
             size_ret: &mut told,
         };
-        // SAFETY: the room is that of `memory`.
+        // SAFETY: the buffer is that of `memory`.
         let result = unsafe { answer_info::<Plain>(&room, kind, size, value) };
         (result, told, memory)
     }

@@ -185,7 +185,7 @@ pub trait Api: Described {
     /// Runs a call that returns an object and writes its error.
     ///
     /// # Safety
-    /// `place` is null or names room for one error.
+    /// `place` is null or points to space for one error.
     unsafe fn written<T>(
         place: *mut Self::Status,
         run: impl FnOnce() -> CallResult<*mut T>,

@@ -221,7 +221,7 @@ impl<A: Api> Object<A> {
     /// board found if `parents` is none, of new objects otherwise.
     ///
     /// # Safety
-    /// `to` is null or names room for `room` handles.
+    /// `to` is null or points to space for `room` handles.
     pub unsafe fn write_all<T>(
         kind: A::Kind,
         to: *mut *mut T,
@@ -276,7 +276,7 @@ impl<A: Events> Object<A> {
     /// Gives the program the event of an enqueue that succeeded, if it wants it.
     ///
     /// # Safety
-    /// `event` is null or names room for one handle.
+    /// `event` is null or points to space for one handle.
     #[inline]
     pub unsafe fn give_event<T>(event: *mut *mut T, number: NewEvent, queue: &Self) {
         if number.kept {

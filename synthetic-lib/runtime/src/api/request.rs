@@ -109,7 +109,7 @@ impl<A: Api> Request<A> {
     /// Room at `ptr` that the call fills before it returns.
     ///
     /// # Safety
-    /// `ptr` is null or names room for `len` bytes.
+    /// `ptr` is null or points to space for `len` bytes.
     pub unsafe fn output(&mut self, ptr: *mut c_void, len: usize) -> OutRoom {
         if ptr.is_null() {
             OutRoom::Null
@@ -123,7 +123,7 @@ impl<A: Api> Request<A> {
     /// Room at `ptr` that may be filled after the call returned.
     ///
     /// # Safety
-    /// `ptr` is null or names room for `len` bytes, until the operation ended.
+    /// `ptr` is null or points to space for `len` bytes, until the operation ended.
     pub unsafe fn output_region(&mut self, ptr: *mut c_void, len: usize) -> OutRoom {
         if ptr.is_null() {
             OutRoom::Null
@@ -181,7 +181,7 @@ impl<A: Api> Request<A> {
     /// As [`input_rows`](Self::input_rows).
     ///
     /// # Safety
-    /// `ptr` is null or names room for the rows, until the operation ended.
+    /// `ptr` is null or points to space for the rows, until the operation ended.
     pub unsafe fn output_rows(&mut self, ptr: *mut c_void, rows: Rows) -> CallResult<OutRoom> {
         let rows = rows.merged();
         let span = span::<A>(&rows)?;
@@ -209,7 +209,7 @@ impl<A: Api> Request<A> {
     /// Room for a query's value.
     ///
     /// # Safety
-    /// `ptr` is null or names room for `len` bytes.
+    /// `ptr` is null or points to space for `len` bytes.
     pub unsafe fn info_room(
         &mut self,
         kind: InfoType<A::Kind>,

@@ -84,7 +84,7 @@ impl Driver {
     /// The API's code.
     pub fn elapsed(&self) -> Result<u64, toyResult> {
         let mut nanoseconds = 0;
-        // SAFETY: there is room for one number.
+        // SAFETY: there is space for one number.
         match unsafe { (self.elapsed)(&mut nanoseconds) } {
             TOY_SUCCESS => Ok(nanoseconds),
             error => Err(error),
@@ -95,7 +95,7 @@ impl Driver {
     fn bytes(&self, device: u32, name: toyInfo) -> Option<Vec<u8>> {
         let ask = self.functions.toyDeviceInfo?;
         let mut size = 0;
-        // SAFETY: there is room for the size, and then for the value.
+        // SAFETY: there is space for the size, and then for the value.
         unsafe {
             if ask(device, name, 0, null_mut(), &mut size) != TOY_SUCCESS {
                 return None;

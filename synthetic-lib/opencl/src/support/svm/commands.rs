@@ -48,7 +48,7 @@ impl Enqueue {
     }
 
     /// # Safety
-    /// The event's room is null or there.
+    /// The place for the event is null or valid.
     unsafe fn give_event(&self) {
         // SAFETY: the caller's.
         unsafe { Object::give_event(self.event, self.signal, &self.queue) };
@@ -408,7 +408,7 @@ fn send_free(entry: u64, enqueue: &Enqueue, addresses: &[u64], frees: bool) -> C
 /// An event that the library holds, and the program if it wants it.
 ///
 /// # Safety
-/// The event's room is null or there.
+/// The place for the event is null or valid.
 unsafe fn own_event(enqueue: &Enqueue) -> CallResult<Hold<Guest>> {
     let parents = [&enqueue.queue];
     let number = enqueue.signal.number;

@@ -62,7 +62,7 @@ fn toy_device_info(
     let kind = wire::toy_device_info(args.name)
         .filter(|kind| *kind != InfoType::Local)
         .ok_or(Refusal::parameter("name", args.name.into()))?;
-    // SAFETY: the objects are alive, and `info` gives room of the size it says.
+    // SAFETY: the objects are alive, and `info` provides a buffer of the size it states.
     let info = back_end::info(
         session,
         call,
