@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::ops::Range;
 
-/// What is told apart, in bytes: a cache line, so that a change costs one line
+/// The granularity of a difference, in bytes: a cache line, so that a change costs one line
 /// of memory traffic, and neighbours that change together travel together.
 pub const LINE: usize = 64;
 /// As much is compared before a look at where it differs: a second look at it

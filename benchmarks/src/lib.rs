@@ -47,7 +47,7 @@ pub fn null_call() -> NullCall {
     API.null_call()
 }
 
-/// Measures, and tells the figures.
+/// Measures, and reports the figures.
 ///
 /// # Errors
 /// [`BenchError`] says what cannot be measured here.

@@ -131,7 +131,7 @@ pub enum Judged {
     Itself,
 }
 
-/// A line before it is told where and when.
+/// A line without its machine and date.
 #[derive(Clone, Debug)]
 pub struct Measured(Line);
 

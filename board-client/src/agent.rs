@@ -321,7 +321,7 @@ impl Connection {
         })
     }
 
-    /// What the agent tells of itself.
+    /// The agent's status.
     ///
     /// # Errors
     /// [`AgentError`] if it is not answered.

@@ -7,10 +7,10 @@ use gil_wire::frame::FrameError;
 use gil_wire::message::{Reply, Request};
 use gil_wire::status::Status;
 
-/// What other requests are told.
+/// The answer to other requests.
 const ONLY_STATUS: &str = "an operator's connection asks for the agent's status only";
 
-/// Serves it until its end; `status` says what there is to tell.
+/// Serves it until its end; `status` returns the agent's status.
 ///
 /// # Errors
 /// [`ConnectionError`].

@@ -1,6 +1,6 @@
 //! What kernels print. Drivers write it to the process's standard output; the
 //! agent puts a pipe there and keeps its own words elsewhere. Whose text it is,
-//! only time tells: kernels that may print take turns ([`Turn`]).
+//! only time separates: kernels that may print take turns ([`Turn`]).
 
 use gil_wire::message::PRINTED_MAX;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};

@@ -1,4 +1,4 @@
-//! Accepting connections until told to stop. One thread shakes hands with all of
+//! Accepting connections until the agent is stopped. One thread shakes hands with all of
 //! them; each that did gets a thread, and where drivers may crash a process.
 
 mod connections;
@@ -77,7 +77,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// Why an agent ends, other than by being told to.
+/// Why an agent ends without being stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// It cannot listen.

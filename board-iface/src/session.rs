@@ -129,7 +129,7 @@ fn silent(open: bool) -> &'static str {
 /// before this returns; `ending` is called before that.
 ///
 /// # Errors
-/// [`SessionError`]; the peer was told, if it still listens.
+/// [`SessionError`]; it was sent to the peer, if that still listens.
 pub fn serve(
     connection: Connection<Meter>,
     board: &dyn Board,

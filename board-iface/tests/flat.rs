@@ -1,5 +1,5 @@
 //! Sessions one after the other and many at once: nothing of them stays in the
-//! agent. And what it tells an operator of them.
+//! agent. And what it reports of them to an operator.
 
 mod common;
 

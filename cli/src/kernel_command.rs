@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Why it cannot be told.
+/// Why it cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The stock kernel.

@@ -1,4 +1,4 @@
-//! Reads what the bridge in the simulator tells: events over a Unix socket on which `gil run`
+//! Reads what the bridge in the simulator reports: events over a Unix socket on which `gil run`
 //! listens.
 
 use gil_wire::monitor::{Event, MAX_EVENT};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What the reader passes on.
 #[derive(Debug)]
 pub enum Message {
-    /// The bridge told something.
+    /// The bridge reported something.
     Event(Box<Event>),
     /// A source of messages has ended: the connection, or a relay.
     Closed,

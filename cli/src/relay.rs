@@ -30,7 +30,7 @@ impl Relay {
     pub fn open(path: &Path, pipe: Pipe, sender: SyncSender<Message>) -> Result<Self, CacheError> {
         let made = nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR);
         made.map_err(io::Error::from).at(path)?;
-        // Opening one end waits for the other, unless it is told not to.
+        // Opening one end waits for the other, unless asked not to.
         let mut first = OpenOptions::new();
         first.read(true).custom_flags(libc::O_NONBLOCK);
         let first = first.open(path).at(path)?;

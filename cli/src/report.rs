@@ -30,7 +30,7 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
     if let Some(reason) = &document.exit.reason {
         let _ = writeln!(text, "gil: {reason}");
     }
-    // Nobody may be reading any more; the exit code still tells.
+    // Nobody may be reading any more; the exit code still reports it.
     let _ = io::stderr().lock().write_all(text.as_bytes());
     exit
 }

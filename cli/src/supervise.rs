@@ -35,7 +35,7 @@ pub struct Simulation<'a> {
     pub ending: Ending,
     /// Its process.
     pub process: Owned,
-    /// What the bridge in it tells, and signals.
+    /// What the bridge in it reports, and signals.
     pub messages: Receiver<Message>,
     /// The bridge's connection.
     pub connection: Connection,
@@ -230,7 +230,7 @@ fn drain(simulation: &mut Simulation<'_>, state: &mut State) -> Exit {
     }
 }
 
-/// Nobody said how the program ended: what was written last tells why.
+/// Nobody said how the program ended: its last output explains why.
 fn post_mortem(simulation: &mut Simulation<'_>) -> String {
     let texts = simulation.logs.iter().map(|log| {
         let bytes = fs::read(log).unwrap_or_default();

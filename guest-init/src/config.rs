@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// Where `gil run` puts it.
 pub const PATH: &str = "/etc/gil/run.json";
-/// Where the image has the driver, unless told otherwise.
+/// Default path of the driver in the image.
 pub const MODULE: &str = "/usr/lib/gil/gil.ko";
-/// Where programs are looked for, unless told otherwise.
+/// Default folders in which programs are looked up.
 const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// What to run.

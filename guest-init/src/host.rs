@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Most bytes in one console call: with its envelope it fits a submission.
 pub const CHUNK: usize = 4096;
 
-/// Who is told what the program does.
+/// Receives reports of what the program does.
 pub trait Host {
     /// The program wrote; at most [`CHUNK`] bytes.
     ///

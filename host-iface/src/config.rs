@@ -1,4 +1,4 @@
-//! What a simulator is told about gil: a list of `key=value`.
+//! A simulator's options for gil: a list of `key=value`.
 
 use gil_detect::watch::{Spec, SpecError};
 use gil_uapi::GuestAddress;

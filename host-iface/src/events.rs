@@ -1,4 +1,4 @@
-//! Where what happens is told: to `gil run` over a socket, or to this
+//! Where events are reported: to `gil run` over a socket, or to this
 //! process's own output.
 
 use gil_transport::client::Cancel;

@@ -91,7 +91,7 @@ impl Held {
         }
     }
 
-    /// Whether anything becomes due by `at_ns`.
+    /// Whether any output is deliverable by `at_ns`.
     pub fn is_due_by(&self, at_ns: u64) -> bool {
         self.ends().any(|end_ns| end_ns <= at_ns)
     }
@@ -112,7 +112,7 @@ impl Held {
         open.filter_map(|output| output.event).collect()
     }
 
-    /// Takes what is due by `at_ns`, in the order of ends, then of numbers.
+    /// Takes the output that ends by `at_ns`, in the order of ends, then of numbers.
     pub fn take_due(&mut self, at_ns: u64) -> Vec<Due> {
         self.take(at_ns, |_| true)
     }

@@ -11,7 +11,7 @@
 //! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
 //! | [`mailbox`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
-//! | [`held`], [`executed`] | output not due yet; sequence numbers |
+//! | [`held`], [`executed`] | output that waits for its end; sequence numbers |
 //! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
 //! | [`recorder`], [`stats`], [`prediction`] | what is kept of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |

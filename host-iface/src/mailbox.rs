@@ -24,7 +24,7 @@ const EXTENTS_FREE: u64 = 64;
 /// Bytes of a mailbox in front of its [`Answer`].
 const ANSWER: GuestLength = GuestLength(offset_of!(Mailbox, answer) as u64);
 
-/// What the driver is told.
+/// The answer to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// How it went.

@@ -57,7 +57,7 @@ pub struct Context<'a> {
     pub stats: &'a mut Stats,
     /// The recording.
     pub trace: &'a mut Option<Recorder>,
-    /// Who is told.
+    /// Where events are reported.
     pub events: &'a mut Events,
     /// The devices that sessions use.
     pub devices: &'a mut Devices,
@@ -154,7 +154,7 @@ impl Session {
         answer
     }
 
-    /// `COLLECT`: delivers what is due.
+    /// `COLLECT`: delivers the output that has ended.
     pub fn collect(&mut self, context: &mut Context<'_>, now_ns: u64) -> Answer {
         self.pass_time(context, now_ns);
         self.finish(context, Answer::status(Status::Ok), now_ns)

@@ -59,7 +59,7 @@ fn look_for_points(bridge: &'static Bridge, watches: &Watches, block: &Translati
     });
 }
 
-/// The driver's doorbell, and the kernel's loader, which tells where it is.
+/// The driver's doorbell, and the kernel's module loader, which shows where it is.
 fn look_for_driver(bridge: &'static Bridge, watches: &Watches, block: &TranslationBlock<'_>) {
     for_points(watches, block, |point, one, _| match point.1 {
         Point::Watched(_) => ring_at(bridge, one),

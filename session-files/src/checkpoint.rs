@@ -96,7 +96,7 @@ pub struct Session {
     pub executed_above: Vec<u64>,
     /// Submissions whose memory the driver may have back.
     pub released: Vec<u64>,
-    /// Whether the driver has something to tell the program.
+    /// Whether the driver has a notice for the program.
     pub notices: bool,
     /// Operations that somebody waits for although they ended.
     pub awaited: Vec<Awaited>,

@@ -83,7 +83,7 @@ make(Simulator &simulator, const std::string &config)
     return host;
 }
 
-// What the doorbell's caller is told is what stands in the mailbox.
+// The doorbell's caller gets the answer that is in the mailbox.
 void
 answers(sim &sim)
 {

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A run whose temporary files and processes can be told from others'.
+/// A run whose temporary files and processes can be distinguished from others'.
 struct Watched {
     folder: TempDir,
 }

@@ -1,4 +1,4 @@
-//! What goes wrong after a call returned is told by its event, its context's
+//! An error after a call returned is reported by its event, its context's
 //! function and the next call that waits. The program prints a line a test.
 
 use gil_tests::scripted::Scripted;

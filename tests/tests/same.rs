@@ -68,7 +68,7 @@ fn cl_svm() {
     same("cl_svm", Width::Arm64);
 }
 
-/// The board's addresses do not fit: programs are told.
+/// The board's addresses do not fit: programs get an error.
 #[test]
 fn narrow_programs_have_no_shared_memory() {
     let program = guest_program_of(Width::Armhf, "tests/guest/cl_svm.c", Link::OpenCl);

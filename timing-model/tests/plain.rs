@@ -103,7 +103,7 @@ struct Program {
     now_ns: u64,
     durations: Vec<u64>,
     published: HashMap<Event, Interval>,
-    /// Of these, the board tells how they ended before it is asked.
+    /// Of these, the board reports the ends before it is asked.
     early: Vec<Event>,
     strict: bool,
     commands: Vec<Command>,

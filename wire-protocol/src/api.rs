@@ -38,7 +38,7 @@ pub fn api(number: u16) -> Option<&'static Api> {
     APIS.iter().find(|api| api.number == number)
 }
 
-/// Those of these numbers, as they are told the other side.
+/// Those of these numbers, as they are sent to the other side.
 pub fn described(numbers: &[u16]) -> Vec<Described> {
     let known = APIS.iter().filter(|api| numbers.contains(&api.number));
     known.map(Api::described).collect()

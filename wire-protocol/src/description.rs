@@ -44,7 +44,7 @@ pub struct Described {
 }
 
 impl Api {
-    /// As it is told the other side.
+    /// As it is sent to the other side.
     pub const fn described(&self) -> Described {
         Described {
             number: self.number,

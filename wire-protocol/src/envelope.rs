@@ -95,7 +95,7 @@ pub struct Envelope<'a> {
     /// How it is ordered with the others of its queue.
     pub order: Order,
     /// Whether an enqueue returns only when its operation is complete; of a wait
-    /// for a queue, whether the program is told of what went wrong there.
+    /// for a queue, whether the program is notified of errors there.
     pub blocking: bool,
     /// Event numbers it waits for.
     pub waits: Cow<'a, [u64]>,
@@ -199,7 +199,7 @@ pub struct Answer<'a> {
     /// operations' ends; at most [`PRINTED_MAX`].
     #[serde(borrow)]
     pub printed: &'a [u8],
-    /// What else is due: [`MORE_TEXT`], [`MORE_NOTICES`].
+    /// What else is ready: [`MORE_TEXT`], [`MORE_NOTICES`].
     pub more: u8,
 }
 

@@ -184,7 +184,7 @@ pub enum Request<'a> {
     },
     /// The session ends; everything it made is released.
     Close,
-    /// What the agent tells an operator. Answered by [`Reply::Status`].
+    /// Asks for the agent's status. Answered by [`Reply::Status`].
     Status,
 }
 
@@ -309,7 +309,7 @@ pub enum Reply<'a> {
         /// For the user.
         reason: String,
     },
-    /// What the agent tells an operator.
+    /// The agent's status.
     Status(Status),
 }
 

@@ -110,7 +110,7 @@ pub enum CiError {
     Links(#[from] LinksError),
 }
 
-/// Runs the checks of these names, or all; tells `say` how each ended.
+/// Runs the checks of these names, or all; reports each one's result to `say`.
 ///
 /// # Errors
 /// The first check that fails.

@@ -120,7 +120,7 @@ pub fn info_shown<S: Objects>(
                 unsafe { *size_ret = text.len() };
                 return result;
             }
-            // SAFETY: `info` gives room for the size it was told.
+            // SAFETY: `info` provides a buffer of the size it was given.
             unsafe {
                 value
                     .cast::<u8>()

@@ -57,7 +57,7 @@ pub struct Parameter {
     pub kind: Kind,
 }
 
-/// What is passed, as calling conventions and readers tell it apart.
+/// The kind of a passed value, as calling conventions and readers distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An integer or enumeration.

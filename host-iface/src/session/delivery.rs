@@ -119,7 +119,7 @@ impl Delivery {
             .collect()
     }
 
-    /// What a call that waits for its queue is told of it.
+    /// What is reported of it to a call that waits for its queue.
     pub(super) fn told(&mut self, envelope: &Envelope<'_>, waits: bool) -> Vec<Observation> {
         let queue = envelope.queue.filter(|_| waits);
         let told = queue.and_then(|queue| self.failures.take(queue.id));

@@ -10,7 +10,7 @@ use gil_wire::envelope::{Observation, State};
 /// by the events alone.
 const QUEUES_MAX: usize = 4096;
 
-/// The first failure on each queue since the last that was told.
+/// The first failure on each queue since the last reported one.
 #[derive(Debug, Default)]
 pub(super) struct Failures(HashMap<u64, (Event, i32)>);
 
@@ -24,7 +24,7 @@ impl Failures {
         }
     }
 
-    /// The program sees how these events ended: they need not be told again.
+    /// The program sees how these events ended: they need not be reported again.
     pub(super) fn seen(&mut self, observed: &[Observation]) {
         if !self.0.is_empty() {
             let failed = |event| {

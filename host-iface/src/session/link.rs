@@ -32,7 +32,7 @@ pub(super) struct Link {
     process: u32,
     pointer_bits: u32,
     board: Board,
-    /// What the board serves, and what the user was told that it does not.
+    /// What the board serves, and what was reported to the user as not served.
     pub(super) served: Served,
     /// The session's number in the recording.
     recorded_as: u64,

@@ -79,7 +79,7 @@ impl Delivery {
         self.deliver_over(context, (seq, now_ns), end_ns, &outs);
     }
 
-    /// What the driver is told of output that stays held.
+    /// The answer to the driver about output that stays held.
     pub(super) fn held_flags(is_held: bool) -> u32 {
         if is_held { flag::HOLD } else { 0 }
     }

@@ -15,7 +15,7 @@ pub(super) struct Served {
     theirs: Vec<Described>,
     /// Of these, the APIs that this build describes in the same way.
     agreed: Vec<u16>,
-    /// What the user was told that it does not.
+    /// What was reported to the user as not served.
     told: BTreeSet<u16>,
 }
 

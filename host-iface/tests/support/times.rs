@@ -7,7 +7,7 @@ use gil_host::Config;
 use gil_host::config::Time;
 use gil_wire::envelope::{Class, Envelope};
 
-/// Every operation takes this, whenever that is told.
+/// Every operation takes this, whenever that is reported.
 pub const DURATION: u64 = 10_000;
 pub const CPU: u64 = 100;
 

@@ -96,7 +96,7 @@ pub const WAIT_COLLECT: u32 = 1;
 pub mod flag {
     /// Operations were resolved.
     pub const PROGRESS: u32 = 1;
-    /// Output becomes due by the deadline: collect it after the wait.
+    /// Output is ready by the deadline: collect it after the wait.
     pub const COLLECT: u32 = 2;
     /// The submission's out regions stay pinned until its number is released.
     pub const HOLD: u32 = 4;
@@ -112,11 +112,11 @@ pub mod kind {
     pub const OPEN: u32 = 1;
     /// Envelopes to execute.
     pub const SUBMIT: u32 = 2;
-    /// Deliver what is due, release what is delivered.
+    /// Deliver output that is ready, release what is delivered.
     pub const COLLECT: u32 = 3;
     /// The session ends.
     pub const CLOSE: u32 = 4;
-    /// The driver's timer: publish what started, deliver what is due.
+    /// The driver's timer: publish what started, deliver what is ready.
     pub const ATTEND: u32 = 5;
 }
 

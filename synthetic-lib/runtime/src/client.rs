@@ -141,7 +141,7 @@ impl Client {
                 stdout::write(answer.printed);
                 Ok::<u8, Error>(answer.more)
             });
-            // The next call tells if the session is lost.
+            // The next call reports it if the session is lost.
             more = next.unwrap_or(0);
             all |= more;
         }
@@ -355,7 +355,7 @@ impl Client {
                 Ok(mut batch) => {
                     let last = batch.end();
                     drop(batch);
-                    // Nobody is left to be told of an error.
+                    // There is nobody to report an error to.
                     let _ = last.map(|op| self.flush(op));
                     return;
                 }

@@ -52,7 +52,7 @@ pub struct Played {
     pub observed: Vec<Observation>,
     /// Text that kernels printed.
     pub printed: Vec<u8>,
-    /// What else is due.
+    /// What else is ready.
     pub more: u8,
 }
 

@@ -289,7 +289,7 @@ fn run() {
     }
 }
 
-/// Does what is due, on a thread that is free since `free_ns`; when it is again.
+/// Does the jobs that are ready, on a thread that is free since `free_ns`; when it is again.
 fn perform(due: Vec<Timed>, mut free_ns: u64) -> u64 {
     if let Some(op) = due.iter().find_map(|timed| timed.fetches)
         && let Ok(client) = process::client()

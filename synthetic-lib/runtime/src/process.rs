@@ -90,7 +90,7 @@ fn tell_late(client: &Client) {
         return;
     }
     let call = Envelope::new(control::LATE, Class::Sync, crate::entry());
-    // Nobody is left to be told of an error.
+    // There is nobody to report an error to.
     let _ = client.forward(&call, &Late { callbacks }, |_| ());
 }
 
@@ -101,7 +101,7 @@ fn list_calls(client: &Client) {
     }
     let call = Envelope::new(control::CALLED, Class::Sync, crate::entry());
     let entries = called::all();
-    // Nobody is left to be told of an error.
+    // There is nobody to report an error to.
     let _ = client.forward(&call, &Called { entries }, |_| ());
 }
 

@@ -251,7 +251,7 @@ fn a_message_that_never_comes_is_waited_for_until_the_limit() {
     everywhere(Wrong::Swallow, SHORT, After::was_lost);
 }
 
-/// Without a key, nothing tells a message from one that somebody changed.
+/// Without a key, a changed message cannot be detected.
 /// Whatever it says then, the program ends and others go on.
 #[test]
 fn repeated_and_changed_messages_end_no_more_than_their_session() {

@@ -15,7 +15,7 @@ use gil_wire::generated::opencl as cl;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use support::guest::{DATA, Guest, IN, OUT, call, enqueue};
 
-/// Sessions at a time that an agent takes unless told otherwise.
+/// An agent's default bound of sessions at a time.
 const AT_ONCE: u64 = 64;
 /// Bytes that a round writes and reads back.
 const LEN: u64 = 64;

@@ -1040,7 +1040,7 @@ pub struct ClImageFormat {
     pub image_channel_data_type: u32,
 }
 
-/// What a pointer means that only its context tells.
+/// What a pointer means, which depends on its context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum KernelArgument<'a> {
     Bytes(#[serde(borrow)] InData<'a>),

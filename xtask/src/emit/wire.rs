@@ -287,7 +287,7 @@ fn unions(api: &Api, out: &mut String) {
         let default = if empty.is_some() { "Default, " } else { "" };
         let _ = writeln!(
             out,
-            "\n/// What a pointer means that only its context tells.\n#[derive(Clone, Debug, {default}PartialEq, Serialize, Deserialize)]\npub enum {name}<'a> {{"
+            "\n/// What a pointer means, which depends on its context.\n#[derive(Clone, Debug, {default}PartialEq, Serialize, Deserialize)]\npub enum {name}<'a> {{"
         );
         for (variant, ty) in variants {
             let _ = match ty {

@@ -21,7 +21,7 @@ pub struct Api {
     pub home: Option<String>,
     /// Lines before that header is included.
     pub prelude: Vec<String>,
-    /// How its calls tell errors, if they do.
+    /// How its calls report errors, if they do.
     pub errors: Option<Errors>,
     /// The C type of the object that is current in a thread.
     pub current: Option<String>,
@@ -47,7 +47,7 @@ pub struct Api {
     pub dispatch: Option<Dispatch>,
 }
 
-/// How an API's calls tell errors.
+/// How an API's calls report errors.
 #[derive(Clone, Debug)]
 pub struct Errors {
     /// The C type of codes.

@@ -6,7 +6,7 @@ use super::arguments::Convention;
 use crate::btf::Btf;
 use gil_uapi::VirtualAddress;
 
-/// The kernel's function that tells of mappings.
+/// The kernel's function that reports mappings.
 pub const TOLD_BY: &str = "perf_event_mmap";
 /// `VM_EXEC`.
 const EXECUTABLE: u64 = 4;

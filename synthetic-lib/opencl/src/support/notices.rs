@@ -48,7 +48,7 @@ struct Notice {
 
 /// Asks the board until it has no more to say.
 fn ask() {
-    // Who cannot be told is told nothing.
+    // Without a thread to call it on, the function is not called.
     while let Ok(Some((context, notice))) = take() {
         if let Some(context) = Object::numbered(Kind::Context, context) {
             let _ = tell(&context, notice);

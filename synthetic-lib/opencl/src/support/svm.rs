@@ -151,7 +151,7 @@ fn ask(
 
 fn give_back(context: &Object, address: usize) {
     let request = Request::new(wire::CL_SVM_FREE, Class::Post, gil_guest::entry());
-    // The function tells no errors.
+    // The function returns no errors.
     let _ = request.post(&wire::ClSVMFreeArgs {
         context: context.number(),
         address: address as u64,

@@ -151,7 +151,7 @@ pub(crate) fn died<A: Api>(notices: &Notices, object: impl FnOnce() -> Object<A>
     };
     // SAFETY: the functions were given for that; the object is dead.
     let job = unsafe { job(call) };
-    // Without a thread nobody is left to be told.
+    // Without a thread there is nobody to report to.
     let _ = match queues.is_empty() {
         true => later::soon(job),
         false => later::when_drained(op, queues, job),

@@ -71,7 +71,7 @@ pub trait Described: Copy + Debug + Send + Sync + 'static {
     fn tag(kind: Self::Kind) -> Tag;
     /// The code for a handle that is none of this kind.
     fn invalid(kind: Self::Kind) -> i32;
-    /// The call that tells the board that an object of this kind died.
+    /// The call by which the board releases an object of this kind.
     fn release(kind: Self::Kind) -> Option<Op>;
     /// The first word of every handle: the loader's dispatch table, if there is
     /// one.
@@ -196,12 +196,12 @@ pub trait Api: Described {
         result.unwrap_or(std::ptr::null_mut())
     }
 
-    /// Runs a call that returns a value and tells no error.
+    /// Executes a call that returns a value and no error.
     fn value<T: Default>(run: impl FnOnce() -> CallResult<T>) -> T {
         guarded::<Self, _>(run).unwrap_or_default()
     }
 
-    /// Runs a call that returns nothing and tells no error.
+    /// Executes a call that returns nothing and no error.
     fn nothing(run: impl FnOnce() -> CallResult<()>) {
         // The API has nowhere to put an error.
         let _ = guarded::<Self, _>(run);
@@ -291,7 +291,7 @@ pub trait Deferred: Api {
         };
         // SAFETY: the program agreed to that as it gave the function to the API.
         let job = unsafe { callbacks::event_job(call) };
-        // Without a thread nobody is left to be told.
+        // Without a thread there is nobody to report to.
         let _ = later::when(client, op, event.number.0, Moment::Ended, job);
     }
 }

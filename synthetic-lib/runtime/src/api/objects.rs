@@ -164,7 +164,7 @@ impl<A: Api> Object<A> {
     pub fn release<T>(kind: A::Kind, object: *mut T, entry: u64) -> CallResult<()> {
         refuse_forked::<A>()?;
         let mut told = Ok(());
-        // Every one is told, whatever became of the first.
+        // Each is released, even if the first release failed.
         let died = |object: &Arc<_>| told = told.and(bury::<A>(object, entry));
         match A::registry().release(A::tag(kind), object.cast_const().cast(), died) {
             Released::Invalid => Err(A::invalid(kind)),

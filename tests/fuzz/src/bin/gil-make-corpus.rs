@@ -439,7 +439,7 @@ fn input_of<'p>(call: &Call<'_>, payload: &'p [u8]) -> &'p [u8] {
     &payload[..ins.map(|region| region.len as usize).sum()]
 }
 
-/// The call in its envelope, as far as the recording tells.
+/// The call in its envelope, as far as the recording contains it.
 fn envelope_of(call: &Call<'_>) -> Vec<u8> {
     let class = gil_wire::api::info(call.op).and_then(|info| info.class);
     let mut out = Vec::new();

@@ -67,7 +67,7 @@ fn described(api: &Api, paths: &Paths, out: &mut String) {
 }
 
 /// The type of the API's errors, and its codes for success, what is out of
-/// bounds, and an unknown value. Nobody sees those of an API that tells none.
+/// bounds, and an unknown value. Those of an API without error codes are never seen.
 fn codes(api: &Api) -> (&str, [String; 3]) {
     match &api.errors {
         None => ("()", ["0", "-1", "-1"].map(str::to_owned)),

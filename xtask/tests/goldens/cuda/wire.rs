@@ -112,7 +112,7 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
     },
 ];
 
-/// What a pointer means that only its context tells.
+/// What a pointer means, which depends on its context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ModuleImage<'a> {
     Binary(#[serde(borrow)] InData<'a>),

@@ -82,7 +82,7 @@ pub static CALLS: &[gil_wire::call::CallInfo] = &[
     },
 ];
 
-/// What a pointer means that only its context tells.
+/// What a pointer means, which depends on its context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Source<'a> {
     Data(#[serde(borrow)] InData<'a>),
