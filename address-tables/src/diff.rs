@@ -1,5 +1,5 @@
-//! What of shared memory changed since a copy of it was taken: on one side a
-//! program and its CPU wrote, the other side's copy has to follow.
+//! Finds what changed in shared memory since a copy of it was taken, so that the other
+//! side's copy can be updated.
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};

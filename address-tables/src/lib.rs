@@ -1,13 +1,13 @@
-//! Which guest memory is shared with the board, where it lies, and what of it
-//! is outstanding. No I/O and no pointers: offsets and lengths, checked
-//! before anyone touches memory with them, and slices.
+//! The guest memory that is shared with the board: its addresses, and outstanding output.
+//! No I/O and no pointers: offsets and lengths, which are checked before memory is
+//! accessed with them, and slices.
 //!
 //! - [`RamMap`]: the simulator's table of RAM ranges; every guest address and
 //!   length is checked against it.
 //! - [`Extents`]: the guest physical memory of one region.
-//! - [`Outstanding`]: output that the board has made and the guest may not see
-//!   yet, and which input overlaps with it.
-//! - [`Differ`]: what of shared memory changed since a copy of it was taken.
+//! - [`Outstanding`]: output that the guest must not see yet, and input that overlaps
+//!   with it.
+//! - [`Differ`]: finds what changed in shared memory since a copy of it was taken.
 
 #![deny(unsafe_code)]
 

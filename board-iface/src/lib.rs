@@ -1,22 +1,22 @@
-//! The board agent: runs forwarded GPU calls on a real device.
+//! The board agent: executes forwarded GPU calls on a real device.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`server`] | accepting connections, a thread or a process and a session each |
-//! | [`process`] | the agent's own processes: one a session, one a driver that is asked what it has |
-//! | [`meter`], [`operator`] | what sessions did; telling an operator |
-//! | [`confine`] | what a session's process may do |
-//! | [`inventory`] | what this machine has, and why something is left out |
+//! | [`server`] | accepting connections, with a thread or a process for each session |
+//! | [`process`] | the agent's own processes: one per session, one per driver that is queried |
+//! | [`meter`], [`operator`] | sessions' counters; the status for operators |
+//! | [`confine`] | restricts a session's process |
+//! | [`inventory`] | this machine's devices, and why others are excluded |
 //! | [`session`] | one connection's requests and replies, its bounds |
 //! | [`board`] | what a back end offers: devices, sessions, outcomes |
-//! | [`back_end`] | how an API's drivers are found, asked and loaded; what all APIs do alike |
-//! | [`router`] | all back ends as one board, each loaded when it is first called |
+//! | [`back_end`] | the base of every back end: drivers, objects, operations |
+//! | [`router`] | all back ends as one board, each loaded at its first call |
 //! | [`opencl`] | the back end of that API |
 //! | [`replay`] | a recording instead of a device |
 //! | [`cli`] | the command line |
 //!
-//! A guest and its simulator are not trusted: a request is checked before a
-//! driver sees any of it, and what is wrong with it is an answer.
+//! A guest and its simulator are not trusted: a request is checked before a driver
+//! sees any of it, and an invalid one is answered with an error.
 
 pub mod back_end;
 pub mod board;

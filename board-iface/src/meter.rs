@@ -1,5 +1,5 @@
-//! What a session has done so far, in memory that the agent sees while the
-//! session goes on in another process.
+//! A session's counters, in memory that the agent can read while the session runs in
+//! another process.
 
 use gil_transport::connection;
 use gil_wire::status::Counts;

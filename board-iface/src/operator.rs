@@ -1,4 +1,4 @@
-//! A connection of an operator, who asks for the agent's status.
+//! An operator's connection, which asks for the agent's status.
 
 use crate::session::UNOPENED;
 use gil_transport::connection::{Connection, Meter};

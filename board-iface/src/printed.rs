@@ -1,6 +1,6 @@
-//! What kernels print. Drivers write it to the process's standard output; the
-//! agent puts a pipe there and keeps its own words elsewhere. Whose text it is,
-//! only time separates: kernels that may print take turns ([`Turn`]).
+//! Text that kernels print. Drivers write it to the process's standard output, which is
+//! a pipe; the agent's own output goes elsewhere. Only the time assigns text to a kernel,
+//! so kernels that may print take turns ([`Turn`]).
 
 use gil_wire::message::PRINTED_MAX;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};

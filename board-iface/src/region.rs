@@ -1,4 +1,4 @@
-//! A call's memory regions, and how much of them a session may hold.
+//! A call's memory regions, and a session's bound for them.
 
 use gil_transport::memory::OutOfMemory;
 use gil_transport::window::Part;

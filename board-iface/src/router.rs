@@ -1,5 +1,5 @@
-//! A machine's back ends as one board: a call goes to the one that takes its
-//! API, which is loaded when it is first called.
+//! A machine's back ends as one board: a call goes to the back end that serves its API,
+//! which is loaded at its first call.
 
 use crate::back_end::{BackEnd, DriverOptions};
 use crate::board::{Board, BoardError, Call, Ended, Guest, Outcome, Session, Unable};

@@ -1,4 +1,5 @@
-//! `gil doctor`: what a run needs, whether it is here, and what mends it.
+//! `gil doctor`: what a run needs, whether the machine has it, and the command that
+//! installs it.
 
 use crate::simulator::qemu;
 use gil_board::BACK_ENDS;

@@ -1,4 +1,4 @@
-//! `gil kernel`: what the guest's kernel is, its functions, and an ELF file of
+//! `gil kernel`: information about the guest's kernel, its functions, and an ELF file of
 //! it for gem5.
 
 use crate::args::KernelArgs;

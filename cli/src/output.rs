@@ -1,5 +1,5 @@
-//! Files that a run writes for the user: `--json`, `--record`, `--keep`. Whether
-//! they can be written is known before the guest boots.
+//! Files that a run writes for the user: `--json`, `--record`, `--keep`. Before the guest
+//! boots it is checked that they can be written.
 
 use gil_run_support::folder::create_file;
 use nix::unistd::{AccessFlags, access};

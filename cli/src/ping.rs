@@ -1,4 +1,4 @@
-//! `gil ping`: what a board has, and how far away it is.
+//! `gil ping`: a board's devices, and the time of a round trip.
 
 use crate::args::PingArgs;
 use gil_benchmarks::NullCall;

@@ -1,4 +1,4 @@
-//! What the simulator itself writes of the guest: through FIFOs in the run's
+//! The guest's output that the simulator itself writes, through FIFOs in the run's
 //! folder.
 
 use crate::monitor::Message;

@@ -1,4 +1,4 @@
-//! The report of a run: as a table for people, as JSON for machines.
+//! The report of a run: as a table and as JSON.
 
 use crate::args::{ReportArgs, RunArgs};
 use crate::output::{Output, OutputError};

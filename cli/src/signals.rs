@@ -1,5 +1,4 @@
-//! Ctrl-C and its like: end the run in order, or at once if that takes too
-//! long.
+//! Ctrl-C and similar signals: end the run cleanly, or at once if that takes too long.
 
 use crate::monitor::Message;
 use gil_report::Exit;

@@ -1,5 +1,5 @@
-//! What a run needs of a simulator. Each is one module behind this border; what
-//! they share is outside of it.
+//! What a run needs from a simulator. Each simulator is a module that implements this
+//! trait; everything shared is outside.
 
 mod error;
 pub mod gem5;

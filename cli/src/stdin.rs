@@ -1,5 +1,5 @@
-//! `--stdin`: what the program is to read, as a file in the run's folder. A
-//! pipe is read to its end, as long as the run may take.
+//! `--stdin`: the program's standard input, as a file in the run's folder. A pipe is
+//! read to its end, for at most the run's `--timeout`.
 
 use crate::args::RunArgs;
 use gil_guest_image::copied::FILE_MAX;

@@ -1,5 +1,5 @@
-//! Watches a running simulation: passes the program's output on, and ends
-//! everything whatever happens.
+//! Supervises a running simulation: passes the program's output on, and ends all
+//! processes in every case.
 
 use crate::monitor::{Connection, Message};
 use crate::relay::Relay;

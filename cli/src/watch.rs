@@ -1,5 +1,5 @@
-//! `gil run --watch`: which file of the guest a watched function is in, before
-//! the guest boots.
+//! `gil run --watch`: finds the guest's file with a watched function, before the guest
+//! boots.
 
 use gil_detect::symbol::SymbolError;
 use gil_detect::watch::{Spec, WatchError, Watches};

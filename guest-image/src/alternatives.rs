@@ -1,6 +1,6 @@
-//! The links that packages would make with `update-alternatives` as they are
-//! installed (update-alternatives(1)). Their scripts are not run: what stands
-//! in them word by word is read.
+//! The links that packages create with `update-alternatives` when they are installed
+//! (update-alternatives(1)). Their scripts are not executed; commands without variables
+//! are parsed.
 
 use crate::apt::AptError;
 use gil_run_support::cache::At;

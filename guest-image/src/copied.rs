@@ -1,5 +1,5 @@
-//! Files of this machine that are copied into the guest: regular files, folders
-//! and links, nothing that has no end.
+//! Files of this machine that are copied into the guest: regular files, folders and
+//! links, and no devices or pipes.
 
 use crate::tree::Entry;
 use gil_run_support::cache::{At, CacheError};

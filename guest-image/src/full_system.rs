@@ -1,5 +1,5 @@
-//! What a full system boots: Debian's kernel, and an initramfs with gil's driver
-//! and init; its packages are there or on disks.
+//! What a full system boots: Debian's kernel, and an initramfs with gil's driver and
+//! init. Packages are in the initramfs or on disks.
 
 use crate::apt::AptError;
 use crate::archive::Sizes;

@@ -1,5 +1,5 @@
-//! What a run puts into its guest, whatever simulates it: Debian's packages,
-//! gil's libraries, the program.
+//! A guest's contents, for any simulator: Debian's packages, gil's libraries, the
+//! program.
 
 use crate::apt::AptError;
 use crate::arch::Arch;

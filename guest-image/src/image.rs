@@ -1,5 +1,5 @@
-//! The guest's initramfs: the base that every guest has, what is this run's own,
-//! and the packages, where they are not on disks of their own.
+//! The guest's initramfs: the common base, the run's own files, and packages unless they
+//! are on disks.
 
 use crate::apt::AptError;
 use crate::archive::{Archive, Sizes};

@@ -1,4 +1,4 @@
-//! Debian's stock arm64 kernel, and what it takes to build a module for it.
+//! Debian's stock arm64 kernel, and the files needed to build a module for it.
 
 use crate::apt::{self, Apt, AptError};
 use crate::unpacked;

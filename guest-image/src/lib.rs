@@ -1,4 +1,4 @@
-//! The guest's image: all that a simulated machine boots and finds.
+//! The guest's image: everything that a simulated machine boots.
 //!
 //! | module | what |
 //! |---|---|

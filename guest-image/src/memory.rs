@@ -1,5 +1,5 @@
-//! The guest's memory: what its files take of it, what it gets if nobody says,
-//! and what this machine has.
+//! The guest's memory: the part that its files need, the default size, and the limit of
+//! this machine.
 
 use crate::archive::Sizes;
 use gil_run_support::cache::{At, CacheError};

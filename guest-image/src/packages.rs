@@ -1,5 +1,5 @@
-//! Debian packages as parts of the guest's image: resolved once, unpacked
-//! without running anything of theirs, kept in the cache.
+//! Debian packages as parts of the guest's image: resolved once, unpacked without
+//! executing their scripts, and stored in the cache.
 
 use crate::alternatives;
 use crate::apt::{Apt, AptError, Deb};

@@ -1,5 +1,5 @@
-//! Where files that are copied into the guest go, among what it has: as `cp` and
-//! `cp -r` would have it, with links of the guest's followed.
+//! The destinations of files that are copied into the guest, by the rules of `cp` and
+//! `cp -r`, following the guest's links.
 
 use crate::copied::{Copied, Found, Kind};
 use crate::tree::{self, Entry, Tree};

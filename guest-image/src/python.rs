@@ -1,10 +1,9 @@
-//! Python's modules in a package set, compiled as their packages' scripts would
-//! compile them. A guest would else compile what it imports at every start,
-//! which takes most of a program's time to its first call.
+//! Python's modules in a package set, compiled as their packages' scripts would do.
+//! Otherwise a guest would compile its imports at every start, which takes most of a
+//! program's time to its first call.
 //!
-//! What compiles is Debian's own Python of the version that the set has, for
-//! this machine: nothing of this machine's is needed, and none of the set's
-//! programs runs.
+//! Debian's own Python compiles them, in the set's version and built for this machine: no
+//! installed Python is needed, and none of the set's programs is executed.
 
 use crate::apt::{self, Apt, AptError};
 use crate::platforms::Platforms;

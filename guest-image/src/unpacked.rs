@@ -1,4 +1,4 @@
-//! Packages, unpacked by `dpkg-deb`: what the guest gets of them, and where.
+//! Packages, unpacked by `dpkg-deb`: the files that the guest gets, and their paths.
 
 use crate::apt::AptError;
 use crate::copied::{Found, Kind};

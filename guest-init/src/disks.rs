@@ -1,5 +1,5 @@
-//! The packages' files: disks in memory that the simulator mapped, under what
-//! this run has of its own and may write.
+//! The packages' files: disks in memory that the simulator mapped, as the lower layer of
+//! an overlay whose upper layer has the run's own files.
 
 use crate::Error;
 use crate::config;

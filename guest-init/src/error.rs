@@ -1,4 +1,4 @@
-//! What can go wrong before the program runs, as `gil run` will say it.
+//! Errors before the program runs, as `gil run` reports them.
 
 use nix::errno::Errno;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Why a program that is there could not be executed. The kernel's error alone
-//! says too little: a missing dynamic linker is "no such file", too.
+//! Why an existing program could not be executed. The kernel's error alone is ambiguous:
+//! a missing dynamic linker is "no such file", too.
 
 use crate::Error;
 use nix::errno::Errno;

@@ -10,7 +10,7 @@
 //! | [`program`] | the program's process: search, fork, exec |
 //! | [`explain`] | why a program could not be executed |
 //! | [`watch`] | its output and its end |
-//! | [`error`] | what can go wrong, with the exit code it stands for |
+//! | [`error`] | errors, each with its exit code |
 
 mod config;
 mod disks;

@@ -1,5 +1,5 @@
-//! The program's process. It is forked first and executes when its start was
-//! reported, so that the host knows its number before its first call.
+//! The program's process. It is forked first and executes the program after its start
+//! was reported, so that the host knows its process number before its first call.
 
 use crate::config::Config;
 use crate::{Error, explain, system};

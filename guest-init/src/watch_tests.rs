@@ -1,4 +1,4 @@
-//! Whole runs on the machine that tests, with a host that takes notes.
+//! Whole runs on the testing machine, with a host that records calls.
 
 use super::*;
 use crate::config::Config;

@@ -1,4 +1,4 @@
-//! The file in which a simulator's checkpoint keeps the sessions.
+//! The file with the sessions of a simulator's checkpoint.
 
 use crate::printed;
 use gil_files::checkpoint::{self, End, FILE, Record};

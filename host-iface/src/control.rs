@@ -1,4 +1,4 @@
-//! Calls of API 0: the guest's init speaks to the host interface itself.
+//! Calls of API 0, from the guest's init to the host interface.
 
 use crate::events::Events;
 use crate::stats::Stats;

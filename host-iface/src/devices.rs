@@ -1,4 +1,5 @@
-//! The physical devices that a run's sessions use, numbered as they are met.
+//! The physical devices that a run's sessions use, numbered in the order of their
+//! first use.
 
 use gil_wire::identity::DeviceIdentity;
 

@@ -1,4 +1,4 @@
-//! Which sequence numbers of a session were executed: each is at most once.
+//! The sequence numbers that a session has executed: each at most once.
 
 use std::collections::BTreeSet;
 

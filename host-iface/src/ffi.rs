@@ -1,8 +1,8 @@
-//! The C ABI: `include/gil_host.h`, declared here once more for Rust. That
-//! header is the documentation; a test compiles it and compares.
+//! The C ABI: `include/gil_host.h`, declared again for Rust. The header is the
+//! documentation; a test compiles it and compares.
 //!
-//! Rules: pointers are checked for NULL and taken at their word otherwise (the
-//! header's Safety paragraph); no panic crosses the border.
+//! Rules: pointers are checked for NULL and otherwise trusted (see the header's
+//! Safety paragraph); no panic crosses the border.
 
 #![allow(non_camel_case_types)] // the header's names
 

@@ -1,5 +1,5 @@
-//! Output that the board has made, or will make, and the guest may not see
-//! before its operation's simulated end.
+//! Output that the guest must not see before its operation's simulated end, whether
+//! the board has produced it already or not.
 
 use gil_address_tables::{Extents, Outstanding};
 use gil_timing::Event;

@@ -1,19 +1,19 @@
-//! gil's host interface: what a simulator's adapter needs to bring a guest's
-//! GPU work to a board.
+//! gil's host interface, which a simulator's adapter uses to forward a guest's GPU
+//! work to a board.
 //!
-//! An adapter makes a [`Host`] from a [`Config`], says where guest RAM is
-//! ([`memory`]), and calls [`Host::doorbell`] on the vCPU's own thread whenever
-//! the guest's driver rings ([`gil_detect`]): simulated time stands still until it
+//! An adapter creates a [`Host`] from a [`Config`], gives it access to guest RAM
+//! ([`memory`]), and calls [`Host::doorbell`] on the vCPU's own thread whenever the
+//! guest's driver rings ([`gil_detect`]). Simulated time stands still until the call
 //! returns. C and C++ adapters use `include/gil_host.h` ([`ffi`]).
 //!
 //! | module | what |
 //! |---|---|
-//! | [`host`], [`session`] | doorbells, and what they mean for time and guest RAM |
+//! | [`host`], [`session`] | doorbells, and their effect on time and guest RAM |
 //! | [`mailbox`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
 //! | [`held`], [`executed`] | output that waits for its end; sequence numbers |
-//! | [`checkpoint`] | what is kept of sessions while their simulator is saved |
-//! | [`recorder`], [`stats`], [`prediction`] | what is kept of a run |
+//! | [`checkpoint`] | the sessions in a simulator's checkpoint |
+//! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 

@@ -1,5 +1,5 @@
-//! The mailbox that a doorbell names: copied once, then validated whole,
-//! before anything it says is acted upon.
+//! The mailbox that a doorbell names: copied once, then validated completely before
+//! any of it is used.
 
 use crate::memory::{GuestMemory, MemoryError};
 use crate::submission::{Clock, Region, Submission};

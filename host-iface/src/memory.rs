@@ -1,8 +1,8 @@
-//! Guest RAM as the host interface reaches it.
+//! The host interface's access to guest RAM.
 //!
-//! Two ways: [`Mapped`], a file that the simulator shares (no copy: sockets
-//! read and write guest RAM in place), and [`Callbacks`], functions of the
-//! simulator (gem5 with caches, where a mapped file misses dirty lines).
+//! There are two ways: [`Mapped`], a file that the simulator shares (without a copy:
+//! sockets read and write guest RAM in place), and [`Callbacks`], functions of the
+//! simulator (gem5 with caches, where a mapped file lacks dirty lines).
 //! Every address is checked against the simulator's table of RAM ranges first.
 
 mod callbacks;

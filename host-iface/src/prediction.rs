@@ -1,5 +1,4 @@
-//! Predicts simulated time from what the guest executed: a test of everything
-//! else.
+//! Predicts simulated time from the guest's instructions: a test of all other code.
 //!
 //! At one nanosecond an instruction (QEMU's `-icount shift=0`, one vCPU), time
 //! passes only by instructions and by idling; and while one thread uses the
@@ -10,10 +9,10 @@
 //!           + instructions executed outside of those waits
 //! ```
 //!
-//! A wait ends at its deadline, when the CPU leaves its last idling before the
-//! next doorbell. What a program sleeps by itself is not predicted. A doorbell
-//! rings a few instructions after the driver read the clock: after each wait
-//! those count twice, some tens of nanoseconds.
+//! A wait ends at its deadline, when the CPU leaves its last idling before the next
+//! doorbell. A program's own sleeps are not predicted. A doorbell rings a few
+//! instructions after the driver read the clock; after each wait these count twice,
+//! some tens of nanoseconds.
 
 use gil_report::Guest;
 use gil_uapi::WaitKind;

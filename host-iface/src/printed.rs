@@ -1,4 +1,4 @@
-//! Text that kernels printed, until its operation's simulated end.
+//! Text that kernels printed, held until the simulated end of its operation.
 
 use foldhash::HashMap;
 use gil_timing::Event;

@@ -1,5 +1,5 @@
-//! Writes the recording of a run: each record with one system call, so that
-//! after a crash the file is whole up to the last call.
+//! Writes the recording of a run: each record with one system call, so that after a
+//! crash the file is complete up to the last call.
 
 use gil_files::container::{self, Compression, FileError, Pieces};
 use gil_files::recording::{FILE, Record};

@@ -1,5 +1,5 @@
-//! One guest address space: its place on the board, its timeline, and its
-//! output that is not due yet.
+//! One guest address space: its connection to the board, its timeline, and its
+//! output that waits for its simulated end.
 
 mod calls;
 mod delivery;

@@ -1,5 +1,5 @@
-//! A guest's driver without a guest: it writes mailboxes into memory of its own,
-//! rings, and reads the answers. For tests and benchmarks.
+//! A driver without a guest: it writes mailboxes into its own memory, rings the
+//! doorbell, and reads the answers. For tests and benchmarks.
 
 use crate::Host;
 use crate::host::Rung;

@@ -1,5 +1,5 @@
-//! Calls that a guest makes at a moment, however they were noticed: in a
-//! driver's mailbox, or by what the guest's own functions are called with.
+//! Calls that a guest makes at one moment, from a driver's mailbox or from the
+//! arguments of the guest's own functions.
 
 use gil_address_tables::Extents;
 use gil_wire::envelope::{self, Envelope, EnvelopeError};

@@ -1,4 +1,4 @@
-//! Files that came attached to a message (`SCM_RIGHTS`).
+//! Files attached to a message (`SCM_RIGHTS`).
 
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessageOwned, RecvMsg};

@@ -1,8 +1,8 @@
-//! The connection to the board agent: one a session.
+//! The connection to the board agent: one per session.
 //!
-//! Nothing here waits longer than a slice without looking whether the user
-//! quit, and a call may be given a bound in wall time. Region bytes go from
-//! and to guest RAM in place; where there is a key, sealed on their way.
+//! Waits are sliced, so that the user can quit, and a call may have a bound in wall
+//! time. Region bytes are sent from guest RAM and received into it in place, and are
+//! encrypted if there is a key.
 
 mod end;
 

@@ -1,5 +1,5 @@
-//! Pieces of bulk data at a time, each on a thread: how it is sealed, opened or
-//! copied faster than one core can, where there are cores to spare.
+//! Threads that encrypt, decrypt or copy pieces of bulk data in parallel, on machines
+//! with spare cores.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;

@@ -1,6 +1,6 @@
-//! The handshake from the agent's side, a step whenever bytes came: nothing
-//! here waits, and no byte is read beyond the handshake's own, since a file may
-//! be attached to what follows.
+//! The agent's side of the handshake, one step whenever bytes arrive. It never waits,
+//! and reads no byte beyond the handshake, because a file may be attached to the next
+//! message.
 
 use crate::error::ConnectionError;
 use crate::secure::{Handshake, Key, MESSAGE_LEN, PROOF_LEN, Secrets};

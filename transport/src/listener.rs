@@ -1,4 +1,4 @@
-//! Where the agent listens.
+//! The agent's listening socket.
 
 use gil_wire::address::Address;
 use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};

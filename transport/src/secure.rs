@@ -4,14 +4,14 @@
 //! | step | who | bytes | what |
 //! |---|---|---|---|
 //! | 1 | host | 64 | its [hello](gil_wire::hello), with [`SECURE`](gil_wire::hello::SECURE) |
-//! | 2 | board | 64 | its hello, with `SECURE` too; nothing is said before a hello came |
-//! | 3 | host | [`MESSAGE_LEN`] | `psk, e`: nobody without the key can write it |
+//! | 2 | board | 64 | its hello, with `SECURE` too; nothing is sent before the host's hello arrived |
+//! | 3 | host | [`MESSAGE_LEN`] | `psk, e`: nobody without the key can create it |
 //! | 4 | board | [`MESSAGE_LEN`] | `e, ee`: the same for the board |
-//! | 5 | host | a record of [`PROOF_LEN`] | an empty one, so that a recorded step 3 opens no session |
+//! | 5 | host | a record of [`PROOF_LEN`] | an empty one, so that a replayed step 3 opens no session |
 //!
-//! Both hellos are part of what is authenticated, so that nobody in between
-//! edits versions or capabilities. From then on everything is in
-//! [records](Records). A step that fails ends the connection without a word.
+//! Both hellos are authenticated, so that nobody in between can change versions or
+//! capabilities. After the handshake everything is in [records](Records). A step that
+//! fails ends the connection without a message.
 
 mod handshake;
 mod key;

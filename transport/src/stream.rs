@@ -1,13 +1,13 @@
-//! How bytes cross a connection at either end: frames, and payload from its
-//! place and into it; as they are, or sealed.
+//! Sending and receiving at either end of a connection: frames, and payload directly
+//! from and to its memory; plain or encrypted.
 //!
-//! This is the one way at both ends. Where they differ, they have a reason:
+//! Both ends use this code. The table lists where they differ:
 //!
 //! | | host | board | why |
 //! |---|---|---|---|
-//! | memory ([`Memory`], [`SendSpan`]) | spans of guest RAM | its own | guest RAM may change under us |
-//! | waiting ([`End::patience`], [`End::stopped`]) | in slices, up to a bound, until the user quits | until the socket's own timeout | a simulator's thread waits here, and has to go when the user quits |
-//! | the connection's end between two frames | as anywhere | ends the session well | who called wants an answer |
+//! | memory ([`Memory`], [`SendSpan`]) | spans of guest RAM | its own | guest RAM may change at any time |
+//! | waiting ([`End::patience`], [`End::stopped`]) | in slices, up to a bound, until the user quits | until the socket's own timeout | a simulator's thread waits here, and must return when the user quits |
+//! | the connection's end between two frames | an error, as elsewhere | ends the session normally | a caller on the host expects an answer |
 //! | counting ([`End::received`]) | no | yes | `gil status` |
 
 mod ahead;

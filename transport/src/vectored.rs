@@ -1,8 +1,8 @@
-//! Vectored socket I/O straight from and to guest RAM.
+//! Vectored socket I/O directly from and to guest RAM.
 //!
-//! Rules: a [`Span`] stands for memory that may change under us, so no Rust
-//! reference to a guest's bytes exists; only the operating system follows the
-//! pointer. Whether a socket is waited for is the caller's word ([`Patience`]).
+//! Rules: a [`Span`] is memory that may change at any time, so there is no Rust
+//! reference to a guest's bytes; only the operating system follows the pointer. The
+//! caller decides whether to wait for a socket ([`Patience`]).
 
 use std::io;
 use std::marker::PhantomData;

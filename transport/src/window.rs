@@ -7,11 +7,10 @@
 //! length. The board answers with one byte, [`MAPPED`] or [`NOT_MAPPED`]; the
 //! connection goes on either way.
 //!
-//! A call whose frame says so ([`gil_wire::frame::Prefix::in_window`]) has its
-//! regions in the window, each where [`places`] puts it; the bytes that come
-//! back are left at the same places. One call uses the window at a time, from
-//! its request to its answer. What the window holds is data: every length is
-//! in a message.
+//! A call whose frame has the flag ([`gil_wire::frame::Prefix::in_window`]) has its
+//! regions in the window, at the offsets of [`places`]; output is returned at the same
+//! offsets. One call uses the window at a time, from its request to its answer. The
+//! window contains data only: every length is in a message.
 
 mod copies;
 mod made;

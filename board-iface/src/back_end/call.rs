@@ -1,4 +1,5 @@
-//! One call on the board: its memory, its measured time, what ended with it.
+//! One call on the board: its memory, its measured time, the operations that ended
+//! with it.
 
 use super::hold::{Frees, Hold, Leaving, Left};
 use super::refusal::Refusal;

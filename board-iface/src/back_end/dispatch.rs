@@ -1,5 +1,5 @@
-//! Running a call: what the generated dispatch is given, what it asks of a
-//! session, and what is done around it whatever the call.
+//! Executing a call: the input of the generated dispatch, the traits that it needs of
+//! a session, and the work around every call.
 //!
 //! A back end's session has the methods of [`Objects`]; of [`Enqueues`] if its
 //! API has operations; and of [`Current`] if objects are current in threads.

@@ -1,5 +1,5 @@
-//! Memory that a driver uses in place, and must not lose: shared virtual memory
-//! under buffers, kernel arguments and operations.
+//! Memory that must stay alive while a driver uses it: shared virtual memory under
+//! buffers, kernel arguments and operations.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,18 +1,18 @@
-//! What an API needs on a board, and what every API does there alike.
+//! The base of every back end on a board.
 //!
 //! | module | what |
 //! |---|---|
-//! | here | how its drivers are found, asked and loaded |
-//! | [`table`], [`objects`] | which guest number stands for which real object, and what is kept of it |
-//! | [`dispatch`] | running a call; what generated code asks of a session |
-//! | [`threads`] | a thread for each of the guest's, where the API needs that |
+//! | here | how drivers are found, queried and loaded |
+//! | [`table`], [`objects`] | the guest's numbers for real objects, and the session's data about each |
+//! | [`dispatch`] | executing a call; the traits that generated code needs of a session |
+//! | [`threads`] | a thread for each guest thread, for APIs that need it |
 //! | [`call`], [`arguments`] | a call's memory and time, its arguments and answer |
-//! | [`refusal`] | why a call is not run |
+//! | [`refusal`] | why a call is not executed |
 //! | [`info`](mod@info) | size-and-data queries |
-//! | [`operations`] | what is under way, and what waits for the guest |
-//! | [`queues`] | how operations become known and end, where queues signal events |
+//! | [`operations`] | operations in flight, and those that wait for the guest |
+//! | [`queues`] | for APIs with queues and events: operations' starts and ends |
 //! | [`hold`] | memory that a driver uses in place |
-//! | [`printing`], [`notices`] | what kernels print, and what drivers say |
+//! | [`printing`], [`notices`] | kernels' `printf`, and drivers' notices |
 //! | [`staging`] | reading and writing whole objects, for checkpoints |
 
 pub mod arguments;

@@ -1,6 +1,5 @@
-//! What the driver says of contexts, on whatever thread it likes, and what this
-//! board says itself of operations that nobody waited to hear of: kept until
-//! the guest asks.
+//! Notices for the guest, stored until it asks: the driver's about contexts, from any
+//! thread, and the board's own about failed operations whose calls had returned.
 
 use gil_wire::call::Handle;
 use std::collections::{BTreeMap, VecDeque};

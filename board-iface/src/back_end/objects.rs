@@ -1,4 +1,4 @@
-//! A session's objects, as calls name, make and release them.
+//! A session's objects, as calls use, create and release them.
 
 use super::refusal::Refusal;
 use super::table::{Kind, Pointer, Table};

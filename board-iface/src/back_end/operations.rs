@@ -1,10 +1,10 @@
-//! Which enqueued operations are done, and which wait for something that the
-//! guest has yet to cause.
+//! Enqueued operations: those that have ended, and those that wait for something that
+//! the guest has yet to do.
 //!
 //! An operation is blocked while it waits, directly or through other blocked
-//! operations, for a user event that is not set. The others are waited for at
-//! once, or are under way until they are asked for, as each call says. An
-//! operation keeps its memory until it has ended.
+//! operations, for a user event that is not set. For other operations the call says
+//! whether to wait at once or when they are asked for. An operation keeps its memory
+//! until it has ended.
 
 use super::call::{Call, Memory};
 use super::table::Pointer;

@@ -1,5 +1,5 @@
-//! Kernels that print run one at a time on the whole board, each to its end, so
-//! that what stands on the process's standard output then is its own.
+//! Kernels that print run one at a time, each to its end, so that the text on the
+//! process's standard output belongs to that kernel.
 
 use super::operations::{Operation, Operations};
 use crate::board::Ended;

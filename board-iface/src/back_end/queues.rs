@@ -1,9 +1,8 @@
-//! APIs with queues, whose operations signal events: how an operation becomes
-//! known once its function returned, how its end is waited for, and what ends
-//! once a user event is set.
+//! APIs with queues whose operations signal events: registers an operation when its
+//! function has returned, waits for its end, and ends what a user event unblocks.
 //!
-//! The driver's own share is [`Events`], the API's is [`Queues`]. Which operation
-//! waits for which, [`operations`](super::operations) knows.
+//! The driver implements [`Events`], the API [`Queues`].
+//! [`operations`](super::operations) stores which operation waits for which.
 
 use super::call::Call;
 use super::dispatch::Enqueued;

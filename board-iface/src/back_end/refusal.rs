@@ -1,4 +1,4 @@
-//! Why a call is not run.
+//! Why a call is not executed.
 
 use super::table::TableError;
 use crate::region::NoRoom;

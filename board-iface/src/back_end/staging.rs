@@ -1,5 +1,5 @@
-//! Reads and writes what whole objects hold, whatever the program may do with
-//! them itself: through memory of the board's own, piece by piece.
+//! Reads and writes the contents of whole objects, whatever access the program has:
+//! through memory of the board's own, piece by piece.
 
 use crate::board::Unable;
 use gil_transport::memory::OutOfMemory;

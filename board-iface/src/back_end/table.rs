@@ -1,13 +1,13 @@
-//! Which number stands for which real object, in one session.
+//! A session's table from numbers to real objects.
 //!
-//! The guest numbers what it creates. What the board makes or finds gets a
-//! number with [`Handle::BOARD`] set, the same for the same object as long as it
-//! is here. Reference counts live in the guest: an object is here from its
-//! creation, or from when a query found it, until the guest's last release.
+//! The guest numbers the objects that it creates. An object that the board creates or
+//! finds gets a number with [`Handle::BOARD`] set, the same number as long as the object
+//! is in the table. Reference counts are in the guest: an object is in the table from its
+//! creation, or from the query that found it, until the guest's last release.
 //!
-//! Each number stands for one reference that the session owns, wherever the
-//! object came from: an object behind a number is alive. What else the session
-//! keeps of an object is in its entry, and goes with it.
+//! Each number owns one reference, wherever the object came from, so an object behind a
+//! number is alive. The session's other data about an object is in its entry and is
+//! removed with it.
 
 use foldhash::{HashMap, HashMapExt};
 use gil_wire::call::Handle;

@@ -1,10 +1,10 @@
-//! A thread of the board's for each thread of the guest's.
+//! A board thread for each guest thread.
 //!
-//! Where a context is current to a thread, as in EGL and CUDA, to make another
-//! one current costs a flush, which would be measured as the program's. So calls
-//! of different guest threads run on different threads here. They still run one
-//! after the other, in the order in which they came: the connection's thread
-//! waits for each. Sessions of other APIs are not wrapped, and pay nothing.
+//! If a context is current to a thread, as in EGL and CUDA, making another one current
+//! costs a flush, which would be measured as the program's time. So calls of different
+//! guest threads execute on different threads here. They still execute one after the
+//! other, in the order of arrival: the connection's thread waits for each. Sessions of
+//! other APIs are not wrapped and have no cost.
 
 use crate::board::{Call, Ended, Outcome, Session, Unable};
 use crate::region::Budget;

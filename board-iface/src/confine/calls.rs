@@ -1,4 +1,4 @@
-//! System calls, by seccomp: what is not named here is denied (EPERM).
+//! System calls, by seccomp: calls that are not listed here are denied (EPERM).
 
 use super::ConfineError;
 use libc::{c_int, c_long};

@@ -1,5 +1,5 @@
-//! Files, by Landlock. What can be opened is opened for what its rule says;
-//! everything else, network and signals included, is denied.
+//! Files, by Landlock. Each rule allows some access to some files; everything else,
+//! including network and signals, is denied.
 
 use super::{ConfineError, Confinement};
 use landlock::{

@@ -1,6 +1,6 @@
-//! A session's own folder, the only one that it writes, and its environment.
-//! Drivers keep compiled kernels there: what one session could write there,
-//! another would run.
+//! A session's own folder, the only one that it can write, and its environment.
+//! Drivers store compiled kernels there; in a shared folder, one session could write
+//! what another executes.
 
 use super::Confinement;
 use crate::back_end::BackEnd;

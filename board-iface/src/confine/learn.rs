@@ -1,5 +1,5 @@
-//! What the drivers of this machine need: learnt at the agent's start from
-//! processes that loaded them and serve nobody, and from what is installed.
+//! What the drivers of this machine need: learnt at the agent's start from processes
+//! that load them and serve no session, and from installed files.
 
 use super::{Confinement, Support};
 use crate::back_end::{BackEnd, Needs};

@@ -1,19 +1,18 @@
-//! Confinement of sessions' processes. With a CPU as device a guest's kernels
-//! are code in that process, and everywhere a driver reads what a guest wrote:
-//! before a process reads its first request, the kernel takes from it what no
-//! driver needs.
+//! Confinement of sessions' processes. With a CPU as the device a guest's kernels are
+//! code in that process, and every driver reads what a guest wrote. So a process is
+//! restricted to what drivers need before it reads its first request.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`learn`] | what the drivers of this machine read, open and start |
 //! | [`files`] | Landlock: no other files, no network, no signals to others |
 //! | `calls` | seccomp: no other system calls |
-//! | [`privileges`] | capabilities, files inherited from who started the agent |
+//! | [`privileges`] | capabilities, and files inherited from the agent's parent |
 //! | [`folder`] | a session's own folder and environment |
 //!
-//! A denied call is an error to who made it, and the process goes on; calls of
-//! another architecture end it. docs/SECURITY.md has the table of what is left,
-//! which `tests/confinement.rs` compares with what it finds.
+//! A denied call returns an error and the process continues; calls of another
+//! architecture end it. docs/SECURITY.md has the table of allowed calls, which
+//! `tests/confinement.rs` compares with what it finds.
 
 #[cfg(all(
     target_os = "linux",

@@ -1,4 +1,4 @@
-//! What a process has from who started the agent.
+//! What a process inherits from the agent's parent.
 
 use super::ConfineError;
 use caps::CapSet;

@@ -1,5 +1,5 @@
-//! What this machine has, and why something is left out. Drivers are asked in
-//! processes of their own: one that crashes then is left out.
+//! This machine's devices, and why others are excluded. Drivers are queried in
+//! processes of their own; one that crashes then is excluded.
 
 mod nodes;
 

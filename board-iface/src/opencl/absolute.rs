@@ -1,10 +1,10 @@
-//! Files that programs' texts name by their absolute paths: in the text that
-//! the driver gets, the paths are relative to a folder that is searched where
-//! the guest gave files, and that is nowhere else. The guest sees its own text.
+//! Files that programs' texts name by absolute paths. In the text that the driver
+//! gets, these paths are relative to a folder in the folders with the guest's files,
+//! which exists nowhere else. The guest sees its own text.
 //!
-//! Each name that begins with `/` gets [`FOLDER`] in front. So does one that
-//! begins with it already: whatever the driver's text names there, the guest's
-//! own text is the one without.
+//! Each name that begins with `/` gets [`FOLDER`] as a prefix, and so does a name that
+//! begins with [`FOLDER`] already, so that removing one prefix always gives the guest's
+//! own text.
 
 use super::driver::fetch;
 use super::generated::types::*;

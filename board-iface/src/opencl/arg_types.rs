@@ -1,6 +1,5 @@
-//! What a kernel's arguments are, from whoever knows: the driver's argument
-//! information, else the program's text, checked with the driver's own answers
-//! to NULL.
+//! The types of a kernel's arguments: from the driver's argument information, else
+//! from the program's text, checked with the driver's answers to NULL.
 
 use super::driver::{Driver, fetch, fetch_handle, fetch_text};
 use super::generated::types::*;

@@ -1,5 +1,5 @@
 //! Building programs with argument information, which the session needs to
-//! tell kernel arguments apart, without letting the guest see it.
+//! distinguish kernel arguments, without letting the guest see it.
 
 use super::driver::fetch;
 use super::generated::types::*;

@@ -1,5 +1,5 @@
-//! What a session holds, for checkpoints: contents of memory objects, events of
-//! operations that ended, and what cannot be made again.
+//! A session's state for checkpoints: contents of memory objects, events of ended
+//! operations, and what prevents a checkpoint.
 
 use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;

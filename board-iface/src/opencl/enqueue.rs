@@ -1,5 +1,4 @@
-//! Enqueues that are written by hand: what they have in common, markers and
-//! barriers.
+//! Hand-written enqueues: their common part, markers and barriers.
 
 use super::generated::types::*;
 use super::session::Session;

@@ -1,4 +1,4 @@
-//! What events are of: a mapping is, to the driver, a copy.
+//! The command types of events: a mapping is a copy to the driver.
 
 use super::generated::types::*;
 use super::objects::Data;

@@ -1,5 +1,4 @@
-//! OpenCL drivers as they are registered: a file each, whose line names a
-//! library.
+//! Registered OpenCL drivers: one file for each, whose line names a library.
 
 use crate::back_end::{Needs, Registered, Selection, Starts};
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! Which physical device an OpenCL device is.
+//! The physical device behind an OpenCL device.
 
 use super::driver::Driver;
 use crate::back_end::Pointer;

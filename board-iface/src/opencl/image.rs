@@ -1,4 +1,4 @@
-//! Making images, with what they hold at first.
+//! Creating images, with their initial contents.
 
 use super::generated::types::*;
 use super::session::Session;

@@ -1,4 +1,4 @@
-//! What lives as long as the driver has a memory object.
+//! Data that must live as long as the driver has a memory object.
 
 use super::driver::Driver;
 use super::generated::types::{CL_SUCCESS, cl_int, cl_mem};

@@ -1,9 +1,9 @@
 //! Setting kernel arguments.
 //!
 //! A program passes an object by the address of its handle, which looks like
-//! any other value of a pointer's size. Which arguments are objects is the
-//! kernel's own knowledge ([`super::arg_types`]). The guest's wrong values never
-//! reach the driver as pointers.
+//! any other value of a pointer's size. Only the kernel's signature says which
+//! arguments are objects ([`super::arg_types`]). The guest's invalid values never reach
+//! the driver as pointers.
 
 use super::arg_types::{ArgType, number_of_args};
 use super::generated::types::*;

@@ -1,5 +1,5 @@
-//! Memory objects that lie in the board's own memory count against the session's
-//! bound, and devices say so.
+//! Memory objects in the board's own memory count against the session's bound, and
+//! devices report that bound as their memory.
 
 use super::driver::{Driver, fetch, fetch_handle};
 use super::generated::types::*;

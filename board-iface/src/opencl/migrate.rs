@@ -1,10 +1,9 @@
 //! Migrations of memory objects.
 //!
-//! PoCL orders one to the host behind the last command on each object, whatever
-//! its queue and its wait list. If that command is blocked, the migration waits
-//! for what the guest has yet to cause; if it failed, for ever. The guest sees
-//! nothing of where the board has an object: where a command may be one of
-//! these, objects stay on the device.
+//! PoCL orders a migration to the host behind the last command on each object, whatever
+//! its queue and wait list. If that command is blocked, the migration waits for the
+//! guest; if it failed, for ever. The guest cannot see where the board stores an object,
+//! so objects stay on the device if there may be such a command.
 
 use super::generated::types::cl_mem_migration_flags;
 use crate::back_end::operations::Operations;

@@ -1,8 +1,8 @@
-//! The OpenCL back end: what `generated` dispatches, on the OpenCL that is
-//! found on this machine at run time.
+//! The OpenCL back end: executes what `generated` dispatches, with the OpenCL library
+//! that this machine has at run time.
 //!
-//! In strict mode every enqueued operation is waited for at once, unless it
-//! waits for something that the guest has yet to cause ([`operations`](crate::back_end::operations)).
+//! In strict mode the session waits for every operation at once, unless it is blocked by
+//! something that the guest has yet to do ([`operations`](crate::back_end::operations)).
 
 mod absolute;
 mod arg_types;

@@ -1,5 +1,5 @@
-//! Making contexts, of which drivers say something, and giving the guest what
-//! was said.
+//! Creating contexts with an error function of the board's, and passing drivers'
+//! notices on to the guest.
 
 use super::generated::types::*;
 use super::objects::Data;

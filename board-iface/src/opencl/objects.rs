@@ -1,4 +1,4 @@
-//! What a session keeps of its objects, beside the driver's own.
+//! A session's data about its objects, besides the driver's.
 
 use super::driver::Driver;
 use super::files::ProgramFiles;

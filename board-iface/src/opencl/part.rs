@@ -1,5 +1,5 @@
-//! Parts of images and of buffers with three dimensions. Rows of the guest's
-//! memory come and go one behind the other: its pitches stay there.
+//! Parts of images and of buffers in three dimensions. Rows of the guest's memory are
+//! sent contiguously; pitches stay in the guest.
 
 use super::enqueue::Parts;
 use super::generated::types::*;

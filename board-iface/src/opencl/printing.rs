@@ -1,4 +1,4 @@
-//! Which kernels may print.
+//! Finds the kernels that may print.
 
 use super::driver::{fetch, fetch_handle};
 use super::generated::types::*;

@@ -1,10 +1,10 @@
-//! Kernel arguments that nobody describes: asked of `clSetKernelArg` itself.
+//! Probes the type of kernel arguments with `clSetKernelArg`.
 //!
-//! OpenCL says how a driver answers NULL: a memory object or `__local` memory
-//! takes it, a value does not (`CL_INVALID_ARG_VALUE`), and neither reads
-//! anything. So a kernel made for nothing else tells what an argument is
-//! without a guest's bytes reaching the driver. One thing it does not tell:
-//! some drivers take a NULL sampler, queue or image as they take any value.
+//! OpenCL defines how a driver answers NULL: a memory object or `__local` memory
+//! accepts it, a value does not (`CL_INVALID_ARG_VALUE`), and neither reads anything.
+//! So a separate kernel object reveals an argument's type without a guest's bytes
+//! reaching the driver. One gap remains: some drivers accept a NULL sampler, queue or
+//! image as they accept any value.
 
 use super::driver::Driver;
 use super::generated::types::*;

@@ -1,10 +1,9 @@
-//! What programs were made of: the texts that say what arguments their kernels
-//! take.
+//! The texts that programs were built from, which contain their kernels' signatures.
 //!
-//! A program's own source (led, [`absolute`](super::absolute)), IL and options
-//! the driver keeps and gives back. The
-//! headers that it was compiled with, and the programs that it was linked from,
-//! only the session sees.
+//! The driver stores a program's own source (with the paths of
+//! [`absolute`](super::absolute)), IL and options, and returns them. Only the session
+//! knows the headers that a program was compiled with, and the programs that it was
+//! linked from.
 
 use super::absolute::original;
 use super::build::allowed;

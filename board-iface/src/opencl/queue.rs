@@ -1,4 +1,4 @@
-//! Making command queues.
+//! Creating command queues.
 
 use super::generated::types::*;
 use super::objects::Data;

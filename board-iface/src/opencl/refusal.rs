@@ -1,4 +1,4 @@
-//! Why OpenCL's calls are not run, and which of OpenCL's errors that is.
+//! Why calls are not executed, and OpenCL's error for each reason.
 
 use super::generated::types::*;
 use crate::back_end::Refusal;

@@ -1,6 +1,6 @@
-//! Calls that crash some drivers, where the specification names an error: the
-//! agent answers them itself, so that no program takes the board from others.
-//! What a driver with its own checks would have said is the same.
+//! Calls that crash some drivers where the specification names an error. The agent
+//! returns that error itself, as a driver with its own checks would, so that no program
+//! takes the board from others.
 
 use super::generated::types::*;
 use crate::back_end::Refusal;

@@ -1,4 +1,4 @@
-//! What memory objects hold, through a queue and a buffer of the board's own.
+//! Contents of memory objects, through a queue and a buffer of the board's own.
 
 use super::checkpoint::failed;
 use super::driver::fetch_handle;

@@ -1,4 +1,4 @@
-//! What the generated dispatch finds beside what all back ends have.
+//! OpenCL's part of what the generated dispatch imports.
 
 pub use super::session::Session;
 

@@ -1,7 +1,7 @@
-//! Shared virtual memory, coarse-grained: the driver allocates, the guest maps
-//! memory of its own at the same address, and what either changes is copied as
-//! the program maps and unmaps. An address of the guest's reaches the driver
-//! only where it lies in an allocation of the session's.
+//! Shared virtual memory, coarse-grained: the driver allocates it, the guest maps memory
+//! of its own at the same address, and changes are copied when the program maps and
+//! unmaps. An address from the guest reaches the driver only if it is inside an
+//! allocation of the session.
 
 use super::driver::Driver;
 use super::enqueue::Parts;

@@ -1,8 +1,8 @@
 //! Wait lists for the driver.
 //!
-//! A driver may order a command behind an event that has failed already, and
-//! never end it: PoCL does. So an event stands in for each that failed, and fails
-//! once the command is enqueued, which every driver passes on.
+//! A driver may never end a command that waits for an event that has already failed:
+//! PoCL does not. So each failed event is replaced by one that fails once the command
+//! is enqueued, which every driver propagates.
 
 use super::generated::types::*;
 use super::refusal::OpenClRefusal;

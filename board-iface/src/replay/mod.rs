@@ -1,5 +1,5 @@
-//! A recording instead of a device: the nth session opened is answered as the
-//! nth one recorded, as long as each request equals the recorded one.
+//! A recording instead of a device: the n-th opened session gets the answers of the n-th
+//! recorded one, as long as each request equals the recorded one.
 
 mod file;
 

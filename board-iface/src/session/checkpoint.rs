@@ -1,5 +1,5 @@
-//! A session's part of a checkpoint: what it holds goes to the host interface,
-//! and comes back from there.
+//! A session's part of a checkpoint: sends its contents to the host interface, and
+//! receives them from there.
 
 use super::{Server, SessionError};
 use crate::board::Unable;

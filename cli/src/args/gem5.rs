@@ -1,4 +1,4 @@
-//! What only gem5 takes of `gil run`'s options.
+//! The options of `gil run` that only gem5 has.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

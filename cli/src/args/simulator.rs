@@ -1,4 +1,4 @@
-//! Which simulator, and how it learns durations.
+//! The choice of the simulator, and how it gets durations.
 
 /// Which simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,4 +1,4 @@
-//! Why a simulator cannot run what it is given.
+//! Why a simulator cannot run a guest.
 
 use super::gem5::Gem5Error;
 use super::qemu::QemuError;

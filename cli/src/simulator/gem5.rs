@@ -1,4 +1,4 @@
-//! gem5: whether it will do, and how it is called.
+//! gem5: its requirements, and its command line.
 
 mod check;
 

@@ -1,4 +1,4 @@
-//! What a simulator's own statistics are made of: answers, sums, entry points.
+//! Counters for a simulator's own statistics: answers, sums, entry points.
 
 use super::{R, copy_text, gil_host, gil_host_result, guarded, with};
 use crate::host::Rung;

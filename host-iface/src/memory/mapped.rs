@@ -1,8 +1,8 @@
 //! A file that the simulator shares as its RAM, mapped here.
 //!
-//! Other threads of the simulator, and its devices, change these bytes at any
-//! time: no Rust reference to them is ever made. They are copied through raw
-//! pointers, or handed to the operating system.
+//! Other threads of the simulator, and its devices, change these bytes at any time,
+//! so there is never a Rust reference to them. They are copied through raw pointers,
+//! or passed to the operating system.
 
 use super::{GuestMemory, MemoryError, own};
 use gil_address_tables::{Extents, Piece, RamMap, RamRange};

@@ -1,5 +1,5 @@
-//! What the guest gets besides a call's own answer: output when it is due, text,
-//! notices, and numbers of submissions whose memory it may have back.
+//! What the guest gets besides a call's own answer: output at its simulated end,
+//! text, notices, and the numbers of submissions whose memory it can release.
 
 use super::Context;
 use super::failures::Failures;

@@ -1,4 +1,4 @@
-//! One call that the board answers: sent, and its answer received and checked.
+//! One call that the board answers: sends it, receives and checks the answer.
 
 use super::calls::{Call, Calls};
 use super::forward::{unexpected, window_places};

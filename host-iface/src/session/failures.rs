@@ -1,5 +1,5 @@
-//! Operations that the board's driver refused although nobody waited for its
-//! word: the next call that waits for their queue is told, once.
+//! Operations that the board's driver refused although their calls had returned. The
+//! next call that waits for their queue returns the error, once.
 
 use foldhash::HashMap;
 use gil_timing::Event;

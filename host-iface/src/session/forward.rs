@@ -1,4 +1,4 @@
-//! Sends calls to the board, their input straight out of guest RAM.
+//! Sends calls to the board, with their input directly from guest RAM.
 
 use super::calls::Call;
 use super::delivery::Delivery;

@@ -1,5 +1,5 @@
-//! A session's place on the board: the connection, what the board serves, and
-//! what was asked of it.
+//! A session's connection to the board: the socket, what the board serves, and
+//! outstanding requests.
 
 use super::Context;
 use super::calls::Call;

@@ -1,10 +1,10 @@
-//! The calls of a session that made objects or said something of them: what a
-//! checkpoint needs to make them again on another board.
+//! The calls of a session that created objects or changed their state, which a
+//! checkpoint needs to create them again on another board.
 //!
-//! What a call means is the API's own knowledge; here are only the numbers that
-//! its description yields ([`Effect`]). A call is kept as long as what it made
-//! is there, or as long as anything is there that was made of it: a program's
-//! kernel keeps the program's source, though the program itself is released.
+//! Only the API knows what a call means; the log uses the numbers that the call's
+//! description yields ([`Effect`]). A call stays in the log as long as an object that
+//! it created is alive, or an object made from that one: a kernel keeps its program's
+//! source in the log, although the program itself was released.
 
 use crate::checkpoint::CALLS_MAX;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};

@@ -1,4 +1,4 @@
-//! A call's own output: from the board to guest RAM, or held until it is due.
+//! A call's own output: from the board to guest RAM, or held until its simulated end.
 
 use super::Context;
 use super::calls::Call;

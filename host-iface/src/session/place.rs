@@ -1,5 +1,4 @@
-//! On which physical device an API's device is: the board knows, and is asked
-//! once.
+//! The physical device behind an API's device. The board is asked once.
 
 use super::calls::Calls;
 use super::forward::unexpected;

@@ -1,10 +1,10 @@
-//! When operations' intervals become known. Reports are looked at only here,
-//! and only of operations whose turn it is: simulated time does not depend on
-//! when a report came.
+//! Publishes operations' intervals. Reports are used only here, and only for the
+//! operation whose turn it is, so that simulated time does not depend on when a
+//! report arrived.
 //!
-//! Sessions have a timeline each and the devices' engines in common: whatever
-//! is published for one, what comes before it on another's goes first. What the
-//! other's own memory is to hold then waits for a doorbell of its own.
+//! Each session has a timeline, and all share the devices' engines: before an
+//! operation of one session is published, earlier ones of the others are. Output for
+//! another session's memory then waits for a doorbell of that session.
 
 use super::schedule::Timeline;
 use super::{Context, Refusal, Session};

@@ -1,4 +1,4 @@
-//! How operations ended, as the board says it: checked, and noted.
+//! Checks and stores the board's reports of ended operations.
 
 use super::exchange::{fits, wrong};
 use super::{Context, Session};

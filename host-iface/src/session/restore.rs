@@ -1,4 +1,4 @@
-//! A session comes back from a checkpoint.
+//! Restores a session from a checkpoint.
 
 use super::exchange::{in_len_of, wrong};
 use super::forward::unexpected;

@@ -1,5 +1,5 @@
-//! Regions of which only rows count: the bytes between them are neither read
-//! nor written, and keep out of the way of other operations.
+//! Regions that consist of rows: the bytes between the rows are neither read nor
+//! written, and conflict with no other operation.
 
 use super::Refusal;
 use crate::submission::Region;

@@ -1,4 +1,4 @@
-//! A session goes into a checkpoint.
+//! Saves a session in a checkpoint.
 
 use super::forward::unexpected;
 use super::{Context, Refusal, Session};

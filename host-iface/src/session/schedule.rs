@@ -1,5 +1,5 @@
-//! A session's operations: what is on the timeline, what the board has yet to
-//! report, and on which physical device each is.
+//! A session's operations: those on the timeline, those that the board has yet to
+//! report, and the physical device of each.
 
 use super::Refusal;
 use super::calls::{Call, Calls};

@@ -1,5 +1,4 @@
-//! Which APIs the session's board serves: calls of another are not sent, and
-//! those of the others go on.
+//! The APIs that the session's board serves. Calls of other APIs are not sent.
 
 use super::calls::Calls;
 use super::link::Link;

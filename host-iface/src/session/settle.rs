@@ -1,5 +1,4 @@
-//! What a board's answer means for the timeline, and for the thread that
-//! waits.
+//! Applies a board's answer to the timeline and to the waiting thread.
 
 use super::calls::Call;
 use super::delivery::Delivery;

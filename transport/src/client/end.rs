@@ -1,5 +1,5 @@
-//! How the host waits for its board: in slices, so that quitting works, and up
-//! to a bound.
+//! The host's waits for its board: in slices, so that quitting works, and up to a
+//! bound.
 
 use super::{Cancel, ClientError, SLICE};
 use crate::stream::{End, Way};

@@ -1,4 +1,4 @@
-//! How both sides prove that they have the key.
+//! The handshake, in which both sides prove that they have the key.
 
 use super::{Key, Records, Secrets, SecureError};
 use gil_wire::hello::HELLO_LEN;

@@ -1,11 +1,10 @@
 //! Records: a length (`u16`, little-endian) and that many bytes, which are up
 //! to [`RECORD`] bytes of the stream, encrypted, and a tag.
 //!
-//! The n-th record of a direction has the nonce n, as Noise has it, so that several
-//! can be sealed or opened at once ([`Crew`]). The buffers are as long as many
-//! records and used again, so that one system
-//! call moves many, and so that bulk data is encrypted from where it is and
-//! decrypted to where it goes.
+//! The n-th record of a direction has the nonce n, as in Noise, so that several can be
+//! sealed or opened in parallel ([`Crew`]). The buffers hold many records and are
+//! reused, so that one system call moves many of them, and bulk data is encrypted from
+//! its source and decrypted to its destination without another copy.
 
 use super::SecureError;
 use super::secrets::{Ciphers, Secrets, TAG};

@@ -1,5 +1,5 @@
-//! What a finished handshake leaves: a key for each direction. Who shook hands
-//! may hand them to the process that goes on.
+//! The result of a handshake: a key for each direction. The agent hands them to the
+//! session's process.
 
 use super::SecureError;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Bytes that came before anybody asked for them.
+//! Bytes that arrived before they were read.
 
 /// Bytes read ahead: most messages come whole in one system call, and no more
 /// than this of a region is ever copied.

@@ -1,8 +1,8 @@
-//! Memory that received bytes go to.
+//! The destination of received bytes.
 //!
-//! Sealed bytes are opened where they go if that memory is this process's own.
-//! Guest RAM is not: a guest may change it meanwhile, and would see what nobody
-//! has sealed. So what goes there is opened aside, and copied.
+//! Encrypted bytes are decrypted in place if the memory is this process's own. Guest
+//! RAM is not: a guest may change it meanwhile, and would see bytes that are not yet
+//! authenticated. So its bytes are decrypted elsewhere and copied.
 
 use crate::memory::OutOfMemory;
 use crate::secure::{RECORD, Records, SecureError};

@@ -1,4 +1,4 @@
-//! How bytes go from either end: as they are, or sealed.
+//! Sending at either end: plain or encrypted.
 
 use super::{End, Way};
 use crate::secure::{Records, SecureError};

@@ -1,4 +1,4 @@
-//! Copies of bytes that no Rust reference may name, by several threads if they
+//! Copies of bytes that must not have a Rust reference, by several threads if there
 //! are many.
 
 use crate::crew::Crew;

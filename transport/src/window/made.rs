@@ -2,8 +2,8 @@
 //! here, handed over after the handshake, filled before a call and emptied
 //! after its answer.
 //!
-//! The agent changes these bytes at any time: no Rust reference to them is
-//! ever made. They are copied through raw pointers, once, and are only data.
+//! The agent changes these bytes at any time, so there is never a Rust reference to
+//! them. They are copied through raw pointers, once, and are only data.
 
 use super::copies::Copies;
 use super::{Bytes, OFFER_LEN};

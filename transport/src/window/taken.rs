@@ -1,10 +1,9 @@
 //! The memory that a host on the same machine shares with this side.
 //!
-//! The host changes these bytes at any time: no Rust reference to them is ever
-//! made. They are copied through raw pointers, or handed to a driver, which
-//! takes them for what they are, data. Before the file is mapped it is made
-//! sure that an access can never fail: it is of the kernel's own temporary
-//! memory, sealed against shrinking, and long enough.
+//! The host changes these bytes at any time, so there is never a Rust reference to
+//! them. They are copied through raw pointers, or passed to a driver as data. The file
+//! is checked before it is mapped, so that no access can fail: it must be the kernel's
+//! temporary memory, sealed against shrinking, and long enough.
 
 use super::{Bytes, OFFER_LEN, WINDOW_LEN};
 use crate::attached;

@@ -1,4 +1,4 @@
-//! Whether a gem5 will do, before anything else is done.
+//! Checks, before anything else, that a gem5 can be used.
 
 use super::Gem5Error;
 use gil_guest_image::assets;
