@@ -250,12 +250,16 @@ impl Simulator for Qemu<'_> {
 }
 
 /// `panic=-1`: a panic reboots at once, and `-no-reboot` ends QEMU then.
-/// The last two leave out what takes most of this kernel's boot and
+/// The next two leave out what takes most of this kernel's boot and
 /// serves no program: the cipher self-tests, the certificates that modules
-/// could be signed with, and the tracer of block devices.
+/// could be signed with, and the tracer of block devices. The last three are
+/// what wakes an idle kernel most: the search for fragmented memory, the watchdog
+/// of CPUs, and the averages in `/proc/pressure`. QEMU passes over idle time from
+/// one wake-up to the next, so a program's sleep takes wall time by their number.
 const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=panic \
      random.trust_bootloader=on cryptomgr.notests=1 \
-     initcall_blacklist=load_system_certificate_list,init_blk_tracer";
+     initcall_blacklist=load_system_certificate_list,init_blk_tracer \
+     sysctl.vm.compaction_proactiveness=0 nowatchdog psi=0";
 
 /// Where this machine's RAM begins: hw/arm/virt.c of QEMU, `VIRT_MEM`.
 const RAM: u64 = 0x4000_0000;
