@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub struct Overlap {
     /// The submission whose output it is.
     pub seq: u64,
-    /// Which of its out regions.
+    /// The index of the operation's output region.
     pub region: usize,
     /// Offset in the region asked about.
     pub at: u64,

@@ -51,7 +51,7 @@ pub struct BenchArgs {
     pub size: u32,
 }
 
-/// What can be measured.
+/// A measurement, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Name {
     /// Everything.

@@ -13,7 +13,7 @@ use gil_wire::address::Address;
 use std::cell::Cell;
 use std::path::Path;
 
-/// How much is measured.
+/// The amount of measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// To see that it works.
@@ -67,13 +67,13 @@ pub trait Api: Sync {
     fn emulated_products(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError>;
 }
 
-/// What a benchmark works with.
+/// The input of a benchmark.
 pub struct Bench<'a> {
-    /// What was asked for.
+    /// The command line.
     pub args: &'a BenchArgs,
     /// Whose programs are measured.
     pub api: &'static dyn Api,
-    /// How much it measures.
+    /// The amount of measuring.
     pub effort: Effort,
     /// For its files.
     pub folder: &'a Path,

@@ -3,7 +3,7 @@
 use gil_board_client::agent::Agent;
 use std::path::PathBuf;
 
-/// How a board is reached.
+/// The connection to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// On this machine, with memory in common.

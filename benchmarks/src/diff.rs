@@ -179,7 +179,7 @@ impl Memory {
     }
 }
 
-/// What compares.
+/// The parameters of one comparison.
 struct Setting {
     differ: Differ,
     pool: Option<rayon::ThreadPool>,

@@ -12,7 +12,7 @@ use gil_wire::address::{Address, AddressError};
 use std::io;
 use std::path::PathBuf;
 
-/// Why there is no figure.
+/// Errors of a measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// No board.
@@ -73,7 +73,7 @@ pub enum BenchError {
     File {
         /// Its path.
         path: PathBuf,
-        /// What of it.
+        /// The problem with it.
         what: String,
     },
     /// The guest's program used another GPU stack than the one to be measured.
@@ -96,7 +96,7 @@ pub enum BenchError {
     /// A plot.
     #[error("{} cannot be drawn: {why}", .path.display())]
     Plot {
-        /// Where to.
+        /// The plot's file.
         path: PathBuf,
         /// The plotter's error.
         why: String,

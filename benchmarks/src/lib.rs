@@ -113,7 +113,7 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
     }
 }
 
-/// Where lines go.
+/// The destination of lines.
 struct Output {
     json: Option<Box<dyn Write>>,
     has_table: bool,

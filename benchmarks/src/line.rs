@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a figure has to reach.
+/// A requirement on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Must {
@@ -75,7 +75,7 @@ impl TryFrom<String> for Must {
 pub struct Line {
     /// The benchmark's name.
     pub bench: String,
-    /// Which of its cases.
+    /// The benchmark's case.
     pub case: String,
     /// Bytes, where the case has a size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,9 +102,9 @@ pub struct Line {
     /// below the baseline by more than noise.
     #[serde(deserialize_with = "or_not_a_number")]
     pub value: f64,
-    /// What `value` is.
+    /// How `value` follows from figure and baseline.
     pub judged: Judged,
-    /// What is required.
+    /// The requirement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must: Option<Must>,
     /// Whether it is held.
@@ -113,7 +113,7 @@ pub struct Line {
     /// More numbers, by name; the name ends in their unit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub detail: BTreeMap<String, f64>,
-    /// Where it was measured.
+    /// The machine of the measurement.
     pub machine: Machine,
     /// When, as `YYYY-MM-DD`.
     pub date: String,

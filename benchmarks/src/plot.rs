@@ -38,7 +38,7 @@ struct Plot<'a> {
 
 /// A plot that was drawn.
 pub struct Drawn {
-    /// What it shows.
+    /// The plot's title.
     pub title: String,
     /// Its file.
     pub path: PathBuf,

@@ -107,7 +107,7 @@ impl Took {
     }
 }
 
-/// What makes a program's calls.
+/// Makes a program's calls.
 pub struct Caller {
     driver: Driver,
     warnings: Warnings,

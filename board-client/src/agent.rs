@@ -42,7 +42,7 @@ impl FromStr for Board {
     }
 }
 
-/// Why there is no board.
+/// Errors of starting an agent or connecting to one.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The agent process cannot be started.

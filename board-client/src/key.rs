@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Where random numbers come from.
 const RANDOM: &str = "/dev/urandom";
 
-/// Why there is no new key.
+/// Errors of creating a key.
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
     /// There is something already.

@@ -20,7 +20,7 @@ pub struct Guest {
 
 /// A board: a back end, several of them, or a recording that stands for them.
 pub trait Board: std::fmt::Debug + Send + Sync {
-    /// What it has.
+    /// The board's devices.
     fn devices(&self) -> Vec<DeviceInfo>;
 
     /// Begins a session, whose memory counts against `budget`. Everything that
@@ -144,7 +144,7 @@ pub struct Call<'a> {
     pub budget: &'a Budget,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug)]
 pub struct Outcome {
     /// Whether it ran.
@@ -182,7 +182,7 @@ impl Output {
         Self::Bytes { region, len }
     }
 
-    /// How many bytes go back.
+    /// The number of bytes sent back.
     pub fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -200,7 +200,7 @@ impl Output {
         matches!(self, Self::Bytes { region, .. } if region.is_shared())
     }
 
-    /// What goes back.
+    /// The bytes sent back.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::None => &[],

@@ -139,7 +139,7 @@ impl Confining {
     }
 }
 
-/// Where sessions live.
+/// Whether sessions are processes or threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SessionsIn {
     /// In a process each.
@@ -174,7 +174,7 @@ fn scripted_times(text: &str) -> Result<ScriptedTimes, TimesError> {
 /// Enqueues that are said to be refused where nobody waits for their answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefusedPosts {
-    /// Which function's.
+    /// The function.
     pub op: Op,
     /// The API's error code.
     pub error: i32,

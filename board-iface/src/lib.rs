@@ -34,5 +34,5 @@ pub mod router;
 pub mod server;
 pub mod session;
 
-/// What gil's own agent serves.
+/// The back ends of gil's own agent.
 pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[&opencl::OpenCl];

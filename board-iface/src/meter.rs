@@ -81,7 +81,7 @@ impl Meter {
         }
     }
 
-    /// What it has counted.
+    /// The counters' values.
     pub fn counts(&self) -> Counts {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let numbers = self.numbers();

@@ -298,7 +298,7 @@ impl Region {
         }
     }
 
-    /// Which way its bytes go.
+    /// The direction of its bytes.
     pub fn dir(&self) -> Direction {
         self.dir
     }
@@ -347,7 +347,7 @@ impl Region {
         }
     }
 
-    /// Where a driver writes.
+    /// The address that a driver writes to.
     pub fn data_mut_ptr(&mut self) -> *mut u8 {
         match &self.part {
             Some(part) => part.as_mut_ptr(),

@@ -39,7 +39,7 @@ const ACCEPT_AT_ONCE: usize = 16;
 /// How long a session's process may go on once nobody listens.
 pub const HANG_UP_GRACE: Duration = Duration::from_secs(20);
 
-/// How an agent behaves.
+/// An agent's options.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// What peers have to prove that they have.
@@ -48,7 +48,7 @@ pub struct ServerOptions {
     pub any_local_user: bool,
     /// Sessions at a time.
     pub sessions: usize,
-    /// How each behaves.
+    /// The options of each session.
     pub session: SessionOptions,
     /// How long a session's process may go on once its peer hung up.
     pub grace: Duration,
@@ -88,7 +88,7 @@ pub enum ServerError {
     System(#[from] io::Error),
 }
 
-/// Where sessions live.
+/// Whether sessions are processes or threads.
 #[derive(Clone)]
 pub enum Sessions {
     /// In this process.
@@ -250,7 +250,7 @@ impl Server {
     }
 }
 
-/// What there is to do.
+/// The reasons for which a wait ended.
 struct Woken {
     /// Which of those that shake hands said something.
     said: Vec<bool>,

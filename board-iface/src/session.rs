@@ -40,7 +40,7 @@ pub struct ScriptedTimes {
     pub device_ns: u64,
 }
 
-/// How a session behaves.
+/// A session's options.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SessionOptions {
     /// Bytes of regions that a session may hold.

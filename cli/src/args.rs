@@ -24,7 +24,7 @@ pub use simulator::{Sim, Time};
 #[derive(Debug, Parser)]
 #[command(name = "gil", version)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -176,7 +176,7 @@ pub struct RunArgs {
     /// Show what the guest's kernel wrote.
     #[arg(long)]
     pub console: bool,
-    /// What only gem5 takes.
+    /// gem5's own options.
     #[command(flatten)]
     pub gem5: Gem5Options,
     /// The program: a name of the guest's packages, or a path of a local arm64 or
@@ -197,7 +197,7 @@ impl RunArgs {
         &self.command[1..]
     }
 
-    /// What the guest is to have.
+    /// The guest's contents.
     pub fn wanted(&self) -> Wanted<'_> {
         Wanted {
             program: self.program(),
@@ -207,7 +207,7 @@ impl RunArgs {
         }
     }
 
-    /// How the program starts.
+    /// The program's start: arguments, environment, folder.
     pub fn start(&self) -> Start<'_> {
         Start {
             arguments: self.arguments(),

@@ -25,7 +25,7 @@ pub enum KernelError {
     Image {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with the Image.
         error: ImageError,
     },
     /// Standard output.

@@ -108,7 +108,7 @@ fn is_there(path: &Path) -> bool {
 pub struct Made(PathBuf);
 
 impl Made {
-    /// Where `path` leads.
+    /// The place that `path` leads to.
     fn at(path: &Path) -> Self {
         Self(fs::canonicalize(path).unwrap_or_else(|_| path.into()))
     }

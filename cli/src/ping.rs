@@ -91,7 +91,7 @@ impl NullCalls {
     }
 }
 
-/// How times are spread.
+/// The distribution of times.
 struct Spread {
     count: usize,
     least: Duration,

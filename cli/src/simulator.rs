@@ -18,7 +18,7 @@ use std::process::Command;
 
 pub use error::SimulatorError;
 
-/// What comes through a FIFO.
+/// A FIFO of the simulator's.
 #[derive(Clone, Copy, Debug)]
 pub enum Pipe {
     /// The program's output.
@@ -30,7 +30,7 @@ pub enum Pipe {
 /// How a simulator is ended before the program ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
-    /// What asks it.
+    /// The signal that asks it to end.
     pub signal: Signal,
     /// How long it may take to write what it still has to write.
     pub patience: std::time::Duration,
@@ -48,7 +48,7 @@ pub trait Simulator {
     /// [`SimulatorError`] says what is missing.
     fn check(&self) -> Result<(), SimulatorError>;
 
-    /// Which part of gil it loads.
+    /// The part of gil that it loads.
     fn part(&self) -> HostPart;
 
     /// Puts what it reads into the run's folder.

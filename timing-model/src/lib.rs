@@ -95,9 +95,9 @@ pub struct Operation {
     pub entry_ns: u64,
     /// When the operation was submitted: no earlier than `entry_ns`.
     pub submit_ns: u64,
-    /// Where it was put.
+    /// Its queue.
     pub queue: Option<QueueRef>,
-    /// What it occupies.
+    /// The engine that it occupies.
     pub engine: Engine,
     /// How it is ordered on its queue.
     pub order: Order,
@@ -163,7 +163,7 @@ pub enum QueueEnd {
     Blocked,
 }
 
-/// What the timeline refuses.
+/// Why the timeline refuses an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
     /// An event's number is in use.

@@ -49,7 +49,7 @@ struct Record<E> {
     ready_ns: u64,
     /// The length of its wait list.
     waits: usize,
-    /// What the board reported.
+    /// The board's report.
     report: Option<(u64, E)>,
     observable: bool,
     attended: bool,

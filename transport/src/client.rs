@@ -139,7 +139,7 @@ pub enum ClientError {
     Crowded {
         /// The board's address.
         address: Address,
-        /// How long it was tried.
+        /// The time for which it was tried.
         within: Duration,
     },
     /// The board reset the connection.
@@ -166,7 +166,7 @@ pub enum ClientError {
     Silent {
         /// The board's address.
         address: Address,
-        /// How long that took.
+        /// The time that the first contact was given.
         within: Duration,
     },
     /// It took too long.
@@ -197,7 +197,7 @@ impl ClientError {
     }
 }
 
-/// How boards are reached.
+/// The parameters of a connection to a board.
 #[derive(Clone, Debug, Default)]
 pub struct BoardConfig {
     /// The board's address; without one there is no board.

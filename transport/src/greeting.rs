@@ -37,7 +37,7 @@ impl Shaken {
     }
 }
 
-/// What is asked of a peer.
+/// The requirements on a peer.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
     /// To prove that it has this.
@@ -56,7 +56,7 @@ pub struct Greeting {
     have: usize,
 }
 
-/// What is to come.
+/// The part of the handshake that comes next.
 #[derive(Debug)]
 enum Stage {
     Hello,
@@ -74,7 +74,7 @@ impl Stage {
     }
 }
 
-/// What a step led to.
+/// The result of a step.
 enum Next {
     Stage(Stage),
     Shaken(Shaken),

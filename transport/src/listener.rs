@@ -52,7 +52,7 @@ pub enum ListenError {
     NotLoopback {
         /// As given.
         address: Address,
-        /// What its host resolves to.
+        /// The IP address of its host.
         ip: IpAddr,
     },
     /// An agent listens there.

@@ -25,7 +25,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-/// Which way bytes go.
+/// The direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// They come.
@@ -34,7 +34,7 @@ pub enum Way {
     Out,
 }
 
-/// What is one end's own.
+/// What differs between the two ends.
 pub trait End {
     /// Why it ends.
     type Error: From<FrameError> + From<OutOfMemory> + From<SecureError>;

@@ -17,7 +17,7 @@ const COMES: usize = 256 << 10;
 /// Whether a step waits for its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// What would block says so.
+    /// Does not wait: what would block is an error.
     None,
     /// As long as the socket's own timeout (`SO_RCVTIMEO`, `SO_SNDTIMEO`),
     /// which saves a call of `poll`; then what would block says so.

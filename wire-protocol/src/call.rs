@@ -194,9 +194,9 @@ pub enum PackError {
     /// A piece runs past the end.
     #[error("piece {index} of a packed array at offset {at} runs past its {total} bytes")]
     Length {
-        /// Which piece.
+        /// The piece's index.
         index: u32,
-        /// Where it begins.
+        /// The piece's offset.
         at: usize,
         /// Bytes of the block.
         total: usize,

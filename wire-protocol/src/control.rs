@@ -46,7 +46,7 @@ pub enum Stream {
 /// Output of the program, as it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Console<'a> {
-    /// Which stream.
+    /// The output stream.
     pub stream: Stream,
     /// The bytes.
     #[serde(borrow)]

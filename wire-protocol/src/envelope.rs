@@ -82,9 +82,9 @@ pub struct Queue {
 /// host interface reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope<'a> {
-    /// Which entry point.
+    /// The entry point.
     pub op: Op,
-    /// What it means for time.
+    /// The call's behaviour in time.
     pub class: Class,
     /// The guest's counter when the program entered the library.
     pub entry: u64,
@@ -168,7 +168,7 @@ pub enum State {
 pub struct Observation {
     /// The event's number.
     pub event: u64,
-    /// Where it is now.
+    /// Its state.
     pub state: State,
     /// How it ended. Known only when it is resolved; [`Ending::Done`] till then.
     pub ending: Ending,

@@ -61,7 +61,7 @@ pub enum HelloError {
 }
 
 impl Hello {
-    /// What this build says.
+    /// This build's hello.
     pub const fn ours() -> Self {
         Self {
             version: PROTOCOL_VERSION,

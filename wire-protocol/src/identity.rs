@@ -9,7 +9,7 @@ pub struct DeviceIdentity {
     /// Its UUID, if its driver knows one: what all APIs say of one GPU, as
     /// `VkPhysicalDeviceIDProperties::deviceUUID` has it.
     pub uuid: Option<[u8; 16]>,
-    /// Where it is on PCI.
+    /// Its PCI address.
     pub pci: Option<PciAddress>,
     /// The driver's name, the device's, and its place among those of that name.
     pub place: String,

@@ -56,7 +56,7 @@ impl Direction {
 pub struct RegionDesc {
     /// Bytes.
     pub len: u64,
-    /// Which way they go.
+    /// Their direction.
     pub dir: Direction,
 }
 
@@ -69,7 +69,7 @@ pub const REGIONS_MAX: usize = 64;
 pub struct Call<'a> {
     /// The submission's number; a post shares its submission's.
     pub seq: u64,
-    /// Which entry point.
+    /// The entry point.
     pub op: Op,
     /// The guest thread.
     pub thread: u32,
@@ -256,7 +256,7 @@ pub struct Done<'a> {
 pub enum Reply<'a> {
     /// The session is open.
     Opened {
-        /// What the board serves.
+        /// The APIs that the board serves.
         apis: Vec<Described>,
     },
     /// A call's answer. Payload: first the bytes of the call's own out regions
@@ -264,7 +264,7 @@ pub enum Reply<'a> {
     Done {
         /// The call's number.
         seq: u64,
-        /// What came of it.
+        /// The call's result.
         #[serde(borrow)]
         done: Done<'a>,
     },
@@ -284,7 +284,7 @@ pub enum Reply<'a> {
     /// Which physical device it is; `None` if it is known to this session
     /// alone, as one made by partition is, or to nobody.
     Identity {
-        /// What is known of it.
+        /// The device's identity, as far as it is known.
         identity: Option<DeviceIdentity>,
     },
     /// What a checkpoint has to keep.

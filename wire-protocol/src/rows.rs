@@ -16,7 +16,7 @@ pub struct Rows {
     pub rows: u64,
     /// Bytes from a row's beginning to the next one's.
     pub row_pitch: u64,
-    /// How many slices.
+    /// The number of slices.
     pub slices: u64,
     /// Bytes from a slice's beginning to the next one's.
     pub slice_pitch: u64,
@@ -25,7 +25,7 @@ pub struct Rows {
 /// The rows of one of a call's regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionRows {
-    /// Which region of the call.
+    /// The index of the call's region.
     pub region: u32,
     /// Its rows.
     pub rows: Rows,

@@ -4,7 +4,7 @@
 use crate::call::{Handle, InData, Property};
 use serde::Deserialize;
 
-/// What a call left behind.
+/// The effect of a call on the session's objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// Objects that are there from now on.
@@ -47,7 +47,7 @@ impl Effect {
     }
 }
 
-/// What names objects.
+/// Values that name objects.
 pub trait Uses {
     /// Adds their numbers; NULL is none.
     fn used(&self, uses: &mut Vec<u64>);

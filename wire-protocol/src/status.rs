@@ -34,11 +34,11 @@ impl std::ops::AddAssign for Counts {
 pub struct SessionStatus {
     /// As in the agent's log.
     pub number: u64,
-    /// Who it is with.
+    /// The session's peer.
     pub peer: String,
     /// Seconds since its connection was accepted.
     pub age_s: u64,
-    /// What it did.
+    /// The session's counters.
     pub counts: Counts,
 }
 
@@ -49,11 +49,11 @@ pub struct Status {
     pub version: String,
     /// Seconds since its start.
     pub uptime_s: u64,
-    /// What it has.
+    /// The board's devices.
     pub devices: Vec<DeviceInfo>,
     /// How many sessions may be open.
     pub max_sessions: u64,
-    /// How many are.
+    /// The number of open sessions.
     pub open_sessions: u64,
     /// The first [`MAX_LISTED`] of them.
     pub sessions: Vec<SessionStatus>,
@@ -63,7 +63,7 @@ pub struct Status {
     pub refused: u64,
     /// Sessions whose process ended by itself.
     pub crashed: u64,
-    /// What all of them did.
+    /// The counters of all sessions.
     pub totals: Counts,
 }
 

@@ -33,7 +33,7 @@ pub enum AuditError {
         line: usize,
         /// As the page writes it.
         test: String,
-        /// What it is not.
+        /// Why it is not a test that runs.
         fault: Fault,
     },
 }

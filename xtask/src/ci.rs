@@ -82,7 +82,7 @@ pub const CHECKS: &[Check] = &[
     },
 ];
 
-/// What a check found.
+/// Why a check failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CiError {
     /// No check has this name.

@@ -27,7 +27,7 @@ pub enum GenError {
     Format {
         /// Of which file.
         path: PathBuf,
-        /// What it said.
+        /// The program's message.
         message: String,
     },
     /// `gen --check` found differences.

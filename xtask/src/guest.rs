@@ -66,7 +66,7 @@ struct Libraries {
     thin: &'static [Library],
 }
 
-/// What guests have.
+/// The libraries of every guest.
 const GILS_OWN: Libraries = Libraries {
     shared: Part {
         package: "gil-guest-library",
@@ -119,7 +119,7 @@ pub enum GuestError {
     },
 }
 
-/// What is built.
+/// The parts to build.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The libraries of 32-bit programs, too.
@@ -230,7 +230,7 @@ fn guest_folder(root: &Path, machine: &Machine) -> PathBuf {
     target_folder(root).join(machine.target).join("guest")
 }
 
-/// Where cargo builds.
+/// Cargo's target folder.
 pub(crate) fn target_folder(root: &Path) -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root.join(folder),

@@ -57,7 +57,7 @@ struct Equal {
     mutant: String,
     /// The line that it changes, without its indentation.
     line: String,
-    /// Why nobody can notice.
+    /// Why no test can detect it.
     reason: String,
 }
 

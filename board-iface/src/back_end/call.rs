@@ -154,7 +154,7 @@ impl Call {
         self.enqueued
     }
 
-    /// Which entry point.
+    /// The entry point.
     pub fn op(&self) -> Op {
         self.op
     }
@@ -187,7 +187,7 @@ impl Call {
         self.ended.push(ended);
     }
 
-    /// What has ended so far.
+    /// The operations that have ended so far.
     pub fn ended_mut(&mut self) -> &mut [Ended] {
         &mut self.ended
     }

@@ -27,7 +27,7 @@ pub struct Enqueued<'a> {
     pub result: i32,
     /// On which queue.
     pub queue: Handle,
-    /// How it is ordered there.
+    /// Its order on the queue.
     pub order: Order,
     /// Its wait list.
     pub waits: &'a [Handle],

@@ -21,7 +21,7 @@ impl Hold {
 /// An allocation that is freed when an operation ends.
 #[derive(Clone, Debug)]
 pub struct Leaving {
-    /// Where it is.
+    /// Its address.
     pub address: u64,
     hold: Hold,
 }

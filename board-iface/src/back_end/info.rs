@@ -16,7 +16,7 @@ const MAX_VALUE: usize = 64 << 20;
 /// A query's answer.
 #[derive(Debug)]
 pub struct InfoReply {
-    /// What the function returned.
+    /// The function's result.
     pub result: i32,
     /// Bytes of the whole value.
     pub size: u64,

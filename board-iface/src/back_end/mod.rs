@@ -127,11 +127,11 @@ pub struct Starts {
 pub struct Selection {
     /// Variables that lead to them.
     pub env: Vec<(OsString, OsString)>,
-    /// What the variables name.
+    /// The folder that the variables name.
     pub folder: Option<TempDir>,
 }
 
-/// How drivers are used.
+/// Options for the use of drivers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct DriverOptions {
     /// Whether the driver is asked which of a kernel's arguments are objects;

@@ -116,7 +116,7 @@ impl Notices {
         });
     }
 
-    /// What was said next.
+    /// The next notice.
     pub fn next(&self) -> Option<Notice> {
         locked(&self.inbox).waiting.pop_front()
     }

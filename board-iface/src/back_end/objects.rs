@@ -58,7 +58,7 @@ impl<D: References> Drop for Reference<D> {
 pub trait Objects {
     /// The kinds of object.
     type Kind: Kind;
-    /// What is kept of each.
+    /// The session's data about an object.
     type Data: From<Self::Kind>;
     /// Counts references.
     type Driver: References<Kind = Self::Kind> + 'static;

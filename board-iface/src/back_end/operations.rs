@@ -39,9 +39,9 @@ pub struct Operation {
     pub number: u64,
     /// Its real event; the operation owns one reference to it and to its queue.
     pub event: Pointer,
-    /// Where it was put.
+    /// Its queue.
     pub queue: QueueRef,
-    /// How it is ordered there.
+    /// Its order on the queue.
     pub order: Order,
     /// The real events it waits for; once it is blocked, those that block it.
     pub waits: Vec<Pointer>,
@@ -57,7 +57,7 @@ struct Blocked {
     behind_all: bool,
 }
 
-/// What came of an operation.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Nanoseconds on the device.

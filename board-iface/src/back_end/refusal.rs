@@ -33,7 +33,7 @@ pub enum Refusal {
     Region {
         /// The region's index.
         index: u32,
-        /// How many there are.
+        /// The number of regions.
         count: usize,
     },
     /// A region that goes the other way, or is named twice.
@@ -42,9 +42,9 @@ pub enum Refusal {
     /// Fewer bytes than the call reads or writes.
     #[error("an argument has {have} bytes and the call needs {needed}")]
     Short {
-        /// What came.
+        /// The number of bytes that came.
         have: usize,
-        /// What the API would access.
+        /// The number of bytes that the API would access.
         needed: usize,
     },
     /// A NUL inside a string.
@@ -101,7 +101,7 @@ pub enum Refusal {
     /// A driver that enqueues without an event.
     #[error("the driver enqueued it and gave no event: nothing tells when it ends")]
     NoEvent,
-    /// What one API alone refuses.
+    /// A refusal of one API's own.
     #[error(transparent)]
     Api(Box<dyn Error + Send + Sync>),
 }

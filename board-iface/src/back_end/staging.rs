@@ -7,7 +7,7 @@ use gil_transport::memory::OutOfMemory;
 /// Bytes of a buffer that are copied at a time.
 const PIECE: usize = 64 << 20;
 
-/// What an object holds.
+/// The form of an object's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staging {
     /// So many bytes.
@@ -19,9 +19,9 @@ pub enum Staging {
 /// A piece of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// Where it begins.
+    /// Its origin.
     pub origin: [usize; 3],
-    /// How large it is.
+    /// Its size in each dimension.
     pub region: [usize; 3],
     /// Where its bytes are in the whole.
     pub at: usize,
@@ -77,7 +77,7 @@ impl Staging {
 
 /// Memory of the board's own beside an object: as long as the longest piece.
 pub trait Stage {
-    /// What the object holds.
+    /// The form of the object's contents.
     fn form(&self) -> Staging;
 
     /// Copies a piece of the object to the memory's beginning.

@@ -44,7 +44,7 @@ pub use gil_wire::description::Kind;
 /// An object of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object<K> {
-    /// What it is.
+    /// Its kind.
     pub kind: K,
     /// The real one.
     pub pointer: Pointer,
@@ -65,9 +65,9 @@ pub enum TableError {
     Kind {
         /// The number.
         number: u64,
-        /// What it stands for.
+        /// The kind of the object behind the number.
         is: &'static str,
-        /// What the call needs.
+        /// The kind that the call needs.
         wanted: &'static str,
     },
     /// The guest numbers a new object like one that is there.
@@ -138,7 +138,7 @@ impl<K: Kind, D: From<K>> Table<K, D> {
         self.entries.get_mut(&handle).map(|entry| &mut entry.data)
     }
 
-    /// What has this number.
+    /// The kind of the object with this number.
     pub fn kind(&self, handle: Handle) -> Option<K> {
         self.entries.get(&handle).map(|entry| entry.object.kind)
     }

@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 /// longest ends. What was current there has to be made so again.
 const MAX_THREADS: usize = 64;
 
-/// What a thread is to do.
+/// Work for a thread.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A thread for a guest's.
@@ -56,7 +56,7 @@ impl Drop for Worker {
     }
 }
 
-/// Why a call was not run.
+/// Why a call was not executed.
 #[derive(Debug, thiserror::Error)]
 enum ThreadError {
     #[error("the board has no thread for the guest's: {0}")]

@@ -230,7 +230,7 @@ const TERMINALS: &[u64] = &[
 ];
 /// Controls of sockets: who is signalled, and the network's interfaces.
 const SOCKETS: u64 = 0x8900;
-/// Where a control's kind stands.
+/// The bits of a control's number that have its kind.
 const KIND: u64 = 0xffff_ff00;
 
 /// Confines this thread and those that it starts.

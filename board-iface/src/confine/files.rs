@@ -8,7 +8,7 @@ use landlock::{
 };
 use std::path::{Path, PathBuf};
 
-/// What every program opens.
+/// Nodes that every program may open.
 const NODES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/urandom"];
 
 /// Confines this thread and those that it starts.

@@ -55,7 +55,7 @@ impl Folders {
         Ok(Self { root, _lock: lock })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.root.path()
     }
@@ -111,7 +111,7 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

@@ -63,7 +63,7 @@ pub enum ConfineError {
     /// Capabilities.
     #[error("a session's process keeps its capabilities: {0}")]
     Capabilities(String),
-    /// What was inherited.
+    /// Inherited files or privileges could not be dropped.
     #[error("a session's process keeps what it inherited: {0}")]
     System(#[from] std::io::Error),
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long a driver may take to say what it has.
 const ANSWER_WITHIN: Duration = Duration::from_secs(40);
 
-/// What this machine has.
+/// This machine's devices and drivers.
 #[derive(Debug, Default)]
 pub struct Inventory {
     /// Devices that can be used.
@@ -27,7 +27,7 @@ pub struct Inventory {
     pub registered: Vec<PathBuf>,
     /// Variables for processes that use the devices.
     pub env: Vec<(OsString, OsString)>,
-    /// What the variables name.
+    /// The folders that the variables name.
     folders: Vec<tempfile::TempDir>,
 }
 
@@ -134,7 +134,7 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// What each driver answers.
+    /// Each driver's answer.
     fn ask_all(&self, back_end: &dyn BackEnd, drivers: &[Registered]) -> Vec<Answer> {
         std::thread::scope(|scope| {
             let ask = |driver| scope.spawn(move || self.ask(back_end, driver));

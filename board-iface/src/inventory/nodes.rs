@@ -12,7 +12,7 @@ const NODES: [&str; 5] = [
     "/dev/kfd",
     "/dev/kgsl-3d0",
 ];
-/// Where render nodes are.
+/// The folder with render nodes.
 const RENDER: &str = "/dev/dri";
 
 /// A sentence for each that may not be opened.

@@ -13,7 +13,7 @@ use std::ptr::null_mut;
 /// Most arguments of a kernel whose types are kept.
 const MAX_ARGS: cl_uint = 4096;
 
-/// What a kernel's argument is.
+/// The type of a kernel's argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgType {
     /// Bytes: how many, as far as that is known.

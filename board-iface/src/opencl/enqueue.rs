@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 pub type Enqueue<'f> =
     &'f dyn Fn(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
 
-/// What every enqueue has.
+/// The parts that every enqueue has.
 pub struct Parts<'a> {
     queue: Handle,
     waits: &'a [Handle],

@@ -30,7 +30,7 @@ pub struct NewImage<'a> {
     pub flags: cl_mem_flags,
     /// Channel order and data type.
     pub format: (cl_channel_order, cl_channel_type),
-    /// What it is.
+    /// The image's type.
     pub image_type: cl_mem_object_type,
     /// Width, height and depth.
     pub extent: [u64; 3],

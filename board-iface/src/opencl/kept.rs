@@ -6,7 +6,7 @@ use crate::back_end::Pointer;
 use std::any::Any;
 use std::ffi::c_void;
 
-/// What a memory object keeps.
+/// Data that a memory object keeps alive.
 type Kept = Box<dyn Any + Send>;
 
 /// What drivers call when they have destroyed a memory object.

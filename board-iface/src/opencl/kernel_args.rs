@@ -52,7 +52,7 @@ impl KernelArgs {
     }
 }
 
-/// What the driver is given.
+/// The value that is passed to the driver.
 #[derive(Clone, Copy)]
 enum Value {
     Null,

@@ -13,7 +13,7 @@ use gil_wire::call::Handle;
 use gil_wire::generated::opencl::Kind;
 use std::ffi::CString;
 
-/// What is kept of an object.
+/// The session's data about an object.
 #[derive(Debug)]
 pub enum Data {
     /// Nothing.
@@ -44,10 +44,10 @@ impl From<Kind> for Data {
     }
 }
 
-/// What is kept of a program.
+/// The session's data about a program.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// What it was last made of.
+    /// The texts of its last build.
     pub made_of: MadeOf,
     /// Files of the guest that it includes.
     pub files: ProgramFiles,
@@ -59,7 +59,7 @@ pub struct Program {
     pub without_arg_info: bool,
 }
 
-/// What is kept of a kernel.
+/// The session's data about a kernel.
 #[derive(Debug, Default)]
 pub struct Kernel {
     /// Its arguments, once somebody asked.
@@ -72,7 +72,7 @@ pub struct Kernel {
 pub type Reference = back_end::Reference<Driver>;
 
 impl Session {
-    /// What is kept of a program.
+    /// The session's data about a program.
     pub(super) fn program(&self, program: Handle) -> Option<&Program> {
         match self.table.data(program) {
             Some(Data::Program(data)) => Some(data),
@@ -94,7 +94,7 @@ impl Session {
         self.program(self.table.number(Kind::Program, program)?)
     }
 
-    /// What is kept of a kernel.
+    /// The session's data about a kernel.
     pub(super) fn kernel(&self, kernel: Handle) -> Option<&Kernel> {
         match self.table.data(kernel) {
             Some(Data::Kernel(data)) => Some(data),

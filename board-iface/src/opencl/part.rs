@@ -12,9 +12,9 @@ use std::ptr::null_mut;
 
 /// A part of a memory object with three dimensions.
 pub struct Part<'a> {
-    /// Where it begins.
+    /// Its origin.
     pub origin: &'a [u64],
-    /// How large it is.
+    /// Its size in each dimension.
     pub region: &'a [u64],
 }
 
@@ -60,9 +60,9 @@ pub struct About<'a> {
     pub queue: Handle,
     /// The memory object.
     pub object: Handle,
-    /// What it waits for.
+    /// The events of its wait list.
     pub waits: &'a [Handle],
-    /// What it signals.
+    /// The event that it signals.
     pub event: NewEvent,
 }
 

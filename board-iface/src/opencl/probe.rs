@@ -41,7 +41,7 @@ impl<'a> Probe<'a> {
         is_there.then_some(Self { driver, kernel })
     }
 
-    /// What the driver takes.
+    /// The driver's answer for this argument.
     pub fn ask(&self, index: cl_uint) -> Answer {
         let Some(set) = self.driver.functions.clSetKernelArg else {
             return Answer::Object;

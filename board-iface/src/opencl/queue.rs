@@ -26,7 +26,7 @@ pub struct NewQueue {
     pub flags: cl_command_queue_properties,
 }
 
-/// What is kept of a queue.
+/// The session's data about a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
     /// Whether it executes in order.

@@ -46,7 +46,7 @@ pub struct Session {
     pub(super) operations: Operations,
     /// In the wait list of the enqueue under way.
     pub(super) stand_ins: Vec<StandIn>,
-    /// What was said of contexts.
+    /// Notices about contexts.
     pub(super) notices: Notices,
     /// What is remembered of programs' texts.
     pub(super) programs: Programs,

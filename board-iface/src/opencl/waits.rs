@@ -15,7 +15,7 @@ use gil_wire::generated::opencl::Kind;
 #[derive(Debug)]
 pub struct StandIn {
     event: Pointer,
-    /// What the other failed with.
+    /// The failed event's error.
     status: cl_int,
 }
 

@@ -108,7 +108,7 @@ impl Channel {
         Ok(Some((message?, files)))
     }
 
-    /// What to wait for.
+    /// The descriptor to wait for.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -39,7 +39,7 @@ pub struct Program {
     pub name: &'static str,
     /// The arguments of [`run`](super::run)'s caller.
     pub args: &'static [&'static str],
-    /// What its sessions may load.
+    /// The back ends that its sessions may load.
     pub back_ends: &'static [&'static dyn BackEnd],
 }
 
@@ -303,7 +303,7 @@ impl Drop for Worker {
     }
 }
 
-/// How long it is until then.
+/// The time left until then.
 fn left(until: Option<Instant>) -> PollTimeout {
     let Some(until) = until else {
         return PollTimeout::NONE;
@@ -341,7 +341,7 @@ impl Launcher {
         Ok(Self { ready, devices })
     }
 
-    /// What drivers said they have.
+    /// The drivers' devices.
     pub fn devices(&self) -> &[DeviceInfo] {
         &self.devices
     }

@@ -27,18 +27,18 @@ use std::path::PathBuf;
 /// How the processes of an agent behave: the first message to each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// How it uses the driver.
+    /// Options for the use of drivers.
     pub driver: DriverOptions,
-    /// How its session behaves.
+    /// The session's options.
     pub session: SessionOptions,
-    /// What drivers said they have.
+    /// The drivers' devices.
     pub devices: Vec<DeviceInfo>,
     /// How it is confined before it hears of a task; not, if it serves nobody
     /// or is not to be.
     pub confinement: Option<Confinement>,
 }
 
-/// What a driver has.
+/// A driver's devices.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Found {
     /// Its devices.
@@ -63,12 +63,12 @@ pub enum Task {
     Session {
         /// For logs.
         number: u64,
-        /// What the handshake came to.
+        /// The handshake's result.
         shaken: Shaken,
     },
 }
 
-/// What a process says.
+/// A message from a process to the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Word {
     /// The answer to a query; or a sentence.

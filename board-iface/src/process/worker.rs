@@ -95,7 +95,7 @@ fn take_stdin() -> io::Result<Channel> {
     Ok(Channel::on(channel))
 }
 
-/// What came with the task.
+/// The connection that came with the task.
 struct Connected {
     number: u64,
     socket: Arc<Socket>,

@@ -44,7 +44,7 @@ struct Rest {
 pub struct RecordedSession {
     /// Width of the program's pointers.
     pub pointer_bits: u32,
-    /// What the board served.
+    /// The APIs that the board served.
     pub apis: Vec<Described>,
     /// Its calls in order.
     pub calls: Vec<Recorded>,
@@ -70,7 +70,7 @@ pub struct Recorded {
     at: u64,
 }
 
-/// Where a record's payload is.
+/// The place of a record's payload in the file.
 #[derive(Debug)]
 pub struct Place {
     prefix: Prefix,

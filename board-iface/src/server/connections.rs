@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Operators' connections at a time.
 const MAX_OPERATORS: usize = 32;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A guest's calls.

@@ -23,9 +23,9 @@ const SMALL_STACK: usize = 512 << 10;
 
 /// Gives who has shaken hands a session, or the agent's status.
 pub struct Desk {
-    /// Where sessions live.
+    /// Whether sessions are processes or threads.
     pub sessions: Sessions,
-    /// How each behaves.
+    /// The options of each session.
     pub session: SessionOptions,
     /// How long its process may go on once its peer hung up.
     pub grace: Duration,
@@ -118,13 +118,13 @@ fn tell_full(socket: Arc<Socket>, shaken: &Shaken, meter: Meter, full: Full) {
 pub struct Guest {
     /// Its place.
     pub entry: Entry,
-    /// Who it is.
+    /// The peer.
     pub peer: Peer,
     /// Its connection.
     pub socket: Arc<Socket>,
-    /// What the handshake came to.
+    /// The handshake's result.
     pub shaken: Shaken,
-    /// What it does.
+    /// The session's counters.
     pub meter: Meter,
 }
 

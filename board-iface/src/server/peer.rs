@@ -5,7 +5,7 @@ use nix::unistd::{Uid, User};
 use socket2::Socket;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Who is at the other end.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
     /// A machine and its port.

@@ -43,7 +43,7 @@ pub struct Loader {
     pub vendors: &'static str,
     /// Our file there.
     pub entry: &'static str,
-    /// What it says.
+    /// The file's text.
     pub entry_text: &'static str,
 }
 

@@ -41,7 +41,7 @@ impl Seen {
     }
 }
 
-/// What the device answers.
+/// The device's answers.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
     /// Status, wait and flags; the reply's length is filled in.

@@ -46,11 +46,11 @@ pub enum Error {
     /// A bound of the border would be exceeded.
     #[error("the call needs {what} of {len}, more than {max}: split it")]
     Bounds {
-        /// What is bounded.
+        /// The bounded quantity.
         what: &'static str,
-        /// How much the call needs.
+        /// The size that the call needs.
         len: usize,
-        /// How much there may be.
+        /// The bound.
         max: usize,
     },
     /// A pointer of the call names memory that is not accessible.

@@ -36,7 +36,7 @@ pub struct Object<T> {
     number: Handle,
     counts: AtomicU64,
     parents: Parents<T>,
-    /// What its API keeps of it.
+    /// The API's data about it.
     pub data: T,
 }
 
@@ -51,7 +51,7 @@ impl<T> Object<T> {
         self.number
     }
 
-    /// What it was made from.
+    /// The objects that it was created from.
     pub fn parents(&self) -> &[Arc<Self>] {
         &self.parents
     }
@@ -107,7 +107,7 @@ impl<T> Object<T> {
 /// What an object is made from. The usual one takes no memory of its own.
 pub type Parents<T> = SmallVec<[Arc<Object<T>>; 1]>;
 
-/// What a new object is.
+/// A new object.
 #[derive(Debug)]
 pub struct New<T> {
     /// First word of the handle.
@@ -116,9 +116,9 @@ pub struct New<T> {
     pub tag: Tag,
     /// Its number on the wire.
     pub number: Handle,
-    /// What it is made from.
+    /// The objects that it is created from.
     pub parents: Parents<T>,
-    /// What its API keeps of it.
+    /// The API's data about it.
     pub data: T,
 }
 

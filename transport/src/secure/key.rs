@@ -60,7 +60,7 @@ impl Key {
         &self.0
     }
 
-    /// What a key's file holds.
+    /// The text of a key's file.
     pub fn to_text(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * KEY_LEN + 1));
         text.push_str(PREFIX);

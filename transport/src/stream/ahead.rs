@@ -23,7 +23,7 @@ impl Default for Ahead {
 }
 
 impl Ahead {
-    /// What came and was not taken.
+    /// The bytes that arrived and were not taken.
     pub fn ready(&self) -> &[u8] {
         &self.bytes[self.taken..self.filled]
     }

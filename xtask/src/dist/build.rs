@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 /// The crate, and its program.
 pub const PACKAGE: &str = "gil-board";
-/// What cargo builds it with.
+/// The cargo profile.
 const PROFILE: &str = "dist";
 
 /// Builds the agent; the program.

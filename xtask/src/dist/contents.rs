@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct Sources<'a> {
     /// The machine.
     pub target: &'a Target,
-    /// What the agent needs.
+    /// The C library that the agent needs.
     pub glibc: Glibc,
     /// The agent's program.
     pub agent: Vec<u8>,

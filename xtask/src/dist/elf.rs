@@ -11,9 +11,9 @@ pub enum ElfError {
     /// For something else.
     #[error("the program is built for {found}, not for {expected}: build it again")]
     Machine {
-        /// What it says.
+        /// The value in the file.
         found: String,
-        /// What it should say.
+        /// The expected value.
         expected: &'static str,
     },
     /// Not an ELF file, or a damaged one.
@@ -24,7 +24,7 @@ pub enum ElfError {
         "the program needs glibc {found}, and has to run with {BASELINE} (Debian 12): build it with the cross compiler of an older Debian"
     )]
     TooNew {
-        /// What it needs.
+        /// The version that it needs.
         found: Glibc,
     },
 }

@@ -14,7 +14,7 @@ pub struct Packed {
     pub path: String,
     /// Of its permissions.
     pub mode: u32,
-    /// What is in it.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 

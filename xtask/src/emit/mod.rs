@@ -24,11 +24,11 @@ pub struct Paths {
     pub gil_wire: String,
     /// The wire crate as the generated wire types see it.
     pub own_wire: String,
-    /// What guest libraries share.
+    /// The path of what guest libraries share.
     pub runtime: String,
     /// The guest's generated code.
     pub guest: String,
-    /// What all back ends have.
+    /// The path of the base of all back ends.
     pub back_end: String,
     /// The API's own hand-written support code on the board.
     pub board_support: String,

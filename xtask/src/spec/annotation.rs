@@ -50,7 +50,7 @@ pub enum Annotation {
     OutArray {
         /// The elements' C type.
         element: String,
-        /// How many there is room for.
+        /// The largest number.
         room: Expr,
         /// The parameter that gets how many there are.
         counter: Option<String>,

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where in a description.
+/// A place in a description.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The table, such as `call.clCreateBuffer`.
@@ -105,7 +105,7 @@ pub enum Problem {
     DuplicateNumber {
         /// The number.
         number: u16,
-        /// Who has it.
+        /// The call that has it already.
         other: String,
     },
     /// A pointer without annotation.
@@ -121,7 +121,7 @@ pub enum Problem {
         what: &'static str,
         /// The word.
         found: String,
-        /// What may stand here.
+        /// The values that are allowed here.
         expected: &'static str,
     },
     /// An annotation that does not parse.
@@ -131,7 +131,7 @@ pub enum Problem {
         text: String,
         /// From where.
         rest: String,
-        /// What should stand there.
+        /// The expected text.
         expected: &'static str,
     },
     /// An expression that does not parse.
@@ -141,7 +141,7 @@ pub enum Problem {
         text: String,
         /// From where.
         rest: String,
-        /// What should stand there.
+        /// The expected text.
         expected: &'static str,
     },
     /// A C declaration that does not parse.
@@ -149,7 +149,7 @@ pub enum Problem {
     Declaration {
         /// From where.
         rest: String,
-        /// What should stand there.
+        /// The expected text.
         expected: &'static str,
     },
     /// Two parts that contradict each other.
@@ -160,7 +160,7 @@ pub enum Problem {
     Mismatch {
         /// As the prototype has it.
         found: String,
-        /// What would fit.
+        /// What would fit in its place.
         expected: &'static str,
     },
 }

@@ -25,7 +25,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// What is left, for messages.
+    /// The rest of the text, for messages.
     pub fn rest(&self) -> &'a str {
         self.text[self.at..].trim_start()
     }

@@ -167,7 +167,7 @@ pub struct Handle {
 pub struct Field {
     /// Name and C type.
     pub c: CParam,
-    /// How many, if it is an array.
+    /// The number of elements, for an array.
     pub count: Option<usize>,
 }
 
@@ -219,7 +219,7 @@ pub enum FieldType {
     Union(String),
 }
 
-/// What a call means for time.
+/// A call's behaviour in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Query,
@@ -244,7 +244,7 @@ impl Class {
     }
 }
 
-/// Who does a call.
+/// How a call is implemented on each side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Generated on both sides.
@@ -292,7 +292,7 @@ pub enum Way {
     None,
 }
 
-/// What a call returns.
+/// A call's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// Its error, or nothing.
@@ -314,7 +314,7 @@ pub struct Helper {
     pub args: Vec<String>,
 }
 
-/// What a parameter is for.
+/// A parameter's role.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     /// A number, sent; another one if a helper says so.
@@ -359,7 +359,7 @@ pub enum Role {
     },
     /// One new object, written.
     OutNew { ctype: String, parents: Vec<String> },
-    /// How many there are.
+    /// Receives the number that there are.
     Counter(Scalar),
     /// One structure.
     Struct(String),
@@ -394,7 +394,7 @@ pub enum Role {
         once: Option<Vec<String>>,
         signature: Signature,
     },
-    /// What it gets back.
+    /// The callback's user data.
     UserData,
     /// A tagged union.
     Union(String, Helper),
@@ -427,7 +427,7 @@ pub struct Param {
     pub name: String,
     /// Its type in C.
     pub ctype: CType,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
 }
 
@@ -446,17 +446,17 @@ pub struct Call {
     pub header: Option<String>,
     /// Its declaration in C; none for calls of our own.
     pub declaration: Option<String>,
-    /// What it returns in C.
+    /// Its C return type.
     pub ret: CType,
     /// Its class, if it is ever forwarded.
     pub class: Option<Class>,
     /// The class when the expression is 0.
     pub otherwise: Option<(Expr, Class)>,
-    /// Who does it.
+    /// How a call is implemented on each side.
     pub mode: Mode,
     /// Its parameters, in order.
     pub params: Vec<Param>,
-    /// What it returns.
+    /// Its result.
     pub returns: Returns,
     /// Where its error goes.
     pub way: Way,

@@ -25,7 +25,7 @@ impl table::Kind for Kind {
     }
 }
 
-/// What an event stands for.
+/// The operation behind an event.
 #[derive(Debug)]
 enum Event {
     /// The program, which has set it or not.

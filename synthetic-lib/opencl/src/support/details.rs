@@ -155,7 +155,7 @@ pub struct Accepted {
 /// An argument that the board accepted, and the object that it is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// How it was accepted.
+    /// The form in which the board accepted it.
     pub accepted: Accepted,
     /// The object's number, or null.
     pub object: Handle,

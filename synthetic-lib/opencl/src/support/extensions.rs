@@ -3,7 +3,7 @@
 
 use gil_wire::generated::opencl::Kind;
 
-/// What works across the bridge.
+/// The extensions that work across the bridge.
 static WORKING: &str = include_str!("extensions.txt");
 
 /// This library's own: the loader finds it by that.

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 /// Most entries of a list of properties.
 const PROPERTIES_MAX: usize = 64;
 
-/// Which function makes an image.
+/// The function that creates an image.
 #[derive(Clone, Copy)]
 pub(super) enum Maker {
     /// `clCreateImage`.

@@ -12,7 +12,7 @@ use gil_wire::envelope::Engine;
 use gil_wire::generated::opencl as wire;
 use std::ffi::c_void;
 
-/// How a program asks to map.
+/// A program's request to map.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub(super) blocking: bool,

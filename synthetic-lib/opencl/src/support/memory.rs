@@ -26,7 +26,7 @@ pub struct Memory {
     host_ptr: usize,
     /// Where it begins in the memory object that it is a part of.
     origin: Option<usize>,
-    /// What it is if it is an image.
+    /// The image's properties, for an image.
     image: Option<Image>,
     shadow: OnceLock<Shadow>,
     mappings: Mutex<Vec<Mapping>>,
@@ -133,7 +133,7 @@ impl Memory {
         self.origin.is_none() && self.image.is_none()
     }
 
-    /// What it is if it is an image.
+    /// The image's properties, for an image.
     pub(super) fn as_image(&self) -> Option<&Image> {
         self.image.as_ref()
     }
@@ -166,7 +166,7 @@ impl Memory {
         }
     }
 
-    /// How often it is mapped.
+    /// The number of its mappings.
     pub fn map_count(&self) -> cl_uint {
         self.mappings().len() as cl_uint
     }

@@ -13,7 +13,7 @@ use gil_wire::length::Length;
 use gil_wire::rows::Rows;
 use std::ffi::c_void;
 
-/// What a program asks to copy.
+/// A program's request to copy a rectangle.
 pub(super) struct Copy {
     pub(super) blocking: bool,
     pub(super) buffer_origin: *const usize,

@@ -94,7 +94,7 @@ pub struct Accepted<S> {
     all: Vec<One<S>>,
     /// The one that was asked for last: most often it is again.
     latest: usize,
-    /// How many were replaced.
+    /// The number of replaced entries.
     replaced: usize,
 }
 

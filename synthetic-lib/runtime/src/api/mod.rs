@@ -215,7 +215,7 @@ pub trait Events: Api {
     /// The code for a wait list that is none, or names what is no event.
     const INVALID_WAIT_LIST: i32;
 
-    /// What is kept of a new event.
+    /// The library's data about a new event.
     fn event() -> Self::Details;
 }
 

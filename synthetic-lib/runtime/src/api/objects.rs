@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Longest list of objects that a call takes.
 const LIST_MAX: u32 = 4096;
 
-/// What is kept of every object.
+/// The library's data about every object.
 #[derive(Debug)]
 pub struct Kept<A: Api> {
     kind: A::Kind,
@@ -38,12 +38,12 @@ impl<A: Api> Object<A> {
         object.as_ref().map_or(Handle::NULL, Self::number)
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> A::Kind {
         self.0.data.kind
     }
 
-    /// What the guest keeps of it.
+    /// The library's data about it.
     pub fn details(&self) -> &A::Details {
         &self.0.data.details
     }
@@ -58,7 +58,7 @@ impl<A: Api> Object<A> {
         self.0.references()
     }
 
-    /// What it was made from.
+    /// The object that it was created from.
     pub fn parent(&self) -> Option<Self> {
         self.0.parents().first().cloned().map(Self)
     }

@@ -55,7 +55,7 @@ impl Enqueue {
     }
 }
 
-/// What a program asks to map.
+/// A program's request to map.
 pub(in super::super) struct Asked {
     pub(in super::super) blocking: bool,
     pub(in super::super) flags: cl_map_flags,
