@@ -29,7 +29,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a program in the guest; its GPU work runs on the board.
@@ -71,7 +71,7 @@ pub enum Command {
 For bash, in this shell: source <(gil completions bash)
 For all later ones: gil completions bash > ~/.local/share/bash-completion/completions/gil")]
 pub struct CompletionsArgs {
-    /// Which shell's.
+    /// The shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -305,7 +305,7 @@ pub enum KeyCommand {
 /// Arguments of `gil report`.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArgs {
-    /// What `gil run --json` wrote.
+    /// A file that `gil run --json` wrote.
     pub file: PathBuf,
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the reader passes on.
+/// A message from the reader.
 #[derive(Debug)]
 pub enum Message {
     /// The bridge reported something.

@@ -23,10 +23,10 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Why a run does not begin.
+/// Why a run does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// What the guest is to have.
+    /// An error in the guest's contents.
     #[error(transparent)]
     Guest(#[from] GuestError),
     /// The simulator, and what it reads.
@@ -47,7 +47,7 @@ pub enum RunError {
     /// The guest's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// What the user wants written.
+    /// An error in the files that the user asked for.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// What is copied into the guest.

@@ -80,7 +80,7 @@ pub trait Simulator {
     /// What goes on once it is loaded.
     fn loaded(&self) -> &'static str;
 
-    /// How it is ended.
+    /// The way in which it is ended.
     fn ending(&self) -> Ending;
 
     /// The folder of its own output, if it has one.

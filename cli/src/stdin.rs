@@ -45,7 +45,7 @@ pub enum StdinError {
     Slow {
         /// The pipe.
         path: PathBuf,
-        /// How long it was read.
+        /// The time for which it was read.
         timeout: Duration,
     },
 }

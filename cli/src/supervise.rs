@@ -31,7 +31,7 @@ pub struct Simulation<'a> {
     pub name: &'static str,
     /// What goes on once it is loaded.
     pub loaded: &'static str,
-    /// How it is ended.
+    /// The way in which it is ended.
     pub ending: Ending,
     /// Its process.
     pub process: Owned,
@@ -51,7 +51,7 @@ pub struct Simulation<'a> {
     pub logs: Vec<PathBuf>,
 }
 
-/// What became of it.
+/// The result of a simulation.
 pub struct Ended {
     /// How it ended.
     pub exit: Exit,

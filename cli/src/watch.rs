@@ -26,7 +26,7 @@ pub enum Error {
     /// The function, in a file of the guest.
     #[error("--watch {spec}: {error}")]
     Function {
-        /// What was asked for.
+        /// The watch as the user wrote it.
         spec: String,
         /// What is wrong.
         error: SymbolError,
@@ -67,7 +67,7 @@ pub fn resolve(asked: &[Spec], beside: &[PackageSet], at: &Path) -> Result<Vec<S
     Ok(specs)
 }
 
-/// What the guest will have.
+/// The files that the guest will have.
 fn files(beside: &[PackageSet], at: &Path) -> Result<GuestFiles, Error> {
     let mut guest = GuestFiles::default();
     let part = at.join(PART);

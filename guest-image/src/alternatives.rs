@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the middle links are.
+/// The folder with the intermediate links.
 const FOLDER: &str = "etc/alternatives";
 
 /// A link, its name in [`FOLDER`], and where it leads.

@@ -80,7 +80,7 @@ pub enum AptError {
     Checksum {
         /// The file.
         path: PathBuf,
-        /// What the index has.
+        /// The checksum in the index.
         expected: String,
     },
     /// A tool failed.

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where gil's own files are.
+/// The places of gil's own files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assets {
     /// What the simulator loads; see [`HostPart`].
@@ -57,7 +57,7 @@ impl HostPart {
 /// File name of QEMU's plugin.
 const PLUGIN: &str = "libgil_qemu.so";
 
-/// Why they are not all there.
+/// Why some of them are missing.
 #[derive(Debug, thiserror::Error)]
 pub enum AssetError {
     /// Neither an installation nor a checkout.
@@ -70,7 +70,7 @@ pub enum AssetError {
     Missing {
         /// The file's path.
         path: PathBuf,
-        /// What to do.
+        /// The remedy.
         mend: &'static str,
     },
     /// The checkout has changed since this binary was built.
@@ -79,7 +79,7 @@ pub enum AssetError {
         checkout.display()
     )]
     Older {
-        /// What builds it again.
+        /// The command that builds it again.
         command: String,
         /// The checkout's root folder.
         checkout: PathBuf,

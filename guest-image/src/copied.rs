@@ -104,11 +104,11 @@ pub struct Found {
     pub source: PathBuf,
     /// There, from the guest's root.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What may be copied.
+/// The kinds of file that may be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file with these permissions.

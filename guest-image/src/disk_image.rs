@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// What makes one.
+/// The program that creates one.
 const MAKER: &str = "mkfs.erofs";
 /// What reads one, of the same package.
 pub const READER: &str = "fsck.erofs";

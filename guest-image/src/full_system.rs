@@ -24,7 +24,7 @@ pub struct FullSystem {
     layers: Option<Vec<PathBuf>>,
 }
 
-/// How the program starts.
+/// The program's start: arguments, environment, folder.
 pub struct Start<'a> {
     /// Its arguments.
     pub arguments: &'a [String],

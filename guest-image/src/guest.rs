@@ -34,7 +34,7 @@ pub enum GuestError {
     Program(#[from] ProgramError),
 }
 
-/// What a guest is to have.
+/// A guest's wanted contents.
 pub struct Wanted<'a> {
     /// The program, as the user named it.
     pub program: &'a str,
@@ -54,7 +54,7 @@ pub struct Guest {
     pub sets: Vec<PackageSet>,
     /// All that the packages hold.
     pub tree: Tree,
-    /// What is to run.
+    /// The program to run.
     pub program: Program,
     /// Files of this machine, each with its place.
     pub files: Vec<Found>,

@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the guest's init reads.
+/// The file that the guest's init reads.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFile {
     /// The program and its arguments.
@@ -34,9 +34,9 @@ pub struct RunFile {
     pub uid: u32,
 }
 
-/// Where the driver lies.
+/// The driver's path.
 pub const MODULE: &str = "/usr/lib/gil/gil.ko";
-/// Where `--stdin` lies.
+/// The path of `--stdin`'s contents.
 pub const STDIN: &str = "/etc/gil/stdin";
 
 /// What this run adds to its packages.
@@ -153,7 +153,7 @@ pub fn applets() -> impl Iterator<Item = String> {
     names.map(|name| format!("usr/bin/{name}"))
 }
 
-/// What they are links to.
+/// The target of these links.
 pub const BUSYBOX: &str = "busybox";
 
 /// What the guest has without any package.

@@ -15,7 +15,7 @@ pub struct Kernel {
     pub release: String,
     /// The bootable image.
     pub image: PathBuf,
-    /// What kbuild takes as `KDIR`.
+    /// The folder for kbuild's `KDIR`.
     pub build: PathBuf,
 }
 

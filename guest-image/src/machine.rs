@@ -41,7 +41,7 @@ const INIT: &str = include_str!("machine-init");
 /// Where the kernel's network modules lie, with the order to load them in.
 const MODULES: &str = "usr/lib/gil/network";
 
-/// What a machine is to have.
+/// A machine's wanted contents.
 pub struct Wanted<'a> {
     /// Debian's packages.
     pub packages: &'a [String],

@@ -32,7 +32,7 @@ pub enum MemoryError {
         machine: u64,
         /// Mebibytes of those that nobody uses.
         available: u64,
-        /// What to do.
+        /// The remedy.
         mend: &'static str,
     },
     /// This machine does not say what it has.

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 pub struct PackageSet {
     /// Its files, as a read-only disk.
     pub disk: PathBuf,
-    /// What is in it.
+    /// Its files.
     pub tree: Tree,
     packages: Vec<Deb>,
 }
@@ -56,7 +56,7 @@ pub struct Folder(TempDir);
 const FILES: &str = "files";
 
 impl Folder {
-    /// Where they are.
+    /// The folder with its files.
     pub fn files(&self) -> PathBuf {
         self.0.path().join(FILES)
     }
@@ -151,7 +151,7 @@ impl<'a> Packages<'a> {
         &self.sets
     }
 
-    /// What is in all of them.
+    /// The files of all sets.
     pub fn tree(&self) -> Tree {
         let mut all = Tree::default();
         for set in &self.sets {

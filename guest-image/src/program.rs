@@ -85,7 +85,7 @@ impl ProgramError {
 /// A local program.
 #[derive(Debug)]
 pub struct Local {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: Vec<u8>,

@@ -17,7 +17,7 @@ use std::process::Command;
 
 /// Where packages put Python, as `python3.11`.
 const PROGRAMS: &str = "usr/bin";
-/// What Python runs.
+/// The script that Python executes.
 const COMPILE: &str = include_str!("python_modules.py");
 
 /// Compiles the modules below `root`, for each Python that is there; beside

@@ -11,7 +11,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the guest never reads.
+/// Folders that the guest never reads.
 const LEFT_OUT: [&str; 6] = [
     "usr/share/doc",
     "usr/share/man",

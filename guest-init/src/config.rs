@@ -5,14 +5,14 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where `gil run` puts it.
+/// The file's path in the guest.
 pub const PATH: &str = "/etc/gil/run.json";
 /// Default path of the driver in the image.
 pub const MODULE: &str = "/usr/lib/gil/gil.ko";
 /// Default folders in which programs are looked up.
 const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What to run.
+/// The program to run, and its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -65,7 +65,7 @@ fn parameters(command_line: &str) -> Vec<String> {
     of_it.map(str::to_owned).collect()
 }
 
-/// How many disks it makes.
+/// The number of disks that it makes.
 fn count(parameters: &[String]) -> usize {
     let mut sizes = parameters.iter().filter_map(|one| one.strip_prefix(SIZES));
     sizes.next().map_or(0, |sizes| sizes.split(',').count())

@@ -102,7 +102,7 @@ pub enum Error {
     Format {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// The actual kind of the file.
         found: String,
     },
     /// The program's interpreter is not there.
@@ -112,7 +112,7 @@ pub enum Error {
     Interpreter {
         /// The file.
         path: PathBuf,
-        /// What it names.
+        /// The interpreter that it names.
         interpreter: String,
     },
     /// The working folder is not there.
@@ -132,7 +132,7 @@ pub enum Error {
     /// A system call failed that does not fail.
     #[error("the guest cannot {what} ({errno}): give it more memory")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The operating system's error.
         errno: Errno,

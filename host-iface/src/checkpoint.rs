@@ -24,7 +24,7 @@ pub enum CheckpointError {
         /// The operating system's error.
         error: io::Error,
     },
-    /// What is in the file.
+    /// The file's contents are invalid.
     #[error("{}: {error}", path.display())]
     State {
         /// Its name.
@@ -45,7 +45,7 @@ pub enum CheckpointError {
     TooLong {
         /// The file's name.
         path: PathBuf,
-        /// What the record is.
+        /// The kind of the record.
         what: &'static str,
         /// Bytes that it announces.
         len: u64,
@@ -153,7 +153,7 @@ pub(crate) struct Reader {
     file: BufReader<File>,
     /// The same file again: payloads are read without moving the other.
     payloads: File,
-    /// Where the next record begins.
+    /// The offset of the next record.
     at: u64,
     records: u64,
 }

@@ -71,7 +71,7 @@ pub enum Time {
     Async,
 }
 
-/// How doorbells are found.
+/// The way in which doorbells are detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detect {
     /// By the marker instruction.
@@ -125,9 +125,9 @@ pub enum ConfigError {
     Value {
         /// The key.
         key: &'static str,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What is wanted.
+        /// The kind of value that is needed.
         wanted: &'static str,
     },
     /// Symbol detection without a module.

@@ -221,7 +221,7 @@ impl Host {
         self.state().restore(path)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         let state = self.state();
         Counters {

@@ -27,13 +27,13 @@ const ANSWER: GuestLength = GuestLength(offset_of!(Mailbox, answer) as u64);
 /// The answer to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How it went.
+    /// The status.
     pub status: Status,
     /// An encoded [`gil_wire::envelope::Answer`], or nothing.
     pub reply: Vec<u8>,
     /// Until when the thread waits.
     pub deadline_ns: u64,
-    /// How it waits.
+    /// The kind of wait.
     pub wait: WaitKind,
     /// See [`gil_uapi::flag`].
     pub flags: u32,
@@ -76,7 +76,7 @@ pub enum MailboxError {
     Magic {
         /// The doorbell's address.
         gpa: GuestAddress,
-        /// What stands there.
+        /// The value that is there.
         found: u32,
     },
     /// Another driver version.
@@ -99,7 +99,7 @@ pub enum MailboxError {
     /// Extents that cannot be the region's.
     #[error("region {index} of the mailbox: {error}")]
     Extents {
-        /// Which region.
+        /// The region's index.
         index: u32,
         /// What is wrong with the extents.
         error: ExtentsError,

@@ -49,7 +49,7 @@ use std::time::Duration;
 pub struct Context<'a> {
     /// Guest RAM.
     pub memory: &'a dyn GuestMemory,
-    /// Where boards are.
+    /// The connection's parameters.
     pub board: &'a BoardConfig,
     /// When operations' durations are learnt.
     pub time: Time,
@@ -63,11 +63,11 @@ pub struct Context<'a> {
     pub devices: &'a mut Devices,
     /// The other sessions, whose operations use the same devices.
     pub others: &'a mut HashMap<u64, Session>,
-    /// What the doorbell took.
+    /// The doorbell's wall time of waiting, and its call.
     pub took: Took,
 }
 
-/// What a doorbell took.
+/// A doorbell's wall time of waiting, and its call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Took {
     /// Time spent waiting for the board.

@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 
-/// Where RAM begins.
+/// The first address of RAM.
 pub const RAM_BASE: GuestAddress = GuestAddress(BASE);
 const BASE: u64 = 0x4000_0000;
-/// Where the mailbox is.
+/// The mailbox's address.
 pub const MAILBOX: u64 = BASE;
 /// From here on RAM is for regions.
 pub const DATA: u64 = BASE + 0x80000;
@@ -44,7 +44,7 @@ pub struct Region {
     pub extents: Vec<(u64, u64)>,
 }
 
-/// What a driver reads back.
+/// The answer as a driver reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     /// The number of a [`gil_uapi::Status`].
@@ -76,7 +76,7 @@ impl Seen {
 /// The driver.
 #[derive(Clone)]
 pub struct Driver {
-    /// What it rings.
+    /// The host interface that it rings.
     pub host: Arc<Host>,
     /// Its RAM.
     pub file: Arc<File>,
@@ -200,7 +200,7 @@ impl Driver {
         self.host.doorbell(GuestAddress(MAILBOX), None)
     }
 
-    /// What the mailbox says now.
+    /// The answer that is in the mailbox.
     pub fn seen(&self) -> Seen {
         let mut mailbox = Mailbox::default();
         let read = self

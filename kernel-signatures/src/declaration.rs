@@ -20,7 +20,7 @@ pub struct Specifiers {
     pub is_kernel: bool,
 }
 
-/// What a declarator declares.
+/// A declared name and its type.
 #[derive(Debug)]
 pub struct Declared {
     /// Its name.

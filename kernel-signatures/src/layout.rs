@@ -51,7 +51,7 @@ pub struct Qualifiers {
     pub is_volatile: bool,
 }
 
-/// What a type is.
+/// The shape of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A number, a vector, a structure, a union, an enumeration.
@@ -77,7 +77,7 @@ pub enum Shape {
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// What it is.
+    /// Its shape.
     pub shape: Shape,
     /// As a compiler writes it.
     pub name: Rc<str>,
@@ -87,7 +87,7 @@ pub struct Type {
     pub space: Space,
     /// Its qualifiers.
     pub qualifiers: Qualifiers,
-    /// What may be done with it.
+    /// The allowed access.
     pub access: Access,
     /// How many pointers and arrays it goes through.
     levels: u32,

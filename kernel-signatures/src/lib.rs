@@ -46,7 +46,7 @@ pub enum SignatureError {
     Unclosed,
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Bytes.
@@ -74,7 +74,7 @@ pub struct Argument {
     pub name: String,
     /// Its type, as compilers write it.
     pub type_name: String,
-    /// What it is.
+    /// Its kind.
     pub what: What,
     /// Bytes of a value on the device, if they are known.
     pub size: Option<u64>,

@@ -22,7 +22,7 @@ pub struct Macro {
     pub parameters: Option<Vec<Rc<str>>>,
     /// Whether the last parameter takes all that is left.
     pub is_variadic: bool,
-    /// What it stands for.
+    /// Its replacement.
     pub body: Vec<Token>,
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 /// Most tokens of one text. A source of this size takes seconds to compile.
 pub const MAX_TOKENS: usize = 1 << 20;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An identifier or keyword.
@@ -27,7 +27,7 @@ pub enum Kind {
 /// A preprocessing token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its characters.
     pub text: Rc<str>,

@@ -74,7 +74,7 @@ pub const fn element_bytes(order: u32, data_type: u32) -> Option<u64> {
 /// An image's memory in the program: elements, and pitches in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What it is.
+    /// Its form.
     pub form: Form,
     /// Bytes of an element.
     pub element: u64,

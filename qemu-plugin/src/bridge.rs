@@ -19,20 +19,20 @@ use std::sync::OnceLock;
 
 static BRIDGE: OnceLock<Bridge> = OnceLock::new();
 
-/// What the callbacks work with.
+/// The state that the callbacks share.
 pub struct Bridge {
     host: Host,
     config: Config,
     registers: OnceLock<Registers>,
     /// With `count=on`, or with watches.
     pub counter: Option<Counter>,
-    /// How doorbells are found.
+    /// The way in which doorbells are detected.
     pub doorbells: Doorbells,
     /// With `watch=…`.
     pub watches: Option<Watches>,
 }
 
-/// How doorbells are found.
+/// The way in which doorbells are detected.
 pub enum Doorbells {
     /// By the marker instruction.
     Marker,
@@ -73,7 +73,7 @@ pub enum BridgeError {
     /// The driver's module.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// What is to be watched.
+    /// An error in a watch.
     #[error(transparent)]
     Watch(#[from] WatchError),
 }

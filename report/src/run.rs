@@ -17,7 +17,7 @@ pub struct Report {
     pub gil: String,
     /// The simulator, such as `QEMU`.
     pub simulator: String,
-    /// How the program ended.
+    /// The program's end.
     pub program: Program,
     /// Simulated time.
     pub simulated: Simulated,
@@ -38,7 +38,7 @@ pub struct Report {
     pub guest: Option<Guest>,
 }
 
-/// How the program ended.
+/// The program's end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Whether it was executed.

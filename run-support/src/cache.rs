@@ -28,7 +28,7 @@ pub enum CacheError {
         path.display()
     )]
     Full {
-        /// What was being written.
+        /// The path that was being written.
         path: PathBuf,
     },
     /// The disk has too little room for what comes.
@@ -37,7 +37,7 @@ pub enum CacheError {
         path.display()
     )]
     Small {
-        /// What was to be written.
+        /// The path that was to be written.
         path: PathBuf,
         /// Mebibytes needed.
         needed: u64,
@@ -140,7 +140,7 @@ impl Cache {
         Ok(Self { root })
     }
 
-    /// Where it is.
+    /// The cache's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }

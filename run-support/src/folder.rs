@@ -35,11 +35,11 @@ pub mod file {
     pub const WATCH: &str = "watched-";
     /// The recording.
     pub const TRACE: &str = "trace";
-    /// Where `gil run` listens.
+    /// The socket that `gil run` listens on.
     pub const MONITOR: &str = "monitor";
-    /// What QEMU itself wrote.
+    /// QEMU's own output.
     pub const QEMU_LOG: &str = "qemu.log";
-    /// What the board agent wrote.
+    /// The board agent's output.
     pub const BOARD_LOG: &str = "board.log";
     /// The program's standard output, where the simulator writes it.
     pub const STDOUT: &str = "stdout";
@@ -49,7 +49,7 @@ pub mod file {
     pub const WATCH_LINES: &str = "watch";
 }
 
-/// How its name begins.
+/// The prefix of its name.
 const PREFIX: &str = "gil-run-";
 /// Locked as long as the run lives.
 const LOCK: &str = "lock";
@@ -61,7 +61,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

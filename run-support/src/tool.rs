@@ -27,7 +27,7 @@ pub enum ToolError {
     /// It reported a full disk.
     #[error("the disk that holds {} is full: make room there, or point GIL_CACHE to another disk", place.display())]
     Full {
-        /// Where it wrote.
+        /// The folder that it wrote to.
         place: PathBuf,
     },
     /// It failed.
@@ -35,7 +35,7 @@ pub enum ToolError {
     Failed {
         /// Its name.
         tool: String,
-        /// What it was to do.
+        /// The purpose of the call.
         purpose: &'static str,
         /// The last of what it wrote to standard error.
         detail: String,

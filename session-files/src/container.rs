@@ -57,7 +57,7 @@ pub struct FileType {
     pub magic: [u8; 9],
     /// The version that this build reads and writes.
     pub version: u32,
-    /// What users call it.
+    /// Its name for users.
     pub name: &'static str,
     /// What users can do about a file of another version.
     pub advice: &'static str,
@@ -107,7 +107,7 @@ pub enum FileError {
     /// Another type of file.
     #[error("the file is no gil {name} (it begins with {found:02x?}): check its name")]
     Magic {
-        /// What it should be.
+        /// The expected type of file.
         name: &'static str,
         /// Its first bytes.
         found: [u8; 9],
@@ -117,7 +117,7 @@ pub enum FileError {
     Version {
         /// The type of file.
         name: &'static str,
-        /// What to do.
+        /// The remedy.
         advice: &'static str,
         /// This build's version.
         ours: u32,
@@ -207,12 +207,12 @@ pub enum ReadError {
     /// The file ends within the record.
     #[error("the file ends within a record")]
     Cut,
-    /// What is in the file.
+    /// The file's contents are invalid.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// How a payload is stored.
+/// The compression of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// As it is.
@@ -470,7 +470,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// What stands before the head.
+    /// The bytes before the head.
     pub fn prefix(&self) -> &Prefix {
         &self.prefix
     }

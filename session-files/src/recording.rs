@@ -51,7 +51,7 @@ pub struct SessionOpened {
     pub process: u32,
     /// 32 or 64.
     pub pointer_bits: u32,
-    /// What the board served.
+    /// The APIs that the board served.
     pub apis: Vec<Described>,
 }
 
@@ -82,7 +82,7 @@ pub struct Device {
     pub api: u16,
     /// The device's number in the session.
     pub device: u64,
-    /// What the board knows of it.
+    /// The device's identity, as far as the board knows it.
     pub identity: Option<DeviceIdentity>,
 }
 

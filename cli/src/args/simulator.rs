@@ -1,6 +1,6 @@
 //! The choice of the simulator, and how it gets durations.
 
-/// Which simulator.
+/// The simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Sim {
     /// Fast, with one CPU whose time is its instructions.

@@ -9,7 +9,7 @@ use gil_guest_image::memory::MemoryError;
 use gil_guest_image::sysroot::SysrootError;
 use gil_run_support::cache::CacheError;
 
-/// Why it cannot.
+/// Why a simulator cannot run a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulatorError {
     /// QEMU.
@@ -25,7 +25,7 @@ pub enum SimulatorError {
         option: &'static str,
         /// Whose it is.
         of: &'static str,
-        /// What to do.
+        /// The remedy.
         mend: &'static str,
     },
     /// Packages, the kernel, the driver.

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Why gem5 will not do.
+/// Why gem5 cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Gem5Error {
     /// It was not said which.
@@ -58,7 +58,7 @@ pub enum Gem5Error {
         program: PathBuf,
         /// Its version.
         version: String,
-        /// What EXTRAS has to be.
+        /// The value that EXTRAS needs.
         extras: String,
     },
     /// The boot loader is not there.
@@ -173,7 +173,7 @@ impl<'a> Gem5<'a> {
         }
     }
 
-    /// What both modes share.
+    /// The options that both modes share.
     fn machine(&self, command: &mut Command, at: &Path, board: &str) {
         let cpus = match self.mode {
             Mode::Fs => 1,

@@ -53,7 +53,7 @@ pub struct Btf {
 pub struct Parameter {
     /// Its name; empty if it has none.
     pub name: String,
-    /// What is passed.
+    /// The kind of the passed value.
     pub kind: Kind,
 }
 
@@ -87,7 +87,7 @@ struct Type {
     len: usize,
     /// Size, or the type that it refers to.
     word: u32,
-    /// What follows it.
+    /// The offset of what follows it.
     rest: usize,
 }
 

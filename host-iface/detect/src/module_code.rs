@@ -19,7 +19,7 @@ pub struct ModuleCode {
     code: Code,
     /// Offset of the function in its section.
     offset: u64,
-    /// Where it was found.
+    /// The addresses at which it was found.
     entries: Mutex<Vec<VirtualAddress>>,
 }
 

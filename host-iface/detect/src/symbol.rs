@@ -192,7 +192,7 @@ impl<'data> Symbols<'data> {
         })
     }
 
-    /// What the file is for.
+    /// The file's architecture.
     pub fn architecture(&self) -> Architecture {
         self.file.architecture()
     }

@@ -87,7 +87,7 @@ pub enum WatchError {
     /// The kernel.
     #[error("--watch {spec}: {error}")]
     Kernel {
-        /// What was asked for.
+        /// The watch as the user wrote it.
         spec: String,
         /// What is wrong.
         error: ImageError,
@@ -103,7 +103,7 @@ pub enum WatchError {
     /// The program's or library's file.
     #[error("--watch {spec}: {}: {error}", file.display())]
     File {
-        /// What was asked for.
+        /// The watch as the user wrote it.
         spec: String,
         /// The ELF file.
         file: PathBuf,

@@ -268,9 +268,9 @@ pub const WORDS: usize = 16;
 pub struct gil_watch_argument {
     /// Its size.
     pub size: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: c_uint,
-    /// How many words there are.
+    /// The number of words.
     pub count: u32,
     /// Bytes of an integer or a structure.
     pub bytes: u64,

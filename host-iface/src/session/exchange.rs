@@ -16,7 +16,7 @@ use gil_wire::message::{CallStatus, Done, RegionDesc, Reply, Report};
 use gil_wire::words::Words;
 use std::collections::BTreeSet;
 
-/// What an answer brought.
+/// The contents of an answer.
 pub(super) struct Brought<'a> {
     /// Checked against the call.
     pub(super) done: Done<'a>,
@@ -243,7 +243,7 @@ pub(super) fn is_refused(main: &Call<'_>, done: &Done<'_>) -> bool {
     main.envelope.class == Class::Enqueue && own.is_some_and(|report| report.rejected)
 }
 
-/// Why a call was not run.
+/// Why a call was not executed.
 fn sentence(done: &Done<'_>) -> Words {
     String::from_utf8_lossy(done.result).into_owned().into()
 }

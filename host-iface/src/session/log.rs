@@ -13,7 +13,7 @@ use gil_wire::message::{Call, RegionDesc};
 use gil_wire::state::Effect;
 use std::collections::BTreeMap;
 
-/// How much is kept at most.
+/// The log's bounds.
 #[derive(Debug)]
 struct Bounds {
     calls: usize,

@@ -13,7 +13,7 @@ use gil_wire::message::Done;
 
 /// One out region's bytes in an answer.
 pub(super) struct Slot {
-    /// Which out region.
+    /// The output region's index.
     index: usize,
     len: u64,
     /// Empty if the bytes go to guest RAM in place.

@@ -7,7 +7,7 @@ use gil_wire::api::{self, ApiError, Described};
 use gil_wire::envelope::Class;
 use std::collections::BTreeSet;
 
-/// What the board serves.
+/// The APIs that the board serves.
 #[derive(Debug, Default)]
 pub(super) struct Served {
     /// As it says.

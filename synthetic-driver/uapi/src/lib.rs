@@ -21,7 +21,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `GIL_ABI_VERSION`.
 pub const ABI_VERSION: u32 = 2;
-/// Where `GIL_DEVICE_NAME` is.
+/// The path of `GIL_DEVICE_NAME`.
 pub const DEVICE_PATH: &str = "/dev/gil";
 /// `GIL_REQUEST_MAX`: bytes of envelopes in one submission.
 pub const REQUEST_MAX: u32 = 8192;
@@ -244,9 +244,9 @@ pub struct Mailbox {
     pub counter_hz: u32,
     /// Number of [`MailboxRegion`]s.
     pub region_count: u32,
-    /// Where the first is.
+    /// The address of the first region.
     pub regions: GuestAddress,
-    /// Where the envelopes are.
+    /// The address of the envelopes.
     pub request: GuestAddress,
     /// Where the room for the answer's bytes is.
     pub reply: GuestAddress,
@@ -254,7 +254,7 @@ pub struct Mailbox {
     pub request_len: u32,
     /// Bytes of room for the answer.
     pub reply_cap: u32,
-    /// What the host answers.
+    /// The host's answer.
     pub answer: Answer,
 }
 
@@ -327,7 +327,7 @@ pub struct Extent {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct ExtentPage {
-    /// Where the next is, or 0.
+    /// The address of the next one, or 0.
     pub next: GuestAddress,
     /// Of `extent`.
     pub count: u32,

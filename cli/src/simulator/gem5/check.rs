@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// What gem5 is asked, in its own Python.
 const QUESTION: &str = "import _m5.core, m5.objects; \
      print('gil asks:', _m5.core.gem5Version, hasattr(m5.objects, 'GilBridge'))";
-/// What the answer begins with.
+/// The prefix of the answer.
 const ANSWER: &str = "gil asks: ";
 
 /// Looks whether `program` is a gem5 with gil in it.
@@ -50,7 +50,7 @@ fn ask(program: &Path) -> Result<String, Gem5Error> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What EXTRAS has to be.
+/// The value that EXTRAS needs.
 fn extras() -> String {
     match assets::checkout() {
         Some(checkout) => checkout.join("gem5-patches").display().to_string(),

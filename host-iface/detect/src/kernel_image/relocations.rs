@@ -20,12 +20,12 @@ const IMAGE_ALIGN: u64 = 2 << 20;
 /// Candidates that are weighed.
 const MOST: usize = 1024;
 
-/// Where a kernel lies.
+/// A kernel's addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Virtual address of the Image's first byte.
     pub base: u64,
-    /// What KALLSYMS count from.
+    /// The base of KALLSYMS' offsets.
     pub relative_base: u64,
 }
 

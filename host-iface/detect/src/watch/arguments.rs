@@ -15,7 +15,7 @@ const MOST: usize = 32;
 /// Bytes given of a text.
 const TEXT: usize = 64;
 
-/// How a function is called.
+/// A calling convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
     /// 64-bit code.
@@ -63,7 +63,7 @@ pub struct Argument<'a> {
     pub value: Option<Value>,
 }
 
-/// What is passed.
+/// A passed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A signed integer.
@@ -74,7 +74,7 @@ pub enum Value {
     Word(u64),
     /// The address of characters.
     Text {
-        /// Where they are.
+        /// Their address.
         address: VirtualAddress,
         /// What is there, where memory shows it.
         text: Option<Text>,
@@ -94,7 +94,7 @@ pub struct Text {
     pub is_whole: bool,
 }
 
-/// Where the next argument lies.
+/// The place of the next argument.
 struct Next<'a> {
     guest: &'a dyn Guest,
     convention: Convention,

@@ -10,7 +10,7 @@ use gil_uapi::VirtualAddress;
 pub const TOLD_BY: &str = "perf_event_mmap";
 /// `VM_EXEC`.
 const EXECUTABLE: u64 = 4;
-/// What `vm_pgoff` counts in.
+/// The unit of `vm_pgoff`.
 const PAGE: u64 = 4096;
 
 /// Offsets in `struct vm_area_struct`, in bytes.

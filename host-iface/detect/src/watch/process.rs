@@ -16,7 +16,7 @@ const PAGE: u64 = 4096;
 pub struct ProcessCode {
     /// Its virtual address as linked.
     pub entry: u64,
-    /// Where it stands in the file.
+    /// Its offset in the file.
     pub offset: u64,
     /// It cannot be loaded elsewhere.
     pub is_fixed: bool,

@@ -28,7 +28,7 @@ pub struct Call<'a> {
     pub when: Option<When>,
     /// The process that runs, as the kernel counts them, if it is known.
     pub process: Option<u32>,
-    /// What is passed.
+    /// The arguments.
     pub arguments: Arguments<'a>,
 }
 
