@@ -237,7 +237,7 @@ void gil_collect_rest(struct gil_session *session,
 	}
 }
 
-/* Has the host deliver what is due. The caller holds the session's lock. */
+/* Makes the host deliver output that is ready. The caller holds the session's lock. */
 int gil_collect(struct gil_session *session)
 {
 	int err = gil_ring(session, session->control, GIL_MBOX_COLLECT);

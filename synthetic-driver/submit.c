@@ -35,7 +35,7 @@ static int gil_check_bounds(const struct gil_submit *arg)
 }
 
 /*
- * The request's length was compared with the room for it, so this does without
+ * The request's length was compared with the space for it, so this does without
  * the look at the kernel's side that copy_from_user() takes: it would be a tenth
  * of a submission's instructions.
  */
@@ -198,7 +198,7 @@ unlock:
 	return err;
 }
 
-/* As for the request: the length is no more than the room on either side. */
+/* As for the request: the length is no more than the space on either side. */
 static int gil_copy_reply(const struct gil_submit *arg, const u8 *reply)
 {
 	void __user *to = u64_to_user_ptr(arg->reply);

@@ -55,7 +55,7 @@ class L2(Cache):
     tgts_per_mshr = 12
 
 
-# name: (class, how it accesses memory, whether it has caches unless told)
+# name: (class, how it accesses memory, its default for caches)
 CPUS = {
     "atomic": (ArmAtomicSimpleCPU, "atomic", False),
     "timing": (ArmTimingSimpleCPU, "timing", True),
@@ -231,7 +231,7 @@ def instantiate(system, full_system: bool, restored=None) -> None:
 def simulate_to_the_end(emulated_for=None) -> None:
     """
     Simulates until somebody ends it, and leaves with the exit code. In
-    system-call emulation, the bridge is told what a guest's init would tell.
+    system-call emulation, the bridge gets what a guest's init would report.
     """
     if emulated_for:
         emulated_for.programStarts()

@@ -29,7 +29,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import gil_common
 import gil_watching
 
-# What the kernel is told besides what the user adds. Addresses are the same in
+# The kernel's parameters besides those that the user adds. Addresses are the same in
 # every run, and nothing waits for devices that are not there. The last two leave
 # out what takes much of a stock kernel's boot and serves no program: the cipher
 # self-tests, and the certificates that modules could be signed with.
@@ -91,7 +91,7 @@ class StockPlatform(VExpress_GEM5_V1):
 
 
 class GilPlatform(StockPlatform):
-    """With gil's device where gem5 keeps room for a GPU."""
+    """With gil's device at the address that gem5 reserves for a GPU."""
 
     gil_device = GilDevice()
 
@@ -163,7 +163,7 @@ def check_files(args) -> None:
 
 
 def memory_ranges(args, platform) -> list:
-    """Memory where the platform has room for it, in its order."""
+    """Memory in the platform's address ranges for it, in their order."""
     ranges, left = [], int(Addr(args.mem_size))
     for region in platform._mem_regions:
         size = min(left, int(region.size()))

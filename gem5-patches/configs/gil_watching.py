@@ -157,7 +157,7 @@ def is_elf(path: str) -> bool:
 
 
 def functions(asked: str, guest) -> List[str]:
-    """What GilWatch is told; a name may be there for both architectures."""
+    """GilWatch's functions; a name may exist for both architectures."""
     name, _, function = asked.partition("@")[0].rpartition(":")
     if "@" in asked or not name:
         return [asked]

@@ -31,7 +31,7 @@ class GilEmuLinux : public ArmISA::EmuLinux
      */
     void waitsOnFutex(ThreadContext *tc, Tick until);
 
-    /** From now on `mapped` is told of files that programs map to execute. */
+    /** From now on `mapped` is called for files that programs map to execute. */
     void
     followMappings(const gil::Mapped &mapped)
     {

@@ -321,7 +321,7 @@ Session::collectRest(gil_mailbox mailbox)
     }
 }
 
-/** Has the host deliver what is due. */
+/** Makes the host deliver output that is ready. */
 void
 Session::collect()
 {

@@ -97,7 +97,7 @@ gil_host_result gil_host_add_ram(gil_host *host, uint64_t gpa, uint64_t len, uin
 				 char *error, size_t error_cap);
 
 /*
- * Connects to the board and hangs up, so that a wrong address is told before the
+ * Connects to the board and hangs up, so that a wrong address is reported before the
  * guest boots; waits no longer than ten seconds. Without it the board is looked
  * for at a session's first call.
  */
@@ -147,7 +147,7 @@ gil_host_result gil_host_finish(gil_host *host, char *json, size_t cap, size_t *
 
 /*
  * Before a checkpoint, while the guest's CPUs stand still: has the board finish
- * every operation, and delivers the output that is due at now_ns, in nanoseconds
+ * every operation, and delivers the output that is ready at now_ns, in nanoseconds
  * of guest time. *end_ns, if not NULL, is when the last one ends: pass simulated
  * time until then and call it again. 0: nothing ever ran.
  */

@@ -164,7 +164,7 @@ static void unpinnable_input_is_copied(void)
 }
 
 /*
- * RAM that the kernel was told to leave alone (mem=) has no pages to pin, yet
+ * RAM that the kernel leaves alone (mem=) has no pages to pin, yet
  * root can map it.
  */
 static uint8_t *unpinnable_memory(void)

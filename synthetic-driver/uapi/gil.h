@@ -54,7 +54,7 @@
 
 /* gil_submit.flags, gil_mailbox.flags (host -> guest) */
 #define GIL_FLAG_PROGRESS 1u /* mailbox: an event was set, or the board is lost; the driver wakes GIL_WAIT_PROGRESS sleepers */
-#define GIL_FLAG_COLLECT 2u  /* output becomes due by the deadline: after the wait, collect it (GIL_WAIT_COLLECT) */
+#define GIL_FLAG_COLLECT 2u  /* output is ready by the deadline: after the wait, collect it (GIL_WAIT_COLLECT) */
 #define GIL_FLAG_HOLD 4u     /* mailbox: keep this submission's out regions pinned until its number is released */
 #define GIL_FLAG_MORE 8u     /* mailbox: more numbers are released than fit; collect again */
 #define GIL_FLAG_PENDING 16u /* the submitted operation is accepted and not resolved yet */
@@ -139,7 +139,7 @@ struct gil_info {
 /* gil_mailbox.kind */
 #define GIL_MBOX_OPEN 1u    /* a session begins; session, process, pointer_bits */
 #define GIL_MBOX_SUBMIT 2u
-#define GIL_MBOX_COLLECT 3u /* deliver what is due, release what is delivered */
+#define GIL_MBOX_COLLECT 3u /* deliver output that is ready, release what is delivered */
 #define GIL_MBOX_CLOSE 4u   /* the session ends: the host forgets every region at once */
 #define GIL_MBOX_ATTEND 5u  /* the driver's timer: as GIL_MBOX_COLLECT, but releases nothing */
 

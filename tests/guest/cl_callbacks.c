@@ -359,7 +359,7 @@ static void builds(struct gpu *gpu)
 	SAY(clSetProgramReleaseCallback(NULL, on_release, NULL));
 	SAY(clReleaseProgram(program));
 	program = program_of(gpu, bad);
-	/* A failure may be told by the callback alone. */
+	/* A failure may be reported by the callback alone. */
 	clBuildProgram(program, 1, device, "", on_build, device);
 	told_build("not built", program);
 	SAY(clReleaseProgram(program));
