@@ -121,6 +121,7 @@ struct gil_session {
 	 */
 	struct mutex lock;
 	bool closed;
+	bool spins; /* GIL_FLAG_SPIN; set once, before the session is used */
 	u64 seq;
 	/*
 	 * Around each doorbell and what follows from its answer at once: the

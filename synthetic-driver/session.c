@@ -73,6 +73,7 @@ static int gil_session_announce(struct gil_session *session)
 			     GIL_ABI_VERSION, mailbox->status);
 		return -EPROTO;
 	}
+	session->spins = mailbox->flags & GIL_FLAG_SPIN;
 	return 0;
 }
 

@@ -4,10 +4,15 @@
  * slack, so that a signal may interrupt a wait and the program may call it
  * again with the same arguments.
  */
+#include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
+#include <linux/stringify.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 #include <asm/barrier.h>
@@ -25,9 +30,67 @@ static bool gil_is_due(ktime_t deadline)
 	return ktime_compare(ktime_get(), deadline) >= 0;
 }
 
-/* GPU work: the thread sleeps. */
-static int gil_sleep(ktime_t deadline)
+/* No-ops between two looks for something else to do. */
+#define GIL_SPIN_BLOCK 64
+
+/*
+ * The longest wait that spins. Under QEMU to sleep and to wake takes about as
+ * much wall time as three times so long a spin.
+ */
+#define GIL_SPIN_MAX_NS 400000
+
+/* Whether this thread keeps nobody waiting by keeping its CPU. */
+static bool gil_is_alone(void)
 {
+	return single_task_running() && !need_resched() &&
+	       !signal_pending(current);
+}
+
+/*
+ * With more CPUs, what one spins is simulated in turn with what another works,
+ * and takes its time.
+ */
+static bool gil_may_spin(const struct gil_session *session, ktime_t deadline)
+{
+	return session->spins && num_online_cpus() == 1 &&
+	       ktime_to_ns(ktime_sub(deadline, ktime_get())) <=
+		       GIL_SPIN_MAX_NS;
+}
+
+static void gil_spin_blocks(u64 blocks)
+{
+	for (; blocks && gil_is_alone(); blocks--)
+		asm volatile(".rept " __stringify(GIL_SPIN_BLOCK) "\n"
+			     "nop\n"
+			     ".endr");
+}
+
+/*
+ * Executes no-ops until the deadline, or until something else wants this CPU.
+ * To read the clock takes the simulator longer than many no-ops: each time as
+ * many are executed as fit in the time that is left, going by how long the ones
+ * before took with the look at the clock.
+ */
+static void gil_spin(ktime_t deadline)
+{
+	u64 blocks = 1, took_ns, left_ns;
+	ktime_t before = ktime_get(), now;
+
+	while (ktime_before(before, deadline) && gil_is_alone()) {
+		gil_spin_blocks(blocks);
+		now = ktime_get();
+		took_ns = max_t(s64, 1, ktime_to_ns(ktime_sub(now, before)));
+		left_ns = max_t(s64, 0, ktime_to_ns(ktime_sub(deadline, now)));
+		blocks = max_t(u64, 1, div64_u64(left_ns * blocks, took_ns));
+		before = now;
+	}
+}
+
+/* GPU work: the thread sleeps. */
+static int gil_sleep(const struct gil_session *session, ktime_t deadline)
+{
+	if (gil_may_spin(session, deadline))
+		gil_spin(deadline);
 	if (gil_device_wakes())
 		return gil_device_sleep(deadline);
 	while (!gil_is_due(deadline)) {
@@ -73,11 +136,13 @@ static void gil_halt(void)
  * every instruction costs the simulator wall time. The alarm is set anew each
  * time, on the CPU that is going to halt.
  */
-static int gil_occupy(ktime_t deadline)
+static int gil_occupy(const struct gil_session *session, ktime_t deadline)
 {
 	struct hrtimer alarm;
 	int err = 0;
 
+	if (gil_may_spin(session, deadline))
+		gil_spin(deadline);
 	gil_alarm_init(&alarm);
 	while (!gil_is_due(deadline)) {
 		if (signal_pending(current)) {
@@ -121,9 +186,9 @@ static int gil_pass_time(struct gil_session *session,
 	case GIL_WAIT_NONE:
 		return 0;
 	case GIL_WAIT_SLEEP:
-		return gil_sleep(gil_deadline(arg->deadline_ns));
+		return gil_sleep(session, gil_deadline(arg->deadline_ns));
 	case GIL_WAIT_OCCUPY:
-		return gil_occupy(gil_deadline(arg->deadline_ns));
+		return gil_occupy(session, gil_deadline(arg->deadline_ns));
 	case GIL_WAIT_PROGRESS:
 		return gil_await_progress(session, arg->progress);
 	default:

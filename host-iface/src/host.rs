@@ -18,7 +18,7 @@ use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
 use gil_transport::secure::{Key, KeyError};
-use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, kind};
+use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, flag, kind};
 use gil_wire::Op;
 use gil_wire::control::Exited;
 use gil_wire::monitor::Event;
@@ -54,6 +54,7 @@ struct State {
     trace: Option<Recorder>,
     prediction: Prediction,
     counts_instructions: bool,
+    spins: bool,
     seen_driver: bool,
     report_path: Option<PathBuf>,
     report: Option<Report>,
@@ -164,6 +165,7 @@ impl Host {
             trace,
             prediction: Prediction::default(),
             counts_instructions: false,
+            spins: false,
             seen_driver: false,
             report_path: config.report.clone(),
             report: None,
@@ -175,6 +177,12 @@ impl Host {
     /// Guest RAM, before the first doorbell.
     pub fn set_memory(&self, memory: Box<dyn GuestMemory>) {
         self.state().memory = Some(memory);
+    }
+
+    /// This simulator executes faster than it idles: sessions that open from now
+    /// on spin while they wait shortly.
+    pub fn set_spinning(&self) {
+        self.state().spins = true;
     }
 
     /// Whether guest RAM is known.
@@ -395,7 +403,11 @@ impl State {
         let engines = self.engines.clone();
         let session = Session::new(process, pointer_bits, engines, self.keeps_log);
         self.sessions.insert(mailbox.session, session);
-        Ok(Answer::status(Status::Ok))
+        let flags = if self.spins { flag::SPIN } else { 0 };
+        Ok(Answer {
+            flags,
+            ..Answer::status(Status::Ok)
+        })
     }
 
     /// Answers a submission to the host interface itself; `None` if it is for

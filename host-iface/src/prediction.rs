@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A wait ends at its deadline, when the CPU leaves its last idling before the next
-//! doorbell. A program's own sleeps are not predicted. A doorbell rings a few
+//! doorbell; where the CPU did not idle, the driver spun, and the wait is made of as
+//! many instructions. A program's own sleeps are not predicted. A doorbell rings a few
 //! instructions after the driver read the clock; after each wait these count twice,
 //! some tens of nanoseconds.
 
@@ -55,6 +56,10 @@ impl Prediction {
                 self.guest.waits_ns += wait.len_ns;
                 self.guest.instructions_outside_waits += instructions.saturating_sub(idled_at);
             }
+            (Some(wait), None) if executed >= wait.len_ns => {
+                self.guest.waits_ns += wait.len_ns;
+                self.guest.instructions_outside_waits += executed - wait.len_ns;
+            }
             _ => self.guest.instructions_outside_waits += executed,
         }
         self.guest.predicted_ns = self.guest.waits_ns + self.guest.instructions_outside_waits;
@@ -95,11 +100,13 @@ mod tests {
         prediction.answered(16_000, 16_000, WaitKind::None);
         prediction.doorbell(2000); // 50 outside
         prediction.answered(17_000, 17_010, WaitKind::Occupy);
-        prediction.doorbell(2100); // never idled: 100 outside
+        prediction.doorbell(2100); // never idled: 10 of them waited, 90 outside
+        prediction.answered(18_000, 18_500, WaitKind::Sleep);
+        prediction.doorbell(2150); // another thread rings before the wait's end
         let guest = prediction.guest();
-        assert_eq!(guest.instructions, 1100);
-        assert_eq!(guest.instructions_outside_waits, 900);
-        assert_eq!(guest.waits_ns, 5000);
-        assert_eq!(guest.predicted_ns, 5900);
+        assert_eq!(guest.instructions, 1150);
+        assert_eq!(guest.instructions_outside_waits, 940);
+        assert_eq!(guest.waits_ns, 5010);
+        assert_eq!(guest.predicted_ns, 5950);
     }
 }

@@ -98,6 +98,7 @@ impl Bridge {
         let watches = Watches::new(&config.watch, config.kernel.as_deref(), config.watch_limit)?;
         let watches = (!watches.is_empty()).then_some(watches);
         let host = Host::new(&config, simulator, Box::new(Standard))?;
+        host.set_spinning();
         // Without its monitor nobody would end this QEMU; its own handler does
         // it in order.
         host.cancel().on_set(|| {

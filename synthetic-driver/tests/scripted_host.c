@@ -359,6 +359,7 @@ static void serve(uint64_t gpa)
 	switch (mailbox->kind) {
 	case GIL_MBOX_OPEN:
 		opened++;
+		mailbox->flags = GIL_FLAG_SPIN;
 		break;
 	case GIL_MBOX_SUBMIT:
 		submit(mailbox);

@@ -58,6 +58,7 @@
 #define GIL_FLAG_HOLD 4u     /* mailbox: keep this submission's out regions pinned until its number is released */
 #define GIL_FLAG_MORE 8u     /* mailbox: more numbers are released than fit; collect again */
 #define GIL_FLAG_PENDING 16u /* the submitted operation is accepted and not resolved yet */
+#define GIL_FLAG_SPIN 32u    /* mailbox, answer to GIL_MBOX_OPEN: this simulator executes faster than it idles; short waits of the session spin */
 
 /* gil_wait.flags */
 #define GIL_WAIT_COLLECT 1u /* ring a COLLECT doorbell when the deadline has passed */

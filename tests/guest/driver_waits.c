@@ -45,19 +45,28 @@ static void past_deadlines_cost_little(void)
 	CHECK(now_ns() < start + 1 * MS);
 }
 
-/* Processor time of this thread during a wait of 200 ms. */
-static uint64_t processor_time(uint32_t kind)
+/* Processor time of this thread during a wait. */
+static uint64_t processor_time(uint32_t kind, uint64_t delay)
 {
 	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	CHECK(wait_for(fd, kind, now_ns() + 200 * MS) == 0);
+	CHECK(wait_for(fd, kind, now_ns() + delay) == 0);
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 static void only_occupation_takes_processor_time(void)
 {
-	CHECK(processor_time(GIL_WAIT_SLEEP) < 1 * MS);
-	CHECK(processor_time(GIL_WAIT_OCCUPY) > 190 * MS);
+	CHECK(processor_time(GIL_WAIT_SLEEP, 200 * MS) < 1 * MS);
+	CHECK(processor_time(GIL_WAIT_OCCUPY, 200 * MS) > 190 * MS);
+}
+
+/* To sleep takes the simulator longer. */
+static void short_sleeps_spin(void)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		return;
+	CHECK(processor_time(GIL_WAIT_SLEEP, 200 * US) > 190 * US);
+	CHECK(processor_time(GIL_WAIT_SLEEP, 500 * US) < 200 * US);
 }
 
 static volatile int stop;
@@ -82,6 +91,35 @@ static uint64_t others_time(uint32_t kind)
 	stop = 1;
 	pthread_join(thread, NULL);
 	return worked;
+}
+
+/* Longer than short sleeps are in all. */
+static void *wake_often(void *arg)
+{
+	uint64_t *worked = arg;
+
+	while (!stop) {
+		struct timespec moment = { .tv_nsec = 50 * US };
+
+		nanosleep(&moment, NULL);
+		++*worked;
+	}
+	return NULL;
+}
+
+/* Who wakes in the meantime is not kept waiting until the sleep's end. */
+static void others_work_during_a_short_sleep(void)
+{
+	uint64_t worked = 0;
+	pthread_t thread;
+
+	stop = 0;
+	pthread_create(&thread, NULL, wake_often, &worked);
+	for (int i = 0; i < 50; i++)
+		CHECK(wait_for(fd, GIL_WAIT_SLEEP, now_ns() + 300 * US) == 0);
+	stop = 1;
+	pthread_join(thread, NULL);
+	CHECK(worked > 50);
 }
 
 /* With one processor the occupier takes its share; with more, none of it. */
@@ -114,7 +152,10 @@ int main(void)
 	run_test("past_deadlines_cost_little", past_deadlines_cost_little);
 	run_test("only_occupation_takes_processor_time",
 		 only_occupation_takes_processor_time);
+	run_test("short_sleeps_spin", short_sleeps_spin);
 	run_test("others_work_during_a_sleep", others_work_during_a_sleep);
+	run_test("others_work_during_a_short_sleep",
+		 others_work_during_a_short_sleep);
 	run_test("collecting_with_nothing_due", collecting_with_nothing_due);
 	return failures != 0;
 }

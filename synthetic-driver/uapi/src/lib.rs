@@ -104,6 +104,8 @@ pub mod flag {
     pub const MORE: u32 = 8;
     /// The operation is accepted and not resolved yet.
     pub const PENDING: u32 = 16;
+    /// Answer to [`OPEN`](super::kind::OPEN): short waits of the session spin.
+    pub const SPIN: u32 = 32;
 }
 
 /// Why a doorbell rings: `GIL_MBOX_*`.

@@ -45,6 +45,7 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("FLAG_HOLD", flag::HOLD),
         ("FLAG_MORE", flag::MORE),
         ("FLAG_PENDING", flag::PENDING),
+        ("FLAG_SPIN", flag::SPIN),
         ("MBOX_OPEN", kind::OPEN),
         ("MBOX_SUBMIT", kind::SUBMIT),
         ("MBOX_COLLECT", kind::COLLECT),
