@@ -51,6 +51,12 @@ pub trait Session {
     /// the guest has yet to cause.
     fn finish(&mut self, event: u64, budget: &Budget) -> Option<Ended>;
 
+    /// The next operation on the queue of the one that was waited for last, if
+    /// it has ended, too, and nobody has asked for it. Waits for nothing.
+    fn ended_behind(&mut self) -> Option<Ended> {
+        None
+    }
+
     /// Which physical device this API's device of this number is; `None` if it
     /// is known to this session alone, or to nobody.
     fn identify(&mut self, _api: u16, _device: u64) -> Option<DeviceIdentity> {

@@ -175,6 +175,10 @@ impl Session for Routed<'_> {
             .find_map(|session| session.finish(event, budget))
     }
 
+    fn ended_behind(&mut self) -> Option<Ended> {
+        self.opened().find_map(|session| session.ended_behind())
+    }
+
     fn identify(&mut self, api: u16, device: u64) -> Option<DeviceIdentity> {
         let place = self.place(api)?;
         self.sessions[place].as_mut()?.identify(api, device)

@@ -16,7 +16,9 @@ use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::frame::{FrameError, Prefix};
-use gil_wire::message::{self, CallStatus, Done, REGIONS_MAX, RegionDesc, Reply, Report, Request};
+use gil_wire::message::{
+    self, CallStatus, Done, ENDED_MAX, REGIONS_MAX, RegionDesc, Reply, Report, Request,
+};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::io::ErrorKind;
@@ -29,6 +31,9 @@ const MAX_WARNINGS: u32 = 20;
 pub const UNOPENED: Duration = Duration::from_secs(60);
 /// Reports kept until they are asked for.
 const MAX_KEPT: usize = 1 << 18;
+
+/// Bytes of output beyond which no more ends are added to an awaited one.
+const ENDED_TOGETHER: usize = 1 << 20;
 
 /// Times to report instead of the measured ones: for tests whose simulated
 /// time must be predictable.
@@ -342,23 +347,47 @@ impl Server<'_> {
         }
     }
 
-    /// Waits for an operation and sends how it ended.
+    /// Waits for an operation, and sends how it and those behind it ended.
     fn finish(&mut self, event: u64) -> Result<(), SessionError> {
         let began = Instant::now();
         let kept = self.kept.remove(&event);
         let session = self.session.as_mut();
-        let ended = kept.or_else(|| session?.finish(event, &self.budget));
-        let mut ended = ended.ok_or(SessionError::NotUnderWay(event))?;
+        let first = kept.or_else(|| session?.finish(event, &self.budget));
+        let mut all = vec![first.ok_or(SessionError::NotUnderWay(event))?];
+        self.add_ended(&mut all);
         if let Some(times) = self.options.scripted {
-            ended.duration_ns = times.device_ns;
+            let ended = all.iter_mut();
+            ended.for_each(|ended| ended.duration_ns = times.device_ns);
         }
         let busy_ns = began.elapsed().as_nanos() as u64;
         self.delay();
         let reply = Reply::Ended {
-            report: report(&ended),
+            reports: all.iter().map(report).collect(),
             busy_ns,
         };
-        Ok(self.connection.reply(&reply, &payload_of(&ended), false)?)
+        let payload: Vec<&[u8]> = all.iter().flat_map(payload_of).collect();
+        Ok(self.connection.reply(&reply, &payload, false)?)
+    }
+
+    /// Adds operations that have ended by now, so that each need not be asked
+    /// for by itself: as many as are a small answer. What printed is asked for,
+    /// since hosts keep less text than output.
+    fn add_ended(&mut self, all: &mut Vec<Ended>) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        let mut len = 0;
+        while all.len() < ENDED_MAX
+            && len < ENDED_TOGETHER
+            && let Some(ended) = session.ended_behind()
+        {
+            if !ended.printed.is_empty() {
+                self.kept.insert(ended.event, ended);
+                return;
+            }
+            len += ended.out.iter().map(Output::len).sum::<usize>();
+            all.push(ended);
+        }
     }
 
     fn delay(&self) {

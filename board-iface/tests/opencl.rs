@@ -183,6 +183,27 @@ fn what_an_event_unblocks_need_not_end_before_the_answer() {
 }
 
 #[test]
+fn what_ended_before_the_awaited_operation_is_told_with_it() {
+    let Some(agent) = agent(&[]) else { return };
+    let mut program = Program::start(&agent.address);
+    let queue = program.queue(0);
+    let buffer = program.buffer(16);
+    program.client.finish = false;
+    let reads: Vec<u64> = (0..3)
+        .map(|n| {
+            program.write(queue, buffer, &bytes(&[n; 4]), &[]);
+            program.read(queue, buffer, 16, &[]).event.0
+        })
+        .collect();
+    let all = program.client.ended_with(reads[2]);
+    assert_eq!((all.len(), all[0].0.event), (6, reads[2]));
+    for (n, read) in (0..).zip(reads) {
+        let (_, out, _) = all.iter().find(|end| end.0.event == read).unwrap();
+        assert_eq!(ints(&out[0]), [n; 4]);
+    }
+}
+
+#[test]
 fn waiting_for_what_is_blocked_or_not_there_is_refused() {
     let Some(agent) = agent(&[]) else { return };
     for is_blocked in [true, false] {

@@ -11,7 +11,7 @@ use gil_transport::secure::{Handshake, KEY_LEN, Key, MESSAGE_LEN, Records};
 use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::api::Described;
-use gil_wire::hello::{HELLO_LEN, Hello, SECURE};
+use gil_wire::hello::{HELLO_LEN, Hello, PROTOCOL_VERSION, SECURE};
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{CallStatus, Direction, RegionDesc};
 use std::io::{self, Read, Write};
@@ -212,7 +212,7 @@ fn a_peer_without_the_key_learns_nothing_but_a_hello() {
     assert_eq!(rest(&mut *silent), []);
     // No key, said openly; or another version, or other APIs.
     let newer = Hello {
-        version: 9,
+        version: PROTOCOL_VERSION + 1,
         ..Hello::decode(&ours()).unwrap()
     };
     for plain in [Hello::ours().encode(), newer.encode()] {

@@ -11,7 +11,7 @@ use gil_wire::Op;
 use gil_wire::address::Address;
 use gil_wire::api::Described;
 use gil_wire::frame::{MAX_HEADER, PREFIX_LEN};
-use gil_wire::hello::{HELLO_LEN, Hello};
+use gil_wire::hello::{HELLO_LEN, Hello, PROTOCOL_VERSION};
 use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{self, CallStatus, Direction, REGIONS_MAX, RegionDesc, Request};
 use proptest::prelude::*;
@@ -173,13 +173,14 @@ fn posts_get_no_answer_and_keep_their_order() {
 fn other_versions_are_told_both_sides_values() {
     let agent = Agent::tcp();
     let newer = Hello {
-        version: 9,
+        version: PROTOCOL_VERSION + 1,
         ..Hello::ours()
     };
     let reason = Client::hello(&agent.address, &newer).refusal();
-    let ours = format!("speaks {}", gil_wire::hello::PROTOCOL_VERSION);
+    let theirs = format!("version {}", newer.version);
+    let ours = format!("speaks {PROTOCOL_VERSION}");
     assert!(
-        reason.contains("version 9") && reason.contains(&ours),
+        reason.contains(&theirs) && reason.contains(&ours),
         "{reason}"
     );
 }

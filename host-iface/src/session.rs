@@ -268,11 +268,15 @@ impl Session {
             self.forward(context, calls.front(), None)?;
             calls.front_is_sent();
         }
+        let is_enqueue = |call: &&Call<'_>| call.envelope.class == Class::Enqueue;
+        for call in calls.front().iter().filter(is_enqueue) {
+            self.schedule.expect(call, false);
+        }
         for call in calls.front() {
             match call.envelope.class {
                 Class::Enqueue => {
                     self.publish_until(context, call.entry_ns)?;
-                    self.schedule.enqueue(call, call.entry_ns, false)?;
+                    self.schedule.enqueue(call, call.entry_ns)?;
                 }
                 _ => self.apply_post(context, call),
             }

@@ -5,7 +5,9 @@ mod support;
 
 use gil_uapi::{REPLY_MAX, Status, WaitKind, flag, kind};
 use gil_wire::ending::Ending;
-use gil_wire::envelope::{Class, Engine, Envelope, MORE_NOTICES, MORE_TEXT, Queue, State};
+use gil_wire::envelope::{
+    Class, Engine, Envelope, MORE_NOTICES, MORE_TEXT, Observation, Queue, State,
+};
 use std::time::Duration;
 use support::board::{Act, FakeBoard, Got, Later};
 use support::guest::{DATA, Guest, IN, OUT, RAM_SIZE, call, enqueue};
@@ -77,6 +79,126 @@ fn durations_are_learnt_when_their_operations_start() {
     assert_eq!(awaited(&board), [2], "each is awaited once");
     let report = guest.host.finish();
     assert_eq!(report.simulated.gpu_ns, 2 * DURATION);
+}
+
+/// All but the first wait for the one before.
+fn enqueue_four(guest: &mut Guest) {
+    for event in 1..=4 {
+        guest.submit(&[enqueue(event, guest.now_ns)], &[]);
+        guest.now_ns = 1_000_200;
+    }
+}
+
+/// Four launches, one behind the other; the end of the second comes with those
+/// in `with`. What is seen of them all, and which were asked for.
+fn four(with: Vec<u64>) -> (Vec<Observation>, Vec<u64>) {
+    let board = FakeBoard::new(move |call| Act {
+        later: answers(call)
+            .later
+            .into_iter()
+            .map(|later| with_them(later, &with))
+            .collect(),
+        ..answers(call)
+    });
+    let mut guest = guest(&board);
+    enqueue_four(&mut guest);
+    guest.now_ns = 1_000_100 + DURATION;
+    let early = guest.submit(&[waiting(Class::Poll, &[1, 2, 3, 4])], &[]);
+    let mut seen = early.answer().observed.to_vec();
+    let all = guest.submit(&[waiting(Class::Wait, &[1, 2, 3, 4])], &[]);
+    seen.extend(all.answer().observed.iter().copied());
+    assert_eq!(all.deadline_ns, 1_000_100 + 4 * DURATION);
+    assert_eq!(guest.host.finish().simulated.gpu_ns, 4 * DURATION);
+    (seen, awaited(&board))
+}
+
+fn with_them(later: Later, with: &[u64]) -> Later {
+    let with = with.iter().filter(|_| later.event == 2);
+    Later {
+        with: with.copied().collect(),
+        ..later
+    }
+}
+
+#[test]
+fn ends_that_come_together_change_nothing_but_what_is_asked_for() {
+    let (alone, asked) = four(vec![]);
+    assert_eq!(asked, [2, 3, 4]);
+    let (together, asked) = four(vec![3, 4]);
+    assert_eq!(asked, [2]);
+    assert_eq!(alone, together);
+}
+
+/// The board has them all before the first is on the timeline.
+#[test]
+fn ends_of_operations_in_front_come_together_too() {
+    let board = FakeBoard::new(|call| Act {
+        later: answers(call)
+            .later
+            .into_iter()
+            .map(|later| with_them(later, &[3, 4]))
+            .collect(),
+        ..answers(call)
+    });
+    let mut guest = guest(&board);
+    guest.now_ns = 1_000_000 + 8 * DURATION;
+    let mut envelopes: Vec<_> = (2..=4)
+        .map(|event| enqueue(event, 1_000_000 + event * DURATION))
+        .collect();
+    envelopes.push(waiting(Class::Wait, &[2, 3, 4]));
+    let seen = guest.submit(&envelopes, &[]);
+    assert_eq!(seen.status, OK);
+    let answer = seen.answer();
+    let starts: Vec<_> = answer.observed.iter().map(|o| o.start_ns).collect();
+    assert_eq!(starts, [2, 3, 4].map(|event| 1_000_000 + event * DURATION));
+    assert_eq!(awaited(&board), [2]);
+}
+
+#[test]
+fn ends_that_nobody_can_take_lose_the_session() {
+    let text = |event| Later {
+        event,
+        text: b"text".to_vec(),
+        ..Later::default()
+    };
+    let unknown = |event| Later {
+        tells_of: Some(9),
+        event,
+        ..Later::default()
+    };
+    let twice = |event| Later {
+        tells_of: Some(4),
+        event,
+        ..Later::default()
+    };
+    let itself = |event| Later {
+        tells_of: Some(2),
+        event,
+        ..Later::default()
+    };
+    let kinds: [fn(u64) -> Later; 4] = [text, unknown, twice, itself];
+    for kind in kinds {
+        let board = FakeBoard::new(move |call| Act {
+            later: match call.event {
+                Some(2) => vec![Later {
+                    with: vec![3, 4],
+                    event: 2,
+                    ..Later::default()
+                }],
+                Some(3) => vec![kind(3)],
+                event => answers(call)
+                    .later
+                    .into_iter()
+                    .filter(|l| Some(l.event) == event)
+                    .collect(),
+            },
+            ..answers(call)
+        });
+        let mut guest = guest(&board);
+        enqueue_four(&mut guest);
+        let wait = guest.submit(&[waiting(Class::Wait, &[2])], &[]);
+        assert_eq!(wait.status, Status::Lost as u32);
+    }
 }
 
 #[test]

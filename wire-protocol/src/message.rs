@@ -188,6 +188,9 @@ pub enum Request<'a> {
     Status,
 }
 
+/// Most operations whose ends one [`Reply::Ended`] says.
+pub const ENDED_MAX: usize = 256;
+
 /// Most bytes of text that one operation's kernels print: what exceeds them is
 /// cut.
 pub const PRINTED_MAX: u64 = 1_048_576;
@@ -268,10 +271,12 @@ pub enum Reply<'a> {
         #[serde(borrow)]
         done: Done<'a>,
     },
-    /// An awaited operation ended. Payload: its output, then its text.
+    /// An awaited operation ended. Payload: of each report, in order, its
+    /// output, then its text.
     Ended {
-        /// How and when it ended.
-        report: Report,
+        /// How it ended, and behind that how others ended that had by then, which
+        /// are not asked for any more. At most [`ENDED_MAX`].
+        reports: Vec<Report>,
         /// Nanoseconds from the decoded request to the encoded reply, on the
         /// board's clock.
         busy_ns: u64,

@@ -11,6 +11,8 @@ use super::table::Pointer;
 use crate::board::Ended;
 use foldhash::{HashMap, HashSet};
 use gil_wire::ending::Ending;
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 /// Where an operation stands in its queue's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +102,14 @@ pub trait Device {
     /// Waits until an operation that is not blocked ends, and gives up the
     /// operation's references.
     fn finish(&mut self, operation: &Operation) -> Finished;
+
+    /// The same of one that has ended, if it has; waits for nothing.
+    fn finish_ended(&mut self, operation: &Operation) -> Option<Finished>;
 }
+
+/// Numbers of reported operations that a queue's line may have before they are
+/// looked for.
+const LINE_SLACK: usize = 64;
 
 /// The operations and user events of a session.
 #[derive(Debug, Default)]
@@ -111,6 +120,11 @@ pub struct Operations {
     blocked_numbers: HashSet<u64>,
     /// Neither blocked nor reported, by the guest's number.
     under_way: HashMap<u64, Operation>,
+    /// Their numbers by queue, in the order in which they were put there; those
+    /// of operations that were reported are among them.
+    lines: HashMap<Pointer, VecDeque<u64>>,
+    /// The queue of the one that was waited for last.
+    waited_on: Option<Pointer>,
     has_failed: bool,
 }
 
@@ -220,6 +234,7 @@ impl Operations {
         let operation = blocked.operation;
         if !finish {
             device.begin(&operation);
+            self.line_up(&operation);
             let earlier = self.under_way.insert(operation.number, operation);
             if let Some(earlier) = earlier {
                 // Nobody can ask for it any more, and its memory is the
@@ -259,7 +274,46 @@ impl Operations {
         device: &mut impl Device,
     ) -> Option<(Operation, Finished)> {
         let operation = self.under_way.remove(&number)?;
+        self.waited_on = Some(operation.queue.queue);
         Some(self.end(operation, device))
+    }
+
+    /// The next operation under way on the queue of the one that was waited for
+    /// last, if it has ended, too.
+    pub fn finish_behind(&mut self, device: &mut impl Device) -> Option<(Operation, Finished)> {
+        let queue = self.waited_on?;
+        let Entry::Occupied(mut line) = self.lines.entry(queue) else {
+            return None;
+        };
+        let next = loop {
+            let Some(number) = line.get_mut().pop_front() else {
+                line.remove();
+                return None;
+            };
+            let next = self.under_way.get(&number);
+            if let Some(next) = next.filter(|next| next.queue.queue == queue) {
+                break next;
+            }
+        };
+        let number = next.number;
+        let Some(finished) = device.finish_ended(next) else {
+            line.get_mut().push_front(number);
+            return None;
+        };
+        self.saw(finished.ending);
+        let operation = self.under_way.remove(&number)?;
+        Some((operation, finished))
+    }
+
+    /// An operation is under way on its queue, behind those before it. Of a
+    /// queue whose first operation takes long, most may be reported ones.
+    fn line_up(&mut self, operation: &Operation) {
+        let line = self.lines.entry(operation.queue.queue).or_default();
+        line.push_back(operation.number);
+        if line.len() > LINE_SLACK + 2 * self.under_way.len() {
+            line.retain(|number| self.under_way.contains_key(number));
+            line.push_back(operation.number);
+        }
     }
 
     /// Waits for everything under way.

@@ -29,6 +29,9 @@ pub trait Events: References {
     /// Waits until what an event stands for has ended.
     fn wait(&self, event: Pointer);
 
+    /// Whether it has ended.
+    fn has_ended(&self, event: Pointer) -> bool;
+
     /// How it ended.
     fn ending(&self, event: Pointer) -> Ending;
 
@@ -56,20 +59,41 @@ impl<D: Events> Device for Waiting<D> {
 
     fn finish(&mut self, operation: &Operation) -> Finished {
         let began = Instant::now();
+        self.0.wait_for(operation);
+        let waited = || Some(began.elapsed().as_nanos() as u64);
+        let finished = self.finished(operation, waited);
+        finished.expect("a duration is known")
+    }
+
+    /// An operation that was not measured is waited for, since its duration is
+    /// what the wait takes.
+    fn finish_ended(&mut self, operation: &Operation) -> Option<Finished> {
+        let has_ended = self.0.has_ended(operation.event);
+        has_ended.then(|| self.finished(operation, || None))?
+    }
+}
+
+impl<D: Events> Waiting<D> {
+    /// How an operation ended, whose duration is `otherwise` if the driver does
+    /// not say it. Gives up its references, unless nobody knows its duration.
+    fn finished(
+        &self,
+        operation: &Operation,
+        otherwise: impl Fn() -> Option<u64>,
+    ) -> Option<Finished> {
         let Self(driver) = self;
-        driver.wait_for(operation);
         let ending = driver.ending(operation.event);
         let measured = driver.duration_ns(operation.event);
-        let waited = || began.elapsed().as_nanos() as u64;
+        let duration_ns = match ending {
+            Ending::Done => measured.or_else(otherwise)?,
+            Ending::Failed(_) => 0,
+        };
         driver.release(D::EVENT, operation.event);
         driver.release(D::QUEUE, operation.queue.queue);
-        Finished {
-            duration_ns: match ending {
-                Ending::Done => measured.unwrap_or_else(waited),
-                Ending::Failed(_) => 0,
-            },
+        Some(Finished {
+            duration_ns,
             ending,
-        }
+        })
     }
 }
 
@@ -135,6 +159,14 @@ pub trait Queues: Objects<Driver: Events> {
     fn end(&mut self, number: u64) -> Option<Ended> {
         let mut device = Waiting(self.driver());
         let (operation, finished) = self.operations().finish(number, &mut device)?;
+        Some(finished.later(operation.number, operation.memory))
+    }
+
+    /// The next operation under way on the queue of the one that was waited for
+    /// last, if it has ended, too.
+    fn end_behind(&mut self) -> Option<Ended> {
+        let mut device = Waiting(self.driver());
+        let (operation, finished) = self.operations().finish_behind(&mut device)?;
         Some(finished.later(operation.number, operation.memory))
     }
 

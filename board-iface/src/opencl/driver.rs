@@ -376,6 +376,10 @@ impl Events for Driver {
         unsafe { (self.core.wait)(1, list.as_ptr()) };
     }
 
+    fn has_ended(&self, event: Pointer) -> bool {
+        self.status(event) <= CL_COMPLETE
+    }
+
     fn ending(&self, event: Pointer) -> Ending {
         status::ending(self.status(event))
     }

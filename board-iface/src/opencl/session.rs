@@ -120,6 +120,16 @@ impl Objects for Session {
     }
 }
 
+impl Session {
+    /// What is known of an operation once it was reported, and what it held is
+    /// let go of.
+    fn settled(&mut self, mut ended: Ended) -> Ended {
+        self.printing.give(&mut ended);
+        self.svm.settle(self.driver);
+        ended
+    }
+}
+
 impl Enqueues for Session {
     fn waits<T>(&mut self, list: &[Handle]) -> Result<Vec<*mut T>, Refusal> {
         self.wait_list(list)
@@ -178,10 +188,13 @@ impl board::Session for Session {
     }
 
     fn finish(&mut self, event: u64, _budget: &Budget) -> Option<Ended> {
-        let mut ended = self.end(event)?;
-        self.printing.give(&mut ended);
-        self.svm.settle(self.driver);
-        Some(ended)
+        let ended = self.end(event)?;
+        Some(self.settled(ended))
+    }
+
+    fn ended_behind(&mut self) -> Option<Ended> {
+        let ended = self.end_behind()?;
+        Some(self.settled(ended))
     }
 
     fn identify(&mut self, _api: u16, device: u64) -> Option<DeviceIdentity> {

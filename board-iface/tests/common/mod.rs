@@ -13,6 +13,7 @@ use gil_wire::frame::{self, PREFIX_LEN, Prefix};
 use gil_wire::hello::{HELLO_LEN, Hello};
 use gil_wire::identity::DeviceIdentity;
 use gil_wire::message::{Call, CallStatus, RegionDesc, Reply, Report, Request};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -37,7 +38,12 @@ pub struct Client {
     pub answers_in_window: usize,
     /// Where the last call's out regions are in the window.
     out_places: Vec<u64>,
+    /// Ends that came with others.
+    early: HashMap<u64, End>,
 }
+
+/// How an operation ended, its output, its text.
+pub type End = (Report, Vec<Vec<u8>>, Vec<u8>);
 
 /// [`Reply::Done`] with its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +112,7 @@ impl Client {
             window_len: WINDOW_LEN,
             answers_in_window: 0,
             out_places: Vec::new(),
+            early: HashMap::new(),
         }
     }
 
@@ -252,19 +259,33 @@ impl Client {
         received.unwrap()
     }
 
-    /// Awaits an operation; how it ended, its output, its text.
-    pub fn ended(&mut self, event: u64) -> (Report, Vec<Vec<u8>>, Vec<u8>) {
+    /// How an operation ended, which is asked for unless that came with another.
+    pub fn ended(&mut self, event: u64) -> End {
+        if !self.early.contains_key(&event) {
+            let all = self.ended_with(event);
+            let ends = all.into_iter().map(|end| (end.0.event, end));
+            self.early.extend(ends);
+        }
+        self.early.remove(&event).expect("what was asked for")
+    }
+
+    /// Awaits an operation; how it ended, and others that had ended by then.
+    pub fn ended_with(&mut self, event: u64) -> Vec<End> {
         self.send(&Request::Await { event }, &[]);
         self.receive(|reply, payload| {
-            let Reply::Ended { report, .. } = reply else {
+            let Reply::Ended { reports, .. } = reply else {
                 panic!("{reply:?}");
             };
             let mut rest = payload;
             let mut cut = |len: &u64| rest.split_off(..*len as usize).unwrap().to_vec();
-            let out = report.out.iter().map(&mut cut).collect();
-            let text = cut(&report.printed);
+            let end = |report: Report| {
+                let out = report.out.iter().map(&mut cut).collect();
+                let text = cut(&report.printed);
+                (report, out, text)
+            };
+            let all = reports.into_iter().map(end).collect();
             assert!(rest.is_empty());
-            (report, out, text)
+            all
         })
         .unwrap()
     }

@@ -106,7 +106,7 @@ impl Session {
     fn make_room(&mut self, context: &mut Context<'_>, main: &Call<'_>) -> Result<(), Refusal> {
         let own = in_len(main);
         let most = context.memory.size().0.min(KEPT_INPUT_MAX);
-        while own > 0 && self.schedule.kept_input() > most.saturating_sub(own) {
+        while own > 0 && self.schedule.kept_input > most.saturating_sub(own) {
             match self.publish_one(context) {
                 Ok(()) => {}
                 Err(Refusal::Unresolved) => break,

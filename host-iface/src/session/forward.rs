@@ -224,7 +224,10 @@ pub(super) fn unexpected(reply: &Reply<'_>, expected: &'static str) -> ClientErr
     let found = match reply {
         Reply::Opened { .. } => "a session's opening".into(),
         Reply::Done { seq, .. } => format!("the answer to call {seq}"),
-        Reply::Ended { report, .. } => format!("the end of operation {}", report.event),
+        Reply::Ended { reports, .. } => {
+            let events: Vec<u64> = reports.iter().map(|report| report.event).collect();
+            format!("the end of operations {events:?}")
+        }
         Reply::Pong { .. } => "a pong".into(),
         Reply::Devices { .. } => "a list of devices".into(),
         Reply::Identity { .. } => "a device's identity".into(),

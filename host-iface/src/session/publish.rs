@@ -6,7 +6,7 @@
 //! operation of one session is published, earlier ones of the others are. Output for
 //! another session's memory then waits for a doorbell of that session.
 
-use super::schedule::Timeline;
+use super::schedule::{Early, Timeline};
 use super::{Context, Refusal, Session};
 use crate::config::Time;
 use gil_timing::{Event, Turn};
@@ -105,7 +105,7 @@ impl Session {
         let next = self.schedule.timeline.next_candidate();
         let next = next.ok_or(Refusal::Unresolved)?;
         if !next.is_reported {
-            self.await_report(context, next.event)?;
+            self.learn_report(context, next.event)?;
         }
         let published = self.schedule.timeline.publish();
         published.map_err(|error| Refusal::Bad(error.to_string()))?;
@@ -113,13 +113,36 @@ impl Session {
         Ok(())
     }
 
+    /// Has an operation reported, by what the board said of it already or says
+    /// now.
+    fn learn_report(&mut self, context: &mut Context<'_>, event: Event) -> Result<(), Refusal> {
+        let pending = self.schedule.pending.get_mut(&event);
+        match pending.and_then(|pending| pending.early.take()) {
+            Some(early) => self.note_early(context, early),
+            None => self.await_report(context, event),
+        }
+    }
+
+    fn note_early(&mut self, context: &mut Context<'_>, early: Early) -> Result<(), Refusal> {
+        let noted = self.note_report(context, &early.report);
+        let op = self.op_of(early.report.event);
+        noted.map_err(|error| self.lose(context, op, &error))?;
+        self.keep_bytes(context, &early.report, early.bytes);
+        Ok(())
+    }
+
+    /// The call that enqueued an operation.
+    fn op_of(&self, event: Event) -> Op {
+        let operation = self.schedule.pending.get(&event);
+        operation.map_or(Op(0), |operation| operation.op)
+    }
+
     fn await_report(&mut self, context: &mut Context<'_>, event: Event) -> Result<(), Refusal> {
         let mut client = self.link.take().ok_or(Refusal::Lost)?;
         client.begin();
         let outcome = self.ask_report(context, &mut client, event);
         context.took.waited += client.take_waited();
-        let operation = self.schedule.pending.get(&event);
-        let op = operation.map_or(Op(0), |operation| operation.op);
+        let op = self.op_of(event);
         match outcome {
             Ok(()) => {
                 self.link.put(client);

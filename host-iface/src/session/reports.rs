@@ -1,16 +1,18 @@
 //! Checks and stores the board's reports of ended operations.
 
 use super::exchange::{fits, wrong};
+use super::schedule::Early;
 use super::{Context, Session};
 use gil_files::recording::{Ended, Record};
 use gil_timing::Event;
 use gil_transport::client::{Client, ClientError};
 use gil_transport::vectored::Span;
 use gil_wire::frame::FrameError;
-use gil_wire::message::{PRINTED_MAX, Reply, Report, Request};
+use gil_wire::message::{ENDED_MAX, PRINTED_MAX, Reply, Report, Request};
 
 impl Session {
-    /// Has the board wait for an operation.
+    /// Has the board wait for an operation. It may say besides how others
+    /// ended: that is kept until their turn comes.
     pub(super) fn ask_report(
         &mut self,
         context: &mut Context<'_>,
@@ -20,21 +22,47 @@ impl Session {
         client.send_message(&Request::Await { event })?;
         let received = client.reply()?;
         let reply = postcard::from_bytes(&received.header).map_err(FrameError::from)?;
-        let (report, busy_ns) = match reply {
-            Reply::Ended { report, busy_ns } if report.event == event => (report, busy_ns),
+        let (reports, busy_ns) = match reply {
+            Reply::Ended { reports, busy_ns } if is_about(&reports, event) => (reports, busy_ns),
             Reply::Refused { reason } => return Err(ClientError::Refused(reason.into())),
             other => return Err(super::forward::unexpected(&other, "an operation's end")),
         };
-        let pending = self.schedule.pending.get(&event);
-        let pending = pending.ok_or_else(|| wrong(format!("a report of {event}")))?;
-        let room = self.delivery.room_of(pending);
-        let len = check(&report, &room)?;
+        let mut len = 0u64;
+        for report in &reports {
+            let room = self.room_for(report)?;
+            len = len.saturating_add(check(report, &room)?);
+        }
         if len != received.payload_len {
             let found = received.payload_len;
             return Err(wrong(format!("{found} bytes of output for {len}")));
         }
-        let bytes = receive(client, &report)?;
         context.stats.board_busy(busy_ns);
+        let mut busy_ns = Some(busy_ns);
+        for report in reports {
+            let bytes = receive(client, &report)?;
+            self.record_end(context, &report, busy_ns.take().unwrap_or(0), &bytes);
+            self.take_report(context, event, report, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of output that an operation may report to have made, of each region.
+    fn room_for(&self, report: &Report) -> Result<Vec<u64>, ClientError> {
+        let pending = self.schedule.pending.get(&report.event);
+        let pending = pending.ok_or_else(|| wrong(format!("a report of {}", report.event)))?;
+        Ok(self.delivery.room_of(pending))
+    }
+
+    fn record_end(
+        &self,
+        context: &mut Context<'_>,
+        report: &Report,
+        busy_ns: u64,
+        bytes: &[Vec<u8>],
+    ) {
+        if context.trace.is_none() {
+            return;
+        }
         let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let ended = Record::Ended(Ended {
             session: self.link.recorded_as(),
@@ -42,8 +70,26 @@ impl Session {
             busy_ns,
         });
         context.record(&ended, &pieces);
-        self.note_report(context, &report)?;
-        self.keep_bytes(context, &report, bytes);
+    }
+
+    /// Notes the report of the operation that was asked for, or keeps another's.
+    fn take_report(
+        &mut self,
+        context: &mut Context<'_>,
+        asked: Event,
+        report: Report,
+        bytes: Vec<Vec<u8>>,
+    ) -> Result<(), ClientError> {
+        let event = report.event;
+        if event == asked {
+            self.note_report(context, &report)?;
+            self.keep_bytes(context, &report, bytes);
+            return Ok(());
+        }
+        let pending = self.schedule.pending.get_mut(&event);
+        let new = pending.filter(|pending| !pending.is_reported && pending.early.is_none());
+        let again = || wrong(format!("another report of operation {event}"));
+        new.ok_or_else(again)?.early = Some(Early { report, bytes });
         Ok(())
     }
 
@@ -60,6 +106,7 @@ impl Session {
             return Err(wrong(format!("a report of operation {event}")));
         };
         pending.is_reported = true;
+        self.schedule.kept_input -= pending.input_len;
         pending.is_rejected = report.rejected;
         let duration_ns = if pending.is_fence {
             0
@@ -88,6 +135,19 @@ impl Session {
         let delivery = &mut self.delivery;
         delivery.keep_bytes(context, report, operation, bytes);
     }
+}
+
+/// Whether these can be the answer to who asked for an operation. Text is kept
+/// only of operations that were asked for.
+fn is_about(reports: &[Report], event: Event) -> bool {
+    let Some((first, others)) = reports.split_first() else {
+        return false;
+    };
+    first.event == event
+        && others.len() < ENDED_MAX
+        && others
+            .iter()
+            .all(|other| other.event != event && other.printed == 0)
 }
 
 /// Whether a report fits its operation's output; its bytes of payload.

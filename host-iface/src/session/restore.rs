@@ -57,6 +57,7 @@ impl Session {
                 observable: awaited.observable,
                 awaited: true,
                 input_len: 0,
+                early: None,
             };
             session.schedule.pending.insert(awaited.event, pending);
         }

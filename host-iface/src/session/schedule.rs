@@ -10,6 +10,7 @@ use gil_timing::{Engine, Engines, Event, Operation, Order, Turn};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{self, Class, Observation, State};
+use gil_wire::message::Report;
 
 /// The timeline, with endings as the board says them.
 pub(super) type Timeline = gil_timing::Timeline<Ending>;
@@ -37,6 +38,17 @@ pub(super) struct Pending {
     pub(super) awaited: bool,
     /// Bytes of input that the board keeps until it reports.
     pub(super) input_len: u64,
+    /// What the board said before the operation's turn came.
+    pub(super) early: Option<Early>,
+}
+
+/// A report that nothing may depend on yet: when it came is no part of what is
+/// simulated.
+#[derive(Debug)]
+pub(super) struct Early {
+    pub(super) report: Report,
+    /// Of each out region, then its text.
+    pub(super) bytes: Vec<Vec<u8>>,
 }
 
 impl Pending {
@@ -60,6 +72,8 @@ pub(super) struct Schedule {
     pub(super) timeline: Timeline,
     pub(super) pending: HashMap<Event, Pending>,
     pub(super) places: Places,
+    /// Bytes of input that the board keeps.
+    pub(super) kept_input: u64,
 }
 
 impl Schedule {
@@ -69,6 +83,7 @@ impl Schedule {
             timeline: Timeline::sharing(engines),
             pending: HashMap::new(),
             places: Places::new(),
+            kept_input: 0,
         }
     }
 
@@ -93,16 +108,15 @@ impl Schedule {
         room.map_err(|error| Refusal::Bad(error.to_string()))
     }
 
-    /// Puts an operation on the timeline.
-    pub(super) fn enqueue(
-        &mut self,
-        call: &Call<'_>,
-        submit_ns: u64,
-        awaited: bool,
-    ) -> Result<(), Refusal> {
-        let envelope = call.envelope;
+    /// Puts an operation that is expected on the timeline.
+    pub(super) fn enqueue(&mut self, call: &Call<'_>, submit_ns: u64) -> Result<(), Refusal> {
         let put = self.timeline.enqueue(self.operation(call, submit_ns));
-        put.map_err(|error| Refusal::Bad(error.to_string()))?;
+        put.map_err(|error| Refusal::Bad(error.to_string()))
+    }
+
+    /// The board has an operation, and may report it from now on.
+    pub(super) fn expect(&mut self, call: &Call<'_>, awaited: bool) {
+        let envelope = call.envelope;
         let pending = Pending {
             seq: call.submission.seq,
             has_output: out_regions(call).next().is_some(),
@@ -114,10 +128,11 @@ impl Schedule {
             observable: envelope.observable,
             awaited,
             input_len: in_len(call),
+            early: None,
         };
+        self.kept_input = self.kept_input.saturating_add(pending.input_len);
         let event = envelope.signals.unwrap_or_default();
         self.pending.insert(event, pending);
-        Ok(())
     }
 
     /// A call's operation, submitted at `submit_ns`.
@@ -204,12 +219,6 @@ impl Schedule {
         let next = self.timeline.next_candidate();
         let next = next.filter(|next| has_board || next.is_reported);
         next.map(|next| next.turn)
-    }
-
-    /// Bytes of input that the board keeps.
-    pub(super) fn kept_input(&self) -> u64 {
-        let kept = self.pending.values().filter(|pending| !pending.is_reported);
-        kept.map(|pending| pending.input_len).sum()
     }
 
     pub(super) fn observation(&self, event: Event, at_ns: u64) -> Observation {

@@ -25,7 +25,8 @@ impl Session {
         let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
         if done.status == CallStatus::Ran && is_enqueue && !is_refused {
             // Kept until `settle` has looked at it.
-            let put = self.schedule.enqueue(main, returns_ns, true);
+            self.schedule.expect(main, true);
+            let put = self.schedule.enqueue(main, returns_ns);
             put.map_err(|_| wrong("an operation that cannot be enqueued".into()))?;
         }
         for report in &done.reports {

@@ -107,6 +107,8 @@ pub struct Later {
     pub rejected: bool,
     /// Tells how this one ended instead.
     pub tells_of: Option<u64>,
+    /// Those whose ends are told with its own.
+    pub with: Vec<u64>,
     /// Wall time that it takes.
     pub delay: Duration,
 }
@@ -276,8 +278,10 @@ fn serve(
             Request::Await { event } => {
                 log.lock().unwrap().push(Got::Await(event));
                 // Without one it hangs up.
-                let later = later.remove(&event)?;
-                end(&mut stream, &later)?;
+                let first = later.remove(&event)?;
+                let others = first.with.iter();
+                let others: Vec<Later> = others.map(|one| later[one].clone()).collect();
+                end(&mut stream, &first, &others)?;
             }
             Request::Close => {
                 log.lock().unwrap().push(Got::Close);
@@ -423,9 +427,10 @@ fn act(
     )
 }
 
-fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
-    std::thread::sleep(later.delay);
-    let report = Report {
+fn end(stream: &mut UnixStream, first: &Later, others: &[Later]) -> Option<()> {
+    std::thread::sleep(first.delay);
+    let all = || [first].into_iter().chain(others);
+    let report = |later: &Later| Report {
         event: later.tells_of.unwrap_or(later.event),
         duration_ns: later.duration_ns,
         ending: later.ending,
@@ -433,8 +438,13 @@ fn end(stream: &mut UnixStream, later: &Later) -> Option<()> {
         printed: later.text.len() as u64,
         rejected: later.rejected,
     };
-    let payload = [later.out.concat(), later.text.clone()].concat();
-    let reply = Reply::Ended { report, busy_ns: 1 };
+    let reports = all().map(report).collect();
+    let bytes = all().flat_map(|later| [later.out.concat(), later.text.clone()]);
+    let payload: Vec<u8> = bytes.flatten().collect();
+    let reply = Reply::Ended {
+        reports,
+        busy_ns: 1,
+    };
     send(stream, &reply, &payload, false)
 }
 

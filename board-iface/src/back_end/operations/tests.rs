@@ -11,6 +11,8 @@ fn at(address: usize) -> Pointer {
 struct Fake {
     finished: Vec<u64>,
     begun: Vec<u64>,
+    /// What has ended before anybody waits for it.
+    ended: Vec<u64>,
 }
 
 impl Device for Fake {
@@ -24,6 +26,11 @@ impl Device for Fake {
             duration_ns: operation.number * 10,
             ending: Ending::Done,
         }
+    }
+
+    fn finish_ended(&mut self, operation: &Operation) -> Option<Finished> {
+        let has_ended = self.ended.contains(&operation.number);
+        has_ended.then(|| self.finish(operation))
     }
 }
 
@@ -261,4 +268,50 @@ fn what_need_not_end_is_begun_and_ends_when_asked_for() {
     ops.finish_all(&mut fake);
     fake.finished[1..].sort_unstable();
     assert_eq!(fake.finished, [2, 1, 3]);
+}
+
+#[test]
+fn what_has_ended_behind_the_one_that_was_waited_for_is_found_in_its_order() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    assert!(
+        ops.finish_behind(&mut fake).is_none(),
+        "nothing was waited for"
+    );
+    for number in 1..=6 {
+        let queue = if number == 4 { 2 } else { 1 };
+        ops.enqueued(operation(number, queue, true, &[]), false, &mut fake);
+    }
+    fake.ended = vec![2, 3, 4, 6];
+    assert!(ops.finish_behind(&mut fake).is_none());
+    ops.finish(2, &mut fake).unwrap();
+    assert!(ops.finish_behind(&mut fake).is_none(), "the first goes on");
+    fake.ended.push(1);
+    let mut behind = || {
+        ops.finish_behind(&mut fake)
+            .map(|(operation, _)| operation.number)
+    };
+    assert_eq!([(); 3].map(|()| behind()), [Some(1), Some(3), None]);
+    assert!(!ops.has(3) && ops.has(4), "4 is on another queue");
+    assert!(ops.finish(3, &mut fake).is_none(), "it was reported");
+    ops.finish(5, &mut fake).unwrap();
+    let last = ops.finish_behind(&mut fake).unwrap();
+    assert_eq!((last.0.number, last.1.duration_ns), (6, 60));
+    assert!(ops.finish_behind(&mut fake).is_none());
+    assert_eq!(fake.finished, [2, 1, 3, 5, 6]);
+}
+
+#[test]
+fn a_queue_remembers_few_operations_that_were_reported() {
+    let (mut ops, mut fake) = (Operations::default(), Fake::default());
+    ops.enqueued(operation(0, 1, false, &[]), false, &mut fake);
+    for number in 1..10_000 {
+        ops.enqueued(operation(number, 1, false, &[]), false, &mut fake);
+        ops.finish(number, &mut fake).unwrap();
+        assert!(ops.finish_behind(&mut fake).is_none(), "0 goes on");
+        assert!(ops.lines[&at(1)].len() <= LINE_SLACK + 4);
+    }
+    fake.ended.push(0);
+    ops.enqueued(operation(10_000, 1, false, &[]), false, &mut fake);
+    ops.finish(10_000, &mut fake).unwrap();
+    assert_eq!(ops.finish_behind(&mut fake).unwrap().0.number, 0);
 }

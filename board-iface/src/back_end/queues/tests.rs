@@ -123,6 +123,12 @@ impl Events for Fake {
         }
     }
 
+    fn has_ended(&self, event: Pointer) -> bool {
+        let mut state = self.state();
+        state.alive(address(event));
+        state.ending(address(event)).is_some()
+    }
+
     fn ending(&self, event: Pointer) -> Ending {
         let mut state = self.state();
         state.alive(address(event));

@@ -332,7 +332,10 @@ impl Corpus {
             printed: 2,
             rejected: false,
         };
-        let ended = Reply::Ended { report, busy_ns: 1 };
+        let ended = Reply::Ended {
+            reports: vec![report],
+            busy_ns: 1,
+        };
         let said = [
             frame_of(
                 &Reply::Opened {
