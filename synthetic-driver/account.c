@@ -24,6 +24,11 @@ static unsigned int max_sessions = 256;
 module_param(max_sessions, uint, 0644);
 MODULE_PARM_DESC(max_sessions, "most sessions that a user may have open");
 
+static unsigned int max_held = 32768;
+module_param(max_held, uint, 0644);
+MODULE_PARM_DESC(max_held,
+		 "most submissions of a user whose output may be outstanding at once");
+
 struct gil_account {
 	struct list_head node;
 	kuid_t uid;
@@ -101,7 +106,7 @@ bool gil_account_pin(struct gil_account *account, u64 bytes)
 {
 	u64 limit = min_t(u64, READ_ONCE(max_pinned), S64_MAX);
 
-	return atomic64_read(&account->held) < GIL_HELD_MAX &&
+	return atomic64_read(&account->held) < READ_ONCE(max_held) &&
 	       gil_take(&account->pinned, bytes, limit);
 }
 

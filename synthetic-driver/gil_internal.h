@@ -35,9 +35,6 @@
 /* Idle blocks a session keeps beside the spare one; more exist only while more threads submit. */
 #define GIL_IDLE_BLOCKS_MAX 8
 
-/* Submissions of a user whose output may be outstanding at once. */
-#define GIL_HELD_MAX 4096
-
 /*
  * Pages of ours that a user may have for memory that cannot be pinned. No
  * program's memory is charged with them, so the kernel would end others for

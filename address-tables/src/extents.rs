@@ -1,4 +1,9 @@
 use gil_uapi::{Extent, GuestAddress, GuestLength};
+use std::ops::Range;
+
+/// Most stretches of one region: of one whose pages are scattered, each holds
+/// several.
+const STRETCHES_MAX: usize = 16;
 
 /// Extents that cannot be a region's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,6 +115,20 @@ impl Extents {
         }
         let len = list.iter().map(|extent| extent.len).sum();
         Some(Self { list, len })
+    }
+
+    /// Stretches of addresses, few, that hold all extents, and perhaps bytes
+    /// between them. Where extents are few, a stretch is one of them.
+    pub(crate) fn stretches(&self) -> Vec<Range<GuestAddress>> {
+        let extents = self.iter().map(|extent| extent.gpa..end(extent));
+        let mut list: Vec<_> = extents.collect();
+        list.sort_unstable_by_key(|stretch| stretch.start);
+        let each = list.len().div_ceil(STRETCHES_MAX).max(1);
+        let join = |part: &[Range<GuestAddress>]| {
+            let ends = part.iter().map(|stretch| stretch.end);
+            part[0].start..ends.max().unwrap_or_default()
+        };
+        list.chunks(each).map(join).collect()
     }
 
     /// Calls `found(at_self, at_other, len)` for every run of bytes that both

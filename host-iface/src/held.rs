@@ -1,10 +1,11 @@
 //! Output that the guest must not see before its operation's simulated end, whether
 //! the board has produced it already or not.
 
+use foldhash::HashMap;
 use gil_address_tables::{Extents, Outstanding};
 use gil_timing::Event;
 use gil_uapi::GuestLength;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// One submission's held output.
 #[derive(Debug, Default)]
@@ -21,7 +22,9 @@ struct Output {
 #[derive(Debug, Default)]
 pub struct Held {
     outstanding: Outstanding,
-    outputs: BTreeMap<u64, Output>,
+    outputs: HashMap<u64, Output>,
+    /// The ends that are known, and the submissions.
+    ends: BTreeSet<(u64, u64)>,
     len: GuestLength,
 }
 
@@ -81,24 +84,29 @@ impl Held {
 
     /// Forgets a submission.
     pub fn forget(&mut self, seq: u64) {
-        self.remove(seq, 0);
+        self.remove(seq);
     }
 
     /// A submission's end became known.
     pub fn resolve(&mut self, seq: u64, end_ns: u64) {
         if let Some(output) = self.outputs.get_mut(&seq) {
-            output.end_ns = Some(end_ns);
+            let before = output.end_ns.replace(end_ns);
+            if let Some(before) = before {
+                self.ends.remove(&(before, seq));
+            }
+            self.ends.insert((end_ns, seq));
         }
     }
 
     /// Whether any output is deliverable by `at_ns`.
     pub fn is_due_by(&self, at_ns: u64) -> bool {
-        self.ends().any(|end_ns| end_ns <= at_ns)
+        self.end_from(0).is_some_and(|end_ns| end_ns <= at_ns)
     }
 
-    /// The ends that are known.
-    pub fn ends(&self) -> impl Iterator<Item = u64> + '_ {
-        self.outputs.values().filter_map(|output| output.end_ns)
+    /// The first end that is known and is not before `at_ns`.
+    pub fn end_from(&self, at_ns: u64) -> Option<u64> {
+        let mut ends = self.ends.range((at_ns, 0)..);
+        ends.next().map(|(end_ns, _)| *end_ns)
     }
 
     /// Operations without an end whose output shares bytes with `region`.
@@ -114,31 +122,32 @@ impl Held {
 
     /// Takes the output that ends by `at_ns`, in the order of ends, then of numbers.
     pub fn take_due(&mut self, at_ns: u64) -> Vec<Due> {
-        self.take(at_ns, |_| true)
+        let mut due = Vec::new();
+        while let Some(&(end_ns, seq)) = self.ends.first()
+            && end_ns <= at_ns
+        {
+            due.push(self.remove(seq));
+        }
+        due
     }
 
     /// Takes what is due by `at_ns` and shares bytes with one of `regions`.
     pub fn take_overlapping(&mut self, at_ns: u64, regions: &[&Extents]) -> Vec<Due> {
         let shared = regions.iter().flat_map(|r| self.outstanding.overlapping(r));
-        let seqs: Vec<u64> = shared.map(|overlap| overlap.seq).collect();
-        self.take(at_ns, |seq| seqs.contains(&seq))
+        let ended = shared.filter_map(|overlap| Some((self.end(overlap.seq)?, overlap.seq)));
+        let due: BTreeSet<_> = ended.filter(|(end_ns, _)| *end_ns <= at_ns).collect();
+        due.into_iter().map(|(_, seq)| self.remove(seq)).collect()
     }
 
-    fn take(&mut self, at_ns: u64, which: impl Fn(u64) -> bool) -> Vec<Due> {
-        let due = |(&seq, output): (&u64, &Output)| {
-            let end_ns = output.end_ns.filter(|&end_ns| end_ns <= at_ns)?;
-            which(seq).then_some((end_ns, seq))
-        };
-        let mut order: Vec<_> = self.outputs.iter().filter_map(due).collect();
-        order.sort_unstable();
-        let taken = order.into_iter();
-        taken
-            .map(|(end_ns, seq)| self.remove(seq, end_ns))
-            .collect()
+    /// When a submission ends, if that is known.
+    fn end(&self, seq: u64) -> Option<u64> {
+        self.outputs.get(&seq)?.end_ns
     }
 
-    fn remove(&mut self, seq: u64, end_ns: u64) -> Due {
+    fn remove(&mut self, seq: u64) -> Due {
         let output = self.outputs.remove(&seq).unwrap_or_default();
+        let end_ns = output.end_ns.unwrap_or_default();
+        self.ends.remove(&(end_ns, seq));
         let extents = self.outstanding.remove(seq).unwrap_or_default();
         let len = extents.iter().map(Extents::len).sum();
         self.len = self.len.saturating_sub(len);
@@ -153,9 +162,10 @@ impl Held {
     /// Forgets what will never be made; returns the submissions.
     pub fn abandon(&mut self) -> Vec<u64> {
         let open = self.outputs.iter().filter(|(_, o)| o.end_ns.is_none());
-        let seqs: Vec<u64> = open.map(|(&seq, _)| seq).collect();
+        let mut seqs: Vec<u64> = open.map(|(&seq, _)| seq).collect();
+        seqs.sort_unstable();
         for &seq in &seqs {
-            self.remove(seq, 0);
+            self.remove(seq);
         }
         seqs
     }
@@ -180,8 +190,7 @@ impl Held {
     /// which they will be delivered.
     pub fn overlay(&self, region: &Extents, bytes: &mut [u8]) {
         let mut overlaps = self.outstanding.overlapping(region);
-        let end = |seq: u64| self.outputs.get(&seq).and_then(|output| output.end_ns);
-        overlaps.sort_by_key(|overlap| (end(overlap.seq), overlap.seq));
+        overlaps.sort_by_key(|overlap| (self.end(overlap.seq), overlap.seq));
         for overlap in overlaps {
             let output = self.outputs.get(&overlap.seq);
             let Some(made) = output.and_then(|output| output.bytes.get(overlap.region)) else {
@@ -253,7 +262,8 @@ mod tests {
         assert_eq!(held.overlaps(&region(8, 8)), Ok(false));
         assert_eq!(held.overlaps(&region(99, 2)), Err(Unresolved));
         assert_eq!(held.open_over(&region(0, 101)), [103]);
-        assert_eq!(held.ends().collect::<Vec<_>>(), [50, 40]);
+        let ends = [0, 40, 41, 51].map(|at_ns| held.end_from(at_ns));
+        assert_eq!(ends, [Some(40), Some(40), Some(50), None]);
     }
 
     #[test]

@@ -157,8 +157,12 @@ impl Delivery {
     /// thread will collect in time needs a ring only if the thread does not get
     /// to it.
     pub(super) fn attention_ns(&self, answer: &Answer) -> Option<u64> {
-        let ends = self.held.ends();
-        ends.map(|end_ns| ring_ns(end_ns, answer.deadline_ns)).min()
+        let deadline_ns = answer.deadline_ns;
+        // Between these, the thread collects what it collects of the first.
+        let first = self.held.end_from(0)?;
+        let behind = self.held.end_from(deadline_ns.saturating_add(1));
+        let ends = [first].into_iter().chain(behind);
+        ends.map(|end_ns| ring_ns(end_ns, deadline_ns)).min()
     }
 }
 
