@@ -65,6 +65,9 @@ struct Clock {
     simulator: Duration,
     bridge: Duration,
     board: Duration,
+    transport: Duration,
+    /// What the board was busy for in this doorbell.
+    busy: Duration,
     /// As `bridge`, since the host interface was loaded.
     whole_bridge: Duration,
     /// As `board`, since the host interface was loaded.
@@ -96,6 +99,8 @@ impl Stats {
                 simulator: Duration::ZERO,
                 bridge: Duration::ZERO,
                 board: Duration::ZERO,
+                transport: Duration::ZERO,
+                busy: Duration::ZERO,
                 whole_bridge: Duration::ZERO,
                 whole_board: Duration::ZERO,
                 doorbells: Duration::ZERO,
@@ -106,6 +111,7 @@ impl Stats {
     /// A doorbell rings.
     pub fn enter(&mut self) {
         self.look();
+        self.clock.busy = Duration::ZERO;
         self.report.totals.doorbells += 1;
     }
 
@@ -125,6 +131,7 @@ impl Stats {
         let whole = now - self.clock.inside_since;
         let own = whole.saturating_sub(waited);
         self.clock.bridge += own;
+        self.clock.transport += waited.saturating_sub(self.clock.busy);
         self.clock.whole_bridge += own;
         self.clock.doorbells += whole;
         self.clock.outside_since = now;
@@ -140,6 +147,7 @@ impl Stats {
         self.clock.simulator = Duration::ZERO;
         self.clock.bridge = Duration::ZERO;
         self.clock.board = Duration::ZERO;
+        self.clock.transport = Duration::ZERO;
         self.report.program.started = true;
         self.report.simulated.boot_ns = now_ns;
     }
@@ -166,6 +174,7 @@ impl Stats {
     /// The board was busy for a call.
     pub fn board_busy(&mut self, busy_ns: u64) {
         let busy = Duration::from_nanos(busy_ns);
+        self.clock.busy = self.clock.busy.saturating_add(busy);
         self.clock.board = self.clock.board.saturating_add(busy);
         self.clock.whole_board = self.clock.whole_board.saturating_add(busy);
     }
@@ -260,7 +269,14 @@ impl Stats {
             wall.bridge_ns += nanos(inside);
         }
         wall.board_ns = nanos(clock.board);
-        let parts = wall.simulator_ns + wall.bridge_ns + wall.board_ns;
+        wall.transport_ns = nanos(clock.transport);
+        let parts = [
+            wall.simulator_ns,
+            wall.bridge_ns,
+            wall.board_ns,
+            wall.transport_ns,
+        ];
+        let parts: u64 = parts.iter().sum();
         wall.unaccounted_ns = wall.total_ns as i64 - parts as i64;
     }
 }
@@ -293,15 +309,16 @@ mod tests {
         stats.enter();
         std::thread::sleep(Duration::from_millis(30));
         stats.board_busy(10_000_000);
-        stats.leave(Duration::from_millis(10), Some(Op::new(1, 1)));
+        stats.leave(Duration::from_millis(15), Some(Op::new(1, 1)));
         stats.enter();
         stats.ended(5000);
         let report = stats.finish();
         let wall = report.wall;
         assert_eq!(report.simulated.program_ns, 4000);
         assert!(wall.simulator_ns >= 20_000_000, "{wall:?}");
-        assert!(wall.bridge_ns >= 20_000_000, "{wall:?}");
+        assert!(wall.bridge_ns >= 15_000_000, "{wall:?}");
         assert_eq!(wall.board_ns, 10_000_000);
+        assert_eq!(wall.transport_ns, 5_000_000);
         assert!(report.entries[0].wall_ns >= 30_000_000);
         let off = wall.unaccounted_ns.unsigned_abs();
         assert!(off * 50 < wall.total_ns, "{wall:?}");

@@ -83,7 +83,7 @@ pub struct Simulated {
 }
 
 /// Wall time, from the program's start to its end unless it says otherwise.
-/// Simulator, bridge and board have a stopwatch each.
+/// Simulator, bridge, board and transport have a stopwatch each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wall {
     /// All of it.
@@ -101,7 +101,12 @@ pub struct Wall {
     pub bridge_ns: u64,
     /// The board agent's own, from request to reply on its clock.
     pub board_ns: u64,
-    /// What is left: the network, and scheduling.
+    /// The wait for the board's answers while it was not busy with them: the
+    /// connection, and until a process runs that was woken.
+    #[serde(default)]
+    pub transport_ns: u64,
+    /// What is left. Less than nothing where the board worked for a call while
+    /// nobody waited for it.
     pub unaccounted_ns: i64,
 }
 

@@ -59,6 +59,7 @@ fn times(report: &Report, run: &SeenRun) -> String {
         ("  simulator", wall.simulator_ns),
         ("  bridge", wall.bridge_ns),
         ("  board", wall.board_ns),
+        ("  transport", wall.transport_ns),
     ];
     let sum: u64 = parts.iter().map(|(_, part)| part).sum();
     let mut table = Table::new();
@@ -141,7 +142,8 @@ mod tests {
         report.wall.total_ns = 2_000_000_000;
         report.wall.simulator_ns = 1_500_000_000;
         report.wall.bridge_ns = 20_000_000;
-        report.wall.board_ns = 460_000_000;
+        report.wall.board_ns = 440_000_000;
+        report.wall.transport_ns = 20_000_000;
         report
     }
 
@@ -164,6 +166,7 @@ mod tests {
         assert_eq!(line("all"), "all 304 3.000 ms 100.0 % 10.200 s");
         assert_eq!(line("on the board's CPU"), "on the board's CPU 10.200 s");
         assert_eq!(line("bridge"), "bridge 20.000 ms 1.0 %");
+        assert_eq!(line("transport"), "transport 20.000 ms 1.0 %");
         assert_eq!(line("sum"), "sum 1.980 s 99.0 %");
         assert_eq!(line("predicted"), "");
     }
