@@ -4,9 +4,10 @@
  * kernel does not use. The simulator maps the images of the guest's packages
  * there: what nobody reads is never copied.
  *
- * Disk N is /dev/gildiskN. Addresses and sizes are the module's parameters:
+ * Disk N is /dev/gildiskN. The module's parameter is the address of the table
+ * of disks, uapi/gil_disks.h:
  *
- *     gil_disk.at=0x80000000,0x80200000 gil_disk.bytes=0x200000,0xa000000
+ *     gil_disk.at=0x80000000
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -15,25 +16,21 @@
 #include <linux/module.h>
 #include <linux/version.h>
 
+#include "gil_disk.h"
+#include "uapi/gil_disks.h"
+
 #define NAME "gildisk"
-#define DISKS_MAX 16
 
-static unsigned long at[DISKS_MAX];
-static unsigned int at_count;
-module_param_array(at, ulong, &at_count, 0444);
-MODULE_PARM_DESC(at, "physical addresses, at whole pages");
-
-static unsigned long bytes[DISKS_MAX];
-static unsigned int bytes_count;
-module_param_array(bytes, ulong, &bytes_count, 0444);
-MODULE_PARM_DESC(bytes, "sizes, in whole pages");
+static unsigned long at;
+module_param(at, ulong, 0444);
+MODULE_PARM_DESC(at, "physical address of the table of disks, at a whole page");
 
 struct disk {
 	void *base;
 	struct gendisk *gendisk;
 };
 
-static struct disk disks[DISKS_MAX];
+static struct disk disks[GIL_DISKS_MAX];
 static unsigned int disks_count;
 static int major;
 
@@ -73,14 +70,14 @@ static struct gendisk *allocate(void)
 #endif
 }
 
-static int add(struct disk *disk, unsigned int number)
+static int add(struct disk *disk, const struct gil_disk *place, unsigned int number)
 {
 	struct gendisk *gendisk;
 	int error;
 
-	if (!bytes[number] || !PAGE_ALIGNED(at[number] | bytes[number]))
+	if (!place->len || !PAGE_ALIGNED(place->gpa | place->len))
 		return -EINVAL;
-	disk->base = memremap(at[number], bytes[number], MEMREMAP_WB);
+	disk->base = memremap(place->gpa, place->len, MEMREMAP_WB);
 	if (!disk->base)
 		return -ENOMEM;
 	gendisk = allocate();
@@ -95,7 +92,7 @@ static int add(struct disk *disk, unsigned int number)
 	gendisk->fops = &disk_operations;
 	gendisk->private_data = disk;
 	snprintf(gendisk->disk_name, sizeof(gendisk->disk_name), NAME "%u", number);
-	set_capacity(gendisk, bytes[number] >> SECTOR_SHIFT);
+	set_capacity(gendisk, place->len >> SECTOR_SHIFT);
 	set_disk_ro(gendisk, true);
 	error = add_disk(gendisk);
 	if (error) {
@@ -119,24 +116,53 @@ static void remove_all(void)
 	unregister_blkdev(major, NAME);
 }
 
-static int __init disk_init(void)
+static int add_all(const struct gil_disks *table)
 {
-	if (at_count != bytes_count)
+	if (table->magic != GIL_DISKS_MAGIC || table->count > GIL_DISKS_MAX) {
+		pr_err("gil_disk: there is no table of disks at 0x%lx\n", at);
 		return -EINVAL;
-	major = register_blkdev(0, NAME);
-	if (major < 0)
-		return major;
-	for (; disks_count < at_count; disks_count++) {
-		int error = add(&disks[disks_count], disks_count);
+	}
+	for (; disks_count < table->count; disks_count++) {
+		const struct gil_disk *place = &table->disk[disks_count];
+		int error = add(&disks[disks_count], place, disks_count);
 
 		if (error) {
-			pr_err("gil_disk: disk %u (%lu bytes at 0x%lx) cannot be had: %d\n",
-			       disks_count, bytes[disks_count], at[disks_count], error);
-			remove_all();
+			pr_err("gil_disk: disk %u (%llu bytes at 0x%llx) cannot be had: %d\n",
+			       disks_count, place->len, place->gpa, error);
 			return error;
 		}
 	}
 	return 0;
+}
+
+static int read_table(void)
+{
+	const struct gil_disks *table = memremap(at, sizeof(*table), MEMREMAP_WB);
+	int error;
+
+	if (!table)
+		return -ENOMEM;
+	error = add_all(table);
+	memunmap((void *)table);
+	return error;
+}
+
+static int __init disk_init(void)
+{
+	int error;
+
+	if (!at || !PAGE_ALIGNED(at))
+		return -EINVAL;
+	error = gil_pause();
+	if (error)
+		return error;
+	major = register_blkdev(0, NAME);
+	if (major < 0)
+		return major;
+	error = read_table();
+	if (error)
+		remove_all();
+	return error;
 }
 
 static void __exit disk_exit(void)

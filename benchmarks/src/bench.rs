@@ -117,7 +117,8 @@ impl<'a> Bench<'a> {
                 let board = agent::Board::At(address.clone());
                 let confining = Confining::default();
                 let (key_file, within) = (key.as_deref(), agent::FIRST_CONTACT);
-                let agent = agent::ready(&board, key_file, self.folder, &confining, within)?;
+                let agent =
+                    agent::begin(&board, key_file, self.folder, &confining, within)?.ready()?;
                 Ok(Board { agent, key })
             }
         }

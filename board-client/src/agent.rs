@@ -100,30 +100,60 @@ pub struct Agent {
     _process: Option<Owned>,
 }
 
-/// Starts or asks the board, which answers `within` that time if it runs.
+/// A board of which it is known where it will listen. It looks for its devices
+/// meanwhile.
+pub struct Starting {
+    /// Where, for the plugin.
+    pub address: String,
+    /// An agent that was started, and its log.
+    started: Option<(Owned, PathBuf)>,
+}
+
+impl Starting {
+    /// Waits until it listens. Ends with the thread that started it, as all
+    /// processes of a run do.
+    ///
+    /// # Errors
+    /// [`AgentError`] says why it does not.
+    pub fn ready(self) -> Result<Agent, AgentError> {
+        let Some((mut process, log)) = self.started else {
+            let (address, _process) = (self.address, None);
+            return Ok(Agent { address, _process });
+        };
+        let address = first_line(&mut process)?
+            .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))
+            .ok_or_else(|| AgentError::Ended(last_words(&log)))?;
+        Ok(Agent {
+            address,
+            _process: Some(process),
+        })
+    }
+}
+
+/// Starts the board, or asks one that runs, which answers `within` that time.
 ///
 /// # Errors
 /// [`AgentError`] says why there is none.
-pub fn ready(
+pub fn begin(
     board: &Board,
     key: Option<&Path>,
     folder: &Path,
     confining: &Confining,
     within: Duration,
-) -> Result<Agent, AgentError> {
+) -> Result<Starting, AgentError> {
     let more = confining.arguments();
     match board {
         Board::Own => {
             let ready = ["--ready-sessions", READY_SESSIONS].map(OsString::from);
-            start(folder, &own_address(folder), &[&more[..], &ready].concat())
+            spawn(folder, own_address(folder), &[&more[..], &ready].concat())
         }
         _ if !more.is_empty() => Err(AgentError::Confining),
         Board::Replay(file) => {
             check_recording(file)?;
             let file = fs::canonicalize(file)?;
-            start(
+            spawn(
                 folder,
-                &own_address(folder),
+                own_address(folder),
                 &["--replay".into(), file.into()],
             )
         }
@@ -169,7 +199,7 @@ pub fn check_recording(file: &Path) -> Result<(), AgentError> {
     }
 }
 
-fn reach(address: &Address, key: Option<&Path>, within: Duration) -> Result<Agent, AgentError> {
+fn reach(address: &Address, key: Option<&Path>, within: Duration) -> Result<Starting, AgentError> {
     Connection::open_within(within, address, key)?.round_trip()?;
     let address = match address {
         // The simulator's working folder need not be ours.
@@ -179,9 +209,9 @@ fn reach(address: &Address, key: Option<&Path>, within: Duration) -> Result<Agen
     let address = address.to_string();
     match address.contains(',') {
         true => Err(AgentError::Comma(address)),
-        false => Ok(Agent {
+        false => Ok(Starting {
             address,
-            _process: None,
+            started: None,
         }),
     }
 }
@@ -197,22 +227,23 @@ fn own_address(folder: &Path) -> String {
 /// # Errors
 /// [`AgentError`] says why it does not listen.
 pub fn start(folder: &Path, address: &str, more: &[OsString]) -> Result<Agent, AgentError> {
+    spawn(folder, address.into(), more)?.ready()
+}
+
+fn spawn(folder: &Path, address: String, more: &[OsString]) -> Result<Starting, AgentError> {
     let log = folder.join(file::BOARD_LOG);
     let mut command = Command::new(std::env::current_exe()?);
     command
-        .args(["board", "--exit-with-stdin", "--listen", address])
+        .args(["board", "--exit-with-stdin", "--listen", &address])
         .args(more)
         .env("TMPDIR", std::path::absolute(folder)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(create_file(&log)?);
-    let mut process = Owned::start(&mut command)?;
-    let address = first_line(&mut process)?
-        .and_then(|line| line.strip_prefix("listening on ").map(str::to_owned))
-        .ok_or_else(|| AgentError::Ended(last_words(&log)))?;
-    Ok(Agent {
+    let process = Owned::start(&mut command)?;
+    Ok(Starting {
         address,
-        _process: Some(process),
+        started: Some((process, log)),
     })
 }
 

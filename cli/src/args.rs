@@ -173,6 +173,9 @@ pub struct RunArgs {
     /// line, logs.
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
+    /// Boot the guest, instead of continuing one that booted before.
+    #[arg(long)]
+    pub boot: bool,
     /// Show what the guest's kernel wrote.
     #[arg(long)]
     pub console: bool,

@@ -225,7 +225,8 @@ fn devices() -> Finding {
 fn ask_devices() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(one_line)?;
     let (confining, within) = (Confining::default(), agent::FIRST_CONTACT);
-    let agent = agent::ready(&Board::Own, None, folder.path(), &confining, within);
+    let agent = agent::begin(&Board::Own, None, folder.path(), &confining, within);
+    let agent = agent.and_then(agent::Starting::ready);
     let agent = agent.map_err(one_line)?;
     let address: Address = agent.address.parse().map_err(one_line)?;
     let mut connection = agent::Connection::open(&address, None).map_err(one_line)?;

@@ -4,8 +4,9 @@ use crate::args::RunArgs;
 use crate::monitor::{self, Message};
 use crate::relay::Relay;
 use crate::signals::Signalled;
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, SimulatorError};
 use crate::supervise::{self, Ended, Simulation};
+use gil_board_client::agent::{AgentError, Starting};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
@@ -24,6 +25,12 @@ pub enum LaunchError {
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// The board.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// It does not begin.
+    #[error(transparent)]
+    Begin(#[from] SimulatorError),
     /// Its process.
     #[error("{simulator} cannot be started: {source}")]
     Start {
@@ -38,15 +45,15 @@ pub enum LaunchError {
 /// memory when the output is not read.
 const EVENTS_WAITING: usize = 256;
 
-/// Simulates what was laid out in the folder `at`.
+/// Simulates what was laid out in the folder `at`, with this board.
 ///
 /// # Errors
-/// [`LaunchError`] if the simulator does not start.
+/// [`LaunchError`] if the simulator or the board does not start.
 pub fn simulate(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: &str,
+    board: Starting,
     signalled: &Signalled,
     progress: &Progress,
 ) -> Result<Ended, LaunchError> {
@@ -58,7 +65,10 @@ pub fn simulate(
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say(&format!("starting {}", simulator.name()));
-    let process = start(args, simulator, at, board)?;
+    let mut process = start(args, simulator, at, &board.address)?;
+    progress.say("asking the board");
+    let _agent = board.ready()?;
+    simulator.begin(at, &mut process)?;
     let (console, log) = (simulator.console(at), simulator.log(at));
     let ended = supervise::watch(Simulation {
         name: simulator.name(),

@@ -111,17 +111,16 @@ fn prepare_and_simulate(
     let at = folder.path();
     stdin::take(args, at)?;
     let guest = guest::prepare(&args.wanted(), simulator.part(), progress)?;
-    simulator.lay_out(&guest, at, progress)?;
-    progress.say("asking the board");
+    // It looks for its devices while the simulator gets ready.
     let board = args.board.as_ref().unwrap_or(&Board::Own);
     let within = args.first_contact();
-    let agent = agent::ready(board, args.key.as_deref(), at, &args.confining, within)?;
+    let starting = agent::begin(board, args.key.as_deref(), at, &args.confining, within)?;
+    simulator.lay_out(&guest, at, progress)?;
     if let Some(lack) = agent::lack(board, &args.confining, Support::here()) {
         progress.note(lack);
     }
     let _recording = make_recording(args, at)?;
-    let board = &agent.address;
-    let mut ended = launch::simulate(args, &*simulator, at, board, signalled, progress)?;
+    let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
     keep(args, &*simulator, at, &ended)?;
     ended.outdir = simulator.outdir().map(Into::into);
     Ok(ended)

@@ -9,6 +9,7 @@ use crate::args::{RunArgs, Sim};
 use gem5::Gem5;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::guest::Guest;
+use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use nix::sys::signal::Signal;
@@ -64,6 +65,14 @@ pub trait Simulator {
 
     /// The command that simulates what was laid out, with the board there.
     fn command(&self, at: &Path, board: &str) -> Command;
+
+    /// Has the simulator begin, where it waits to be told.
+    ///
+    /// # Errors
+    /// [`SimulatorError`] if it does not; nothing, if it ended and its log says why.
+    fn begin(&self, _at: &Path, _process: &mut Owned) -> Result<(), SimulatorError> {
+        Ok(())
+    }
 
     /// Where the guest's kernel writes, if one runs.
     fn console(&self, at: &Path) -> Option<PathBuf>;

@@ -4,6 +4,7 @@
 use gil_detect::symbol::SymbolError;
 use gil_detect::watch::{Spec, WatchError, Watches};
 use gil_guest_image::apt::AptError;
+use gil_guest_image::disk_image;
 use gil_guest_image::guest_files::GuestFiles;
 use gil_guest_image::packages::PackageSet;
 use gil_run_support::cache::{At, CacheError};
@@ -39,8 +40,8 @@ pub enum Error {
 }
 
 /// What the plugin is to watch: the files of programs and libraries are taken
-/// from the initramfs, and from the packages that are beside it on disks, into
-/// the run's folder. What is not there is an error.
+/// from the initramfs, and from the disks that are beside it, into the run's
+/// folder. What is not there is an error.
 ///
 /// # Errors
 /// [`Error`] says what is missing.
@@ -71,12 +72,15 @@ pub fn resolve(asked: &[Spec], beside: &[PackageSet], at: &Path) -> Result<Vec<S
 fn files(beside: &[PackageSet], at: &Path) -> Result<GuestFiles, Error> {
     let mut guest = GuestFiles::default();
     let part = at.join(PART);
-    for set in beside {
-        set.write_archive(&part)?;
+    guest.add(&at.join(file::INITRD))?;
+    // On gem5, all is in the initramfs.
+    let own = Some(at.join(file::OWN)).filter(|own| own.exists());
+    let disks = beside.iter().map(|set| &set.disk).chain(&own);
+    for disk in disks {
+        disk_image::write_archive(disk, &part)?;
         guest.add(&part)?;
         fs::remove_file(&part).at(&part)?;
     }
-    guest.add(&at.join(file::INITRD))?;
     Ok(guest)
 }
 

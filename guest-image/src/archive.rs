@@ -3,6 +3,7 @@
 //! one counts.
 
 use crate::copied::{self, Found, Kind, folder_mode};
+use crate::files::Files;
 use crate::unpacked;
 use cpio::newc::{Builder, ModeFileType, trailer};
 use gil_run_support::cache::{At, CacheError};
@@ -86,66 +87,12 @@ impl Archive {
         Ok(())
     }
 
-    /// A folder, with those above it.
-    ///
-    /// # Errors
-    /// [`CacheError`] if it cannot be written.
-    pub fn folder(&mut self, name: &str, mode: u32) -> Result<(), CacheError> {
-        if name.is_empty() || self.folders.contains(name) {
-            return Ok(());
-        }
-        self.parents(name)?;
-        self.folders.insert(name.into());
-        let entry = self.entry(name, mode, ModeFileType::Directory);
-        self.write(entry, &[])
-    }
-
-    /// A file with these bytes.
-    ///
-    /// # Errors
-    /// [`CacheError`] if it cannot be written.
-    pub fn file(&mut self, name: &str, mode: u32, bytes: &[u8]) -> Result<(), CacheError> {
-        self.parents(name)?;
-        let entry = self.entry(name, mode, ModeFileType::Regular);
-        self.write(entry, bytes)
-    }
-
-    /// A copy of the file at `source`, through links.
-    ///
-    /// # Errors
-    /// [`CacheError`] if one cannot be read or the other written.
-    pub fn copy(&mut self, name: &str, mode: u32, source: &Path) -> Result<(), CacheError> {
-        self.file(name, mode, &copied::read(source)?)
-    }
-
-    /// A symbolic link.
-    ///
-    /// # Errors
-    /// [`CacheError`] if it cannot be written.
-    pub fn link(&mut self, name: &str, target: &[u8]) -> Result<(), CacheError> {
-        self.parents(name)?;
-        let entry = self.entry(name, 0o777, ModeFileType::Symlink);
-        self.write(entry, target)
-    }
-
     /// All of the unpacked packages in `root`, but documentation.
     ///
     /// # Errors
     /// [`CacheError`] if something cannot be read or written.
     pub fn tree(&mut self, root: &Path) -> Result<(), CacheError> {
         unpacked::visit(root, &mut |found| self.add(found))
-    }
-
-    /// A file, folder or link of this machine.
-    ///
-    /// # Errors
-    /// [`CacheError`] if something cannot be read or written.
-    pub fn add(&mut self, found: &Found) -> Result<(), CacheError> {
-        match &found.kind {
-            Kind::Folder(mode) => self.folder(&found.name, *mode),
-            Kind::File(mode) => self.copy(&found.name, *mode, &found.source),
-            Kind::Link(target) => self.link(&found.name, target.as_os_str().as_bytes()),
-        }
     }
 
     /// Ends the archive; how many bytes it takes unpacked.
@@ -186,6 +133,42 @@ impl Archive {
         writer.finish().at(&self.path)?;
         self.unpacked += u64::from(len).next_multiple_of(PAGE) + INODE;
         Ok(())
+    }
+}
+
+impl Files for Archive {
+    fn folder(&mut self, name: &str, mode: u32) -> Result<(), CacheError> {
+        if name.is_empty() || self.folders.contains(name) {
+            return Ok(());
+        }
+        self.parents(name)?;
+        self.folders.insert(name.into());
+        let entry = self.entry(name, mode, ModeFileType::Directory);
+        self.write(entry, &[])
+    }
+
+    fn file(&mut self, name: &str, mode: u32, bytes: &[u8]) -> Result<(), CacheError> {
+        self.parents(name)?;
+        let entry = self.entry(name, mode, ModeFileType::Regular);
+        self.write(entry, bytes)
+    }
+
+    fn copy(&mut self, name: &str, mode: u32, source: &Path) -> Result<(), CacheError> {
+        self.file(name, mode, &copied::read(source)?)
+    }
+
+    fn link(&mut self, name: &str, target: &[u8]) -> Result<(), CacheError> {
+        self.parents(name)?;
+        let entry = self.entry(name, 0o777, ModeFileType::Symlink);
+        self.write(entry, target)
+    }
+
+    fn add(&mut self, found: &Found) -> Result<(), CacheError> {
+        match &found.kind {
+            Kind::Folder(mode) => self.folder(&found.name, *mode),
+            Kind::File(mode) => self.copy(&found.name, *mode, &found.source),
+            Kind::Link(target) => self.link(&found.name, target.as_os_str().as_bytes()),
+        }
     }
 }
 

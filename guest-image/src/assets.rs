@@ -8,11 +8,14 @@
 //! 3. The checkout that this binary was built from: cargo builds what changed,
 //!    into the target folder that the binary lies in.
 
+mod unchanged;
+
 use crate::arch::Arch;
 use gil_run_support::tool::{self, ToolError};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use unchanged::Note;
 
 /// The places of gil's own files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,8 +119,15 @@ pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
         };
         return Err(AssetError::Older { command, checkout });
     }
-    build(&checkout, profile, with_armhf, part)?;
     let files = built(&checkout, profile, with_armhf, part);
+    let paths: Vec<PathBuf> = files.made().collect();
+    let name = format!("gil-built-{part:?}-{with_armhf}");
+    // Looked at before cargo does: a change that it may have missed is seen.
+    let note = Note::of(&checkout, profile, &name).ok();
+    if !note.as_ref().is_some_and(|note| note.holds(&paths)) {
+        build(&checkout, profile, with_armhf, part)?;
+        note.inspect(|note| note.keep(&paths));
+    }
     files.checked("run `cargo build --release` in gil's checkout")
 }
 
@@ -263,13 +273,19 @@ impl Assets {
         })
     }
 
-    fn checked(self, mend: &'static str) -> Result<Self, AssetError> {
-        let paths = [&self.host_part, &self.init, &self.driver];
+    /// What cargo makes of them.
+    fn made(&self) -> impl Iterator<Item = PathBuf> {
         let libraries = self.library_files().map(|(_, path)| path);
-        let missing = paths
+        [&self.host_part, &self.init]
             .into_iter()
             .cloned()
             .chain(libraries)
+    }
+
+    fn checked(self, mend: &'static str) -> Result<Self, AssetError> {
+        let missing = self
+            .made()
+            .chain([self.driver.clone()])
             .find(|path| !path.exists());
         match missing {
             Some(path) => Err(AssetError::Missing { path, mend }),

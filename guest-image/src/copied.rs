@@ -3,10 +3,11 @@
 
 use crate::tree::Entry;
 use gil_run_support::cache::{At, CacheError};
+use gil_run_support::folder::create_file;
 use nix::fcntl::OFlag;
 use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -178,17 +179,34 @@ fn check_regular(path: &Path, meta: &Metadata) -> Result<(), CacheError> {
     }
 }
 
-/// The bytes of a regular file, through links.
-///
-/// # Errors
-/// [`CacheError`] if it cannot be read, is something else, or too large.
-pub fn read(path: &Path) -> Result<Vec<u8>, CacheError> {
+/// Opens a regular file, through links.
+fn open(path: &Path) -> Result<(File, Metadata), CacheError> {
     let mut options = File::options();
     // A pipe that took the file's place has nobody wait.
     options.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
     let file = options.open(path).at(path)?;
     let meta = file.metadata().at(path)?;
     check_regular(path, &meta)?;
+    Ok((file, meta))
+}
+
+/// Copies a regular file, through links, to a new one.
+///
+/// # Errors
+/// [`CacheError`] if it cannot be read, is something else, or there is no room.
+pub fn copy(source: &Path, target: &Path) -> Result<(), CacheError> {
+    let (mut from, _) = open(source)?;
+    let mut to = create_file(target).at(target)?;
+    io::copy(&mut from, &mut to).at(target)?;
+    Ok(())
+}
+
+/// The bytes of a regular file, through links.
+///
+/// # Errors
+/// [`CacheError`] if it cannot be read, is something else, or too large.
+pub fn read(path: &Path) -> Result<Vec<u8>, CacheError> {
+    let (file, meta) = open(path)?;
     let mut bytes = Vec::new();
     if meta.len() <= FILE_MAX {
         bytes.reserve_exact(meta.len() as usize);

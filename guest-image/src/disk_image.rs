@@ -2,7 +2,7 @@
 //! as it lies in the file (erofs-utils; Linux, Documentation/filesystems/erofs).
 
 use crate::apt::AptError;
-use crate::archive::DATE;
+use crate::archive::{Archive, DATE};
 use gil_run_support::cache::{self, At, CacheError};
 use gil_run_support::process::dies_with_us;
 use gil_run_support::tool::{self, ToolError};
@@ -98,6 +98,21 @@ pub fn unpack(image: &Path, folder: &Path) -> Result<(), AptError> {
     read.map_err(|error| why(error, folder))?;
     fs::metadata(folder).at(folder)?;
     Ok(())
+}
+
+/// Writes its files as a part of an initramfs at `path`, unpacked beside it; how
+/// many bytes of the guest's memory they take there.
+///
+/// # Errors
+/// [`AptError`] if they cannot be unpacked or written.
+pub fn write_archive(image: &Path, path: &Path) -> Result<u64, AptError> {
+    let beside = path.parent().unwrap_or(path);
+    let folder = tempfile::tempdir_in(beside).at(beside)?;
+    let files = folder.path().join("files");
+    unpack(image, &files)?;
+    let mut archive = Archive::create(path)?;
+    archive.tree(&files)?;
+    Ok(archive.finish()?)
 }
 
 /// The reader's words are the same for a full disk as for a damaged image.

@@ -1,5 +1,5 @@
-//! What a full system boots: Debian's kernel, and an initramfs with gil's driver and
-//! init. Packages are in the initramfs or on disks.
+//! What a full system boots: Debian's kernel, and an initramfs with gil's init. All other
+//! files are in the initramfs too, or on disks.
 
 use crate::apt::AptError;
 use crate::archive::Sizes;
@@ -39,9 +39,9 @@ pub struct Start<'a> {
 /// Where a simulator has the packages' files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the initramfs.
+    /// In the initramfs, with all others.
     Initramfs,
-    /// On disks in memory.
+    /// On disks in memory, and what is the run's own on one more.
     Disks,
 }
 
@@ -74,8 +74,8 @@ impl FullSystem {
         })
     }
 
-    /// Puts kernel, driver and initramfs into the run's folder; what the
-    /// initramfs takes.
+    /// Puts kernel, driver and initramfs into the run's folder, and with disks
+    /// what is this run's own as one more; what the initramfs takes.
     ///
     /// # Errors
     /// [`AptError`] if something cannot be read or written.
@@ -93,11 +93,13 @@ impl FullSystem {
             stdin: stdin.as_deref(),
             run: &run_file(start, guest),
         };
-        let base = match &self.layers {
-            None => image::Base::Unpacked(&guest.sets),
-            Some(layers) => image::Base::Disks(layers),
-        };
-        image::write(&initrd, &base, &contents)
+        match &self.layers {
+            None => image::write(&initrd, &guest.sets, &contents),
+            Some(layers) => {
+                image::write_own(&at.join(file::OWN), &contents)?;
+                Ok(image::write_base(&initrd, &guest.assets.init, layers)?)
+            }
+        }
     }
 }
 

@@ -141,6 +141,7 @@ fn joined(folder: &str, target: &str) -> String {
 mod tests {
     use super::*;
     use crate::archive::Archive;
+    use crate::files::Files;
 
     fn written(parts: &[&dyn Fn(&mut Archive)]) -> GuestFiles {
         let folder = tempfile::tempdir().unwrap();

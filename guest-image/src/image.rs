@@ -1,16 +1,21 @@
-//! The guest's initramfs: the common base, the run's own files, and packages unless they
-//! are on disks.
+//! The guest's files beside those of packages: those of every guest, and the run's own.
+//! They are in one initramfs with the packages' files or, where a simulator has disks, in
+//! a small initramfs and on a disk of the run's own.
 
 use crate::apt::AptError;
 use crate::archive::{Archive, Sizes};
 use crate::assets::Assets;
 use crate::copied::{Found, folder_mode};
+use crate::disk_image;
+use crate::files::Files;
 use crate::libraries::GuestLibraries;
 use crate::packages::PackageSet;
 use crate::program::{LOCAL_FOLDER, Program};
+use crate::staged::Staged;
 use crate::tree::{Entry, MERGED, PROGRAM_FOLDERS, Tree};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::create_file;
+use gil_run_support::tool::ToolError;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -57,46 +62,33 @@ pub struct Contents<'a> {
     pub run: &'a RunFile,
 }
 
-/// Where the packages' files are.
-pub enum Base<'a> {
-    /// In the initramfs: the kernel unpacks them into the guest's memory.
-    Unpacked(&'a [PackageSet]),
-    /// On disks, which the guest's init mounts with these modules.
-    Disks(&'a [PathBuf]),
-}
-
 /// What init makes the guest's root of, and where: see the crate `gil-init`.
 mod place {
     /// What every guest has, below the disks.
     pub const SKELETON: &str = ".gil/skeleton";
-    /// What is this run's own, above them.
-    pub const OWN: &str = ".gil/own";
     /// The kernel's modules, and their order.
     pub const MODULES: &str = ".gil/modules";
 }
 
 /// The name in the guest of what is in the initramfs under this one.
 pub fn in_root(name: &str) -> &str {
-    let mut parts = [place::SKELETON, place::OWN].into_iter();
-    let inside = parts.find_map(|part| name.strip_prefix(part)?.strip_prefix('/'));
+    let inside = name.strip_prefix(place::SKELETON);
+    let inside = inside.and_then(|name| name.strip_prefix('/'));
     inside.unwrap_or(name)
 }
 
-/// Writes the initramfs at `path`.
+/// Writes the initramfs of a guest without disks at `path`, with the packages in
+/// it.
 ///
 /// # Errors
 /// [`AptError`] if something cannot be read or written.
-pub fn write(path: &Path, base: &Base, contents: &Contents) -> Result<Sizes, AptError> {
+pub fn write(path: &Path, sets: &[PackageSet], contents: &Contents) -> Result<Sizes, AptError> {
     let own = path.with_extension("run");
     let mut archive = Archive::create_private(&own)?;
     archive.copy("init", 0o755, &contents.assets.init)?;
-    if let Base::Disks(modules) = base {
-        write_modules(&mut archive, modules)?;
-        archive.enter(place::OWN)?;
-    }
     write_run(&mut archive, path, contents)?;
     let unpacked = archive.finish()?;
-    join(path, base, (&own, unpacked))
+    join(path, sets, (&own, unpacked))
 }
 
 /// Writes the initramfs at `path`: the skeleton, the packages, and the archive
@@ -104,22 +96,52 @@ pub fn write(path: &Path, base: &Base, contents: &Contents) -> Result<Sizes, Apt
 ///
 /// # Errors
 /// [`AptError`] if something cannot be read or written.
-pub fn join(path: &Path, base: &Base, own: (&Path, u64)) -> Result<Sizes, AptError> {
+pub fn join(path: &Path, sets: &[PackageSet], own: (&Path, u64)) -> Result<Sizes, AptError> {
     let (own, own_unpacked) = own;
     let mut out = create_file(path).at(path)?;
     let mut unpacked = own_unpacked;
     let part = path.with_extension("part");
-    unpacked += write_skeleton(&part, base)?;
+    unpacked += write_skeleton(&part)?;
     append(&mut out, path, &part)?;
-    if let Base::Unpacked(sets) = base {
-        for set in *sets {
-            unpacked += set.write_archive(&part)?;
-            append(&mut out, path, &part)?;
-        }
+    for set in sets {
+        unpacked += set.write_archive(&part)?;
+        append(&mut out, path, &part)?;
     }
     append(&mut out, path, own)?;
     let archive = out.metadata().at(path)?.len();
     Ok(Sizes { archive, unpacked })
+}
+
+/// Writes the initramfs of every guest with disks at `path`: init, and the modules
+/// with which it makes a root of the disks. Nothing of a run is in it.
+///
+/// # Errors
+/// [`CacheError`] if something cannot be read or written.
+pub fn write_base(path: &Path, init: &Path, modules: &[PathBuf]) -> Result<Sizes, CacheError> {
+    let mut archive = Archive::create_private(path)?;
+    archive.copy("init", 0o755, init)?;
+    write_modules(&mut archive, modules)?;
+    archive.enter(place::SKELETON)?;
+    add_skeleton(&mut archive)?;
+    let unpacked = archive.finish()?;
+    let archive = fs::metadata(path).at(path)?.len();
+    Ok(Sizes { archive, unpacked })
+}
+
+/// Writes the disk of what is this run's own at `path`.
+///
+/// # Errors
+/// [`AptError`] if something cannot be read or written.
+pub fn write_own(path: &Path, contents: &Contents) -> Result<(), AptError> {
+    let folder = path.with_extension("files");
+    write_run(&mut Staged::create(&folder)?, path, contents)?;
+    create_file(path).at(path)?;
+    disk_image::make(&folder, path).map_err(|error| match error {
+        // It is a run's folder that is full, not the cache.
+        AptError::Tool(ToolError::Full { place: path }) => CacheError::Full { path }.into(),
+        other => other,
+    })?;
+    Ok(fs::remove_dir_all(&folder).at(&folder)?)
 }
 
 /// Puts an archive behind the others, and removes it.
@@ -180,13 +202,15 @@ pub fn skeleton() -> Tree {
 
 /// The folders and files that every Linux program expects; first, so that
 /// packages find `/lib` and its like as the links Debian has.
-fn write_skeleton(path: &Path, base: &Base) -> Result<u64, CacheError> {
+fn write_skeleton(path: &Path) -> Result<u64, CacheError> {
     let mut archive = Archive::create(path)?;
-    match base {
-        Base::Disks(_) => archive.enter(place::SKELETON)?,
-        // The kernel's own has 1777.
-        Base::Unpacked(_) => archive.folder(".", 0o755)?,
-    }
+    // The kernel's own has 1777.
+    archive.folder(".", 0o755)?;
+    add_skeleton(&mut archive)?;
+    archive.finish()
+}
+
+fn add_skeleton(archive: &mut Archive) -> Result<(), CacheError> {
     for folder in MERGED {
         archive.folder(&format!("usr/{folder}"), 0o755)?;
         archive.link(folder, format!("usr/{folder}").as_bytes())?;
@@ -200,7 +224,7 @@ fn write_skeleton(path: &Path, base: &Base) -> Result<u64, CacheError> {
     for path in applets() {
         archive.link(&path, BUSYBOX.as_bytes())?;
     }
-    archive.finish()
+    Ok(())
 }
 
 /// Folders that every Linux program expects, but for those in `/usr`.
@@ -222,39 +246,39 @@ pub const ACCOUNTS: [(&str, &str); 4] = [
     ),
 ];
 
-fn write_run(archive: &mut Archive, path: &Path, contents: &Contents) -> Result<(), CacheError> {
-    archive.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
-    write_libraries(archive, contents)?;
+fn write_run(files: &mut impl Files, path: &Path, contents: &Contents) -> Result<(), CacheError> {
+    files.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
+    write_libraries(files, contents)?;
     if let Program::Local(local) = contents.program {
-        archive.file(&local.guest_path(), 0o755, &local.bytes)?;
+        files.file(&local.guest_path(), 0o755, &local.bytes)?;
     }
     for found in contents.files {
-        archive.add(found)?;
+        files.add(found)?;
     }
     if let Some(stdin) = contents.stdin {
-        archive.copy(STDIN.trim_start_matches('/'), 0o644, stdin)?;
+        files.copy(STDIN.trim_start_matches('/'), 0o644, stdin)?;
     }
     let run = serde_json::to_vec(contents.run)
         .map_err(io::Error::from)
         .at(path)?;
-    archive.file("etc/gil/run.json", 0o644, &run)
+    files.file("etc/gil/run.json", 0o644, &run)
 }
 
 /// The loader of each architecture looks for a library by its name, and finds
 /// its own.
-fn write_libraries(archive: &mut Archive, contents: &Contents) -> Result<(), CacheError> {
+fn write_libraries(files: &mut impl Files, contents: &Contents) -> Result<(), CacheError> {
     let libraries = GuestLibraries {
         assets: contents.assets,
         tree: contents.tree,
     };
     for (name, path) in libraries.files() {
-        archive.copy(&name, 0o644, &path)?;
+        files.copy(&name, 0o644, &path)?;
     }
     for (name, target) in libraries.links() {
-        archive.link(&name, target.as_bytes())?;
+        files.link(&name, target.as_bytes())?;
     }
     for loader in gil_guest_names::loaders() {
-        archive.file(&loader.entry_path(), 0o644, loader.entry_text.as_bytes())?;
+        files.file(&loader.entry_path(), 0o644, loader.entry_text.as_bytes())?;
     }
     Ok(())
 }
@@ -280,7 +304,7 @@ mod tests {
     fn the_root_of_an_unpacked_guest_is_not_everyones() {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("skeleton");
-        write_skeleton(&path, &Base::Unpacked(&[])).unwrap();
+        write_skeleton(&path).unwrap();
         let first = cpio::newc::Reader::new(File::open(&path).unwrap()).unwrap();
         assert_eq!(first.entry().name(), ".");
         assert_eq!(first.entry().mode() & 0o7777, 0o755);

@@ -7,7 +7,7 @@
 //! | [`tree`], [`program`], [`copied`], [`placed`] | what files the guest will have, and the user's among them |
 //! | [`kernel`], [`module`] | Debian's kernel, and gil's modules for it |
 //! | [`assets`], [`libraries`] | gil's own files |
-//! | [`archive`], [`disk_image`], [`image`], [`guest_files`] | initramfs and disks, written and read |
+//! | [`files`], [`archive`], [`staged`], [`disk_image`], [`image`], [`guest_files`] | initramfs and disks, written and read |
 //! | [`guest`], [`full_system`], [`sysroot`], [`machine`] | a run's guest: with a kernel, as a folder; a machine that is a board |
 //! | [`memory`] | how much of it the guest needs |
 
@@ -19,6 +19,7 @@ pub mod assets;
 pub mod checksum;
 pub mod copied;
 pub mod disk_image;
+pub mod files;
 pub mod full_system;
 pub mod guest;
 pub mod guest_files;
@@ -33,6 +34,7 @@ pub mod placed;
 pub mod platforms;
 pub mod program;
 pub mod python;
+pub mod staged;
 pub mod sysroot;
 pub mod tree;
 pub mod unpacked;

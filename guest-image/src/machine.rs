@@ -3,9 +3,11 @@
 
 use crate::apt::AptError;
 use crate::archive::Archive;
+
 use crate::copied::Copied;
+use crate::files::Files;
 use crate::full_system::link;
-use crate::image::{self, Base};
+use crate::image;
 use crate::kernel;
 use crate::packages::Packages;
 use crate::placed::{self, PlaceError};
@@ -95,7 +97,7 @@ fn write(
     let mut tree = image::skeleton();
     tree.extend(packages.tree());
     let unpacked = write_own(&own, wanted, modules, tree, progress)?;
-    image::join(&initrd, &Base::Unpacked(packages.sets()), (&own, unpacked))?;
+    image::join(&initrd, packages.sets(), (&own, unpacked))?;
     let mark = folder.join(MARK);
     fs::write(&mark, "made by gil machine\n").at(&mark)?;
     let at = folder.join("kernel");

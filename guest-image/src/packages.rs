@@ -4,7 +4,6 @@
 use crate::alternatives;
 use crate::apt::{Apt, AptError, Deb};
 use crate::arch::Arch;
-use crate::archive::Archive;
 use crate::disk_image;
 use crate::platforms::Platforms;
 use crate::python;
@@ -42,10 +41,7 @@ impl PackageSet {
     /// # Errors
     /// [`AptError`] if they cannot be unpacked or written.
     pub fn write_archive(&self, path: &Path) -> Result<u64, AptError> {
-        let folder = self.unpack(path.parent().unwrap_or(path))?;
-        let mut archive = Archive::create(path)?;
-        archive.tree(&folder.files())?;
-        Ok(archive.finish()?)
+        disk_image::write_archive(&self.disk, path)
     }
 }
 

@@ -1,8 +1,7 @@
-//! The packages' files: disks in memory that the simulator mapped, as the lower layer of
-//! an overlay whose upper layer has the run's own files.
+//! The guest's files: disks in memory that the simulator mapped, the last one with the run's
+//! own files, under a layer that the program may write.
 
 use crate::Error;
-use crate::config;
 use crate::system::{load_module, load_module_with};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fmt::Write as _;
@@ -12,24 +11,12 @@ use std::path::{Path, PathBuf};
 /// Where the image has what is needed; without it, the image is all that the
 /// guest has.
 const PLACE: &str = "/.gil";
-/// The modules, in the order in which they are loaded; the last one makes the
-/// disks.
+/// The modules, in the order in which they are loaded. The last one makes the
+/// disks; until it is loaded, the guest knows nothing of its run, and QEMU may
+/// save it there (`synthetic-driver/pause.c`).
 const ORDER: &str = "modules/order";
 /// How the parameters of the last one begin on the kernel's command line.
 const PARAMETERS: &str = "gil_disk.";
-/// Of those, the one that has a number for each disk.
-const SIZES: &str = "bytes=";
-
-/// The driver, where there is no root to read what else would say its place.
-pub fn driver() -> PathBuf {
-    let own = Path::new(PLACE)
-        .join("own")
-        .join(config::MODULE.trim_start_matches('/'));
-    match own.exists() {
-        true => own,
-        false => config::MODULE.into(),
-    }
-}
 
 /// Makes a root of them, and makes it this process's.
 ///
@@ -42,7 +29,7 @@ pub fn enter() -> Result<(), Error> {
     }
     let parameters = parameters(&command_line()?);
     load(place, &parameters.join(" "))?;
-    let disks = mount_all(place, count(&parameters))?;
+    let disks = mount_all(place)?;
     let root = place.join("root");
     mount_layers(place, &disks, &root)?;
     become_root(&root)
@@ -65,12 +52,6 @@ fn parameters(command_line: &str) -> Vec<String> {
     of_it.map(str::to_owned).collect()
 }
 
-/// The number of disks that it makes.
-fn count(parameters: &[String]) -> usize {
-    let mut sizes = parameters.iter().filter_map(|one| one.strip_prefix(SIZES));
-    sizes.next().map_or(0, |sizes| sizes.split(',').count())
-}
-
 fn load(place: &Path, parameters: &str) -> Result<(), Error> {
     let path = place.join(ORDER);
     let order = fs::read_to_string(&path).map_err(|error| Error::Root { path, error })?;
@@ -86,13 +67,17 @@ fn load(place: &Path, parameters: &str) -> Result<(), Error> {
 }
 
 /// Mounts the disks; where.
-fn mount_all(place: &Path, count: usize) -> Result<Vec<String>, Error> {
+fn mount_all(place: &Path) -> Result<Vec<String>, Error> {
     let devices = folder(place.join("dev"))?;
     mount_kernels(&devices, "devtmpfs")?;
     let mut mounted = Vec::new();
-    for number in 0..count {
-        let at = folder(place.join(format!("disk{number}")))?;
+    loop {
+        let number = mounted.len();
         let device = devices.join(format!("gildisk{number}"));
+        if !device.exists() {
+            break;
+        }
+        let at = folder(place.join(format!("disk{number}")))?;
         mount(
             Some(&device),
             &at,
@@ -110,10 +95,10 @@ fn mount_all(place: &Path, count: usize) -> Result<Vec<String>, Error> {
     Ok(mounted)
 }
 
-/// The run's own files above the disks, the last disk first, and what every
-/// guest has below them.
+/// The disks, the last one on top, above what every guest has; above all of them
+/// what the program writes.
 fn mount_layers(place: &Path, disks: &[String], root: &Path) -> Result<(), Error> {
-    let own = folder(place.join("own"))?;
+    let upper = folder(place.join("upper"))?;
     let work = folder(place.join("work"))?;
     let skeleton = folder(place.join("skeleton"))?;
     let mut options = String::from("lowerdir=");
@@ -125,7 +110,7 @@ fn mount_layers(place: &Path, disks: &[String], root: &Path) -> Result<(), Error
         options,
         "{},upperdir={},workdir={},redirect_dir=on",
         skeleton.display(),
-        own.display(),
+        upper.display(),
         work.display()
     );
     let root = folder(root.into())?;
@@ -175,10 +160,8 @@ mod tests {
 
     #[test]
     fn the_modules_parameters_are_those_with_its_name() {
-        let line = "quiet gil_disk.at=0x80000000,0x80200000 gil_disk.bytes=1,2 gil_diskette=1\n";
-        let found = parameters(line);
-        assert_eq!(found, ["at=0x80000000,0x80200000", "bytes=1,2"]);
-        assert_eq!(count(&found), 2);
-        assert_eq!(count(&parameters("quiet")), 0);
+        let line = "quiet gil_disk.at=0x80000000 gil_diskette=1\n";
+        assert_eq!(parameters(line), ["at=0x80000000"]);
+        assert!(parameters("quiet").is_empty());
     }
 }

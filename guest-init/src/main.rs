@@ -4,7 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`config`] | what to run: `/etc/gil/run.json` |
-//! | [`disks`] | the root: the packages' disks, with the run's own files above them |
+//! | [`disks`] | the root: the disks, with a layer above them that the program writes |
 //! | [`system`] | mounts, host name, loopback, the module, power |
 //! | [`host`] | control calls to the host interface |
 //! | [`program`] | the program's process: search, fork, exec |
@@ -46,7 +46,7 @@ fn boot() -> Result<(), Error> {
     let mounted = system::prepare(config.as_ref().map_or(0, |c| c.seed));
     let module = match &config {
         Ok(config) => PathBuf::from(&config.module),
-        Err(_) => disks::driver(),
+        Err(_) => config::MODULE.into(),
     };
     system::load_module(&module)?;
     let mut host = Simulator::open()?;

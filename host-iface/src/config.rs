@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, ram, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,12 @@ pub struct Config {
     pub key: Option<PathBuf>,
     /// `monitor=PATH`: the Unix socket on which `gil run` listens.
     pub monitor: Option<PathBuf>,
-    /// `ram=PATH`: the file behind guest RAM. Without it, the process's own
-    /// memory-backend-memfd.
+    /// `ram=PATH`: the file behind guest RAM. Without it and `ram-mapped`, the
+    /// process's own memory-backend-memfd.
     pub ram: Option<PathBuf>,
+    /// `ram-mapped=PATH`: the file that this process has mapped as guest RAM,
+    /// privately or not; that mapping is used. Excludes `ram`.
+    pub ram_mapped: Option<PathBuf>,
     /// `ram-base=ADDRESS`: guest physical address of the file's first byte.
     pub ram_base: GuestAddress,
     /// `detect=marker|symbol`.
@@ -88,6 +91,7 @@ impl Default for Config {
             key: None,
             monitor: None,
             ram: None,
+            ram_mapped: None,
             ram_base: GuestAddress(0x4000_0000),
             detect: Detect::Marker,
             module: None,
@@ -169,6 +173,7 @@ impl Config {
             "key" => self.key = Some(path("key", value)?),
             "monitor" => self.monitor = Some(path("monitor", value)?),
             "ram" => self.ram = Some(path("ram", value)?),
+            "ram-mapped" => self.ram_mapped = Some(path("ram-mapped", value)?),
             "ram-base" => self.ram_base = address("ram-base", value)?,
             "detect" => self.detect = detect(value)?,
             "module" => self.module = Some(path("module", value)?),
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,ram=/r,ram-base=0x80000000,detect=symbol,\
+        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,ram=/r,ram-mapped=/q,ram-base=0x80000000,detect=symbol,\
                     module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
@@ -264,6 +269,7 @@ mod tests {
             key: Some("/k.key".into()),
             monitor: Some("/m".into()),
             ram: Some("/r".into()),
+            ram_mapped: Some("/q".into()),
             ram_base: GuestAddress(0x8000_0000),
             detect: Detect::Symbol,
             module: Some("/gil.ko".into()),

@@ -1,6 +1,6 @@
 //! The host interface's access to guest RAM.
 //!
-//! There are two ways: [`Mapped`], a file that the simulator shares (without a copy:
+//! There are two ways: [`Mapped`], a file that the simulator mapped (without a copy:
 //! sockets read and write guest RAM in place), and [`Callbacks`], functions of the
 //! simulator (gem5 with caches, where a mapped file lacks dirty lines).
 //! Every address is checked against the simulator's table of RAM ranges first.
@@ -91,6 +91,15 @@ pub enum MemoryError {
         "this process has no shared guest RAM: start QEMU with -object memory-backend-memfd,id=ram,size=SIZE,share=on -machine memory-backend=ram, or give ram=PATH"
     )]
     NoMemfd,
+    /// The simulator has no such mapping.
+    #[error(
+        "this process has not mapped all of {} for writing: ram-mapped=PATH names the file that is QEMU's guest RAM (-object memory-backend-file,…,share=off)",
+        path.display()
+    )]
+    NotMapped {
+        /// The file.
+        path: PathBuf,
+    },
     /// Several.
     #[error("this process has {0} memory backends: give ram=PATH to say which is guest RAM")]
     ManyMemfds(usize),

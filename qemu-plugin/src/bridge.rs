@@ -147,9 +147,10 @@ impl Bridge {
 
     fn map_memory(&self) -> Result<Mapped, gil_host::memory::MemoryError> {
         let base = self.config.ram_base;
-        match &self.config.ram {
-            Some(path) => Mapped::open(path, base, Vec::new()),
-            None => Mapped::own_memfd(base),
+        match (&self.config.ram, &self.config.ram_mapped) {
+            (Some(path), _) => Mapped::open(path, base, Vec::new()),
+            (None, Some(path)) => Mapped::by_simulator(path, base),
+            (None, None) => Mapped::own_memfd(base),
         }
     }
 

@@ -81,9 +81,9 @@ fn times(report: &Report, run: &SeenRun) -> String {
     }
     row("  sum", sum, Some(wall.total_ns));
     if let Some(first_call) = run.first_call_ns {
-        row("boot to first call", first_call, None);
+        row("start to first call", first_call, None);
     }
-    row("boot to end", run.simulation_ns, None);
+    row("start to end", run.simulation_ns, None);
     right_align(&mut table);
     let late = match report.totals.late_deliveries {
         0 => String::new(),

@@ -21,6 +21,18 @@ pub mod file {
     pub const INITRD: &str = "initrd";
     /// A disk with packages' files, with a number behind it.
     pub const DISK: &str = "disk";
+    /// The disk with what is this run's own.
+    pub const OWN: &str = "own.disk";
+    /// The table of disks.
+    pub const TABLE: &str = "disks.table";
+    /// All disks in one file.
+    pub const DISKS: &str = "disks";
+    /// The memory of the saved guest that the run continues.
+    pub const SAVED_RAM: &str = "saved-ram";
+    /// What else QEMU saved of it.
+    pub const SAVED_STATE: &str = "saved-state";
+    /// Where QEMU takes commands.
+    pub const QMP: &str = "qmp";
     /// The guest's files as a folder, where no kernel unpacks them.
     pub const SYSROOT: &str = "sysroot";
     /// What the program reads as standard input.
@@ -173,8 +185,14 @@ pub fn keep_all(folder: &Path, target: &Path) -> Result<(), CacheError> {
     for entry in fs::read_dir(folder).at(folder)? {
         let path = entry.at(folder)?.path();
         let is_file = fs::metadata(&path).is_ok_and(|meta| meta.is_file());
-        if is_file && !path.ends_with(LOCK) {
-            let target = target.join(path.file_name().unwrap_or_default());
+        let name = path.file_name().unwrap_or_default();
+        let target = target.join(name);
+        if name == file::SAVED_RAM {
+            // As large as the guest's memory, and empty for the most part.
+            let _ = fs::remove_file(&target);
+            let original = fs::canonicalize(&path).at(&path)?;
+            std::os::unix::fs::symlink(&original, &target).at(&target)?;
+        } else if is_file && name != LOCK {
             fs::copy(&path, &target).at(&target)?;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::gem5::Gem5Error;
 use super::qemu::QemuError;
+use super::qemu::qmp::QmpError;
 use crate::kernel_command::KernelError;
 use crate::watch;
 use gil_guest_image::apt::AptError;
@@ -15,6 +16,9 @@ pub enum SimulatorError {
     /// QEMU.
     #[error(transparent)]
     Qemu(#[from] QemuError),
+    /// Commands to QEMU.
+    #[error("{0}: run it again with --boot, which boots the guest anew")]
+    Qmp(#[from] QmpError),
     /// gem5.
     #[error(transparent)]
     Gem5(#[from] Gem5Error),

@@ -1,4 +1,9 @@
-//! QEMU: whether it will do, and how it is called.
+//! QEMU for a run: it continues a guest that booted before, or boots one.
+
+pub mod machine;
+pub mod qmp;
+pub mod saved;
+pub mod version;
 
 use super::{Ending, Simulator, SimulatorError};
 use crate::args::{RunArgs, Time};
@@ -13,8 +18,9 @@ use gil_guest_image::module::Detect;
 use gil_guest_image::packages::PackageSet;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
+use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
-use gil_run_support::tool::{self, ToolError};
+use machine::{Life, Machine};
 use nix::sys::signal::Signal;
 use std::ffi::OsString;
 use std::fs;
@@ -22,130 +28,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Oldest QEMU whose plugins can read registers and memory.
-pub const OLDEST: Version = Version { major: 9, minor: 2 };
-const PROGRAM: &str = "qemu-system-aarch64";
+pub use version::{QemuError, check};
 
-/// A version of QEMU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// First number.
-    pub major: u32,
-    /// Second number.
-    pub minor: u32,
-}
-
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-/// Why QEMU will not do.
-#[derive(Debug, thiserror::Error)]
-pub enum QemuError {
-    /// It is not installed.
-    #[error("QEMU ({PROGRAM}) is not installed: run ./scripts/setup")]
-    Missing,
-    /// It is too old.
-    #[error("QEMU {found} is too old, {OLDEST} or later is needed: run ./scripts/setup")]
-    TooOld {
-        /// What is there.
-        found: Version,
-    },
-    /// It has no TCG plugins.
-    #[error(
-        "this QEMU was built without TCG plugins: install Debian's qemu-system-arm by ./scripts/setup"
-    )]
-    NoPlugins,
-    /// Its version cannot be read.
-    #[error("{PROGRAM} does not say its version (it says \"{0}\"): is it QEMU?")]
-    NoVersion(String),
-    /// It does not take the CPU.
-    #[error(
-        "QEMU refused --cpu {cpu}: choose one that `{PROGRAM} -M virt -cpu help` lists (it says: {said})"
-    )]
-    Cpu {
-        /// As the user named it.
-        cpu: String,
-        /// QEMU's own words.
-        said: String,
-    },
-    /// It cannot be asked.
-    #[error(transparent)]
-    Tool(ToolError),
-}
-
-/// The version of this machine's QEMU, if it will do.
-///
-/// # Errors
-/// [`QemuError`] says what is wrong with it.
-pub fn check() -> Result<Version, QemuError> {
-    let text = ask("--version")?;
-    let found = parse_version(&text)
-        .ok_or_else(|| QemuError::NoVersion(text.lines().next().unwrap_or_default().into()))?;
-    if found < OLDEST {
-        return Err(QemuError::TooOld { found });
-    }
-    if !ask("-help")?
-        .lines()
-        .any(|line| line.starts_with("-plugin "))
-    {
-        return Err(QemuError::NoPlugins);
-    }
-    Ok(found)
-}
-
-fn ask(option: &str) -> Result<String, QemuError> {
-    let answer = tool::run(
-        Command::new(PROGRAM).arg(option),
-        "asking for its version",
-        Path::new("/"),
-    );
-    match answer {
-        Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
-        Err(ToolError::Missing { .. }) => Err(QemuError::Missing),
-        Err(error) => Err(QemuError::Tool(error)),
-    }
-}
-
-/// Has it make the machine with this CPU, and end. What it writes then is
-/// renamed to the file's name, which must therefore be in a folder of its own.
-fn check_cpu(cpu: &str) -> Result<(), SimulatorError> {
-    let temp = std::env::temp_dir();
-    let folder = tempfile::tempdir().at(&temp)?;
-    let mut command = Command::new(PROGRAM);
-    command
-        .current_dir(folder.path())
-        .args(["-M", "virt,dumpdtb=machine.dtb", "-cpu", cpu])
-        .args(["-display", "none", "-nodefaults", "-no-user-config"]);
-    match tool::run(&mut command, "asking for its CPU", folder.path()) {
-        Ok(_) => Ok(()),
-        Err(ToolError::Failed { detail, .. }) => Err(QemuError::Cpu {
-            cpu: cpu.into(),
-            said: detail.replace(&format!("{PROGRAM}: "), ""),
-        }
-        .into()),
-        Err(error) => Err(QemuError::Tool(error).into()),
-    }
-}
-
-fn parse_version(text: &str) -> Option<Version> {
-    let after = text.split("version ").nth(1)?;
-    let mut numbers = after.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    Some(Version {
-        major: numbers.next()?.ok()?,
-        minor: numbers.next()?.ok()?,
-    })
-}
-
-/// QEMU for one run: one CPU, whose time is its instructions.
+/// QEMU for one run.
 pub struct Qemu<'a> {
     args: &'a RunArgs,
-    /// Bytes of guest RAM, once the run is laid out.
-    memory: u64,
-    /// Bytes of each disk with packages' files.
-    disks: Vec<u64>,
+    /// Whether it continues a saved guest.
+    life: Life,
+    machine: Machine,
     /// Functions to watch, with the files they are in.
     watch: Vec<Spec>,
 }
@@ -167,10 +57,32 @@ impl<'a> Qemu<'a> {
             }),
             None => Ok(Self {
                 args,
-                memory: 0,
-                disks: Vec::new(),
+                life: Life::Boots,
+                machine: Machine {
+                    cpu: args.cpu.as_deref().unwrap_or(CPU).into(),
+                    memory: 0,
+                    disks: Vec::new(),
+                },
                 watch: Vec::new(),
             }),
+        }
+    }
+
+    /// Whether a guest that booted before will do. The kernel's own modules were
+    /// loaded then: who watches one sees it loaded only in a guest that boots.
+    fn may_continue(&self) -> bool {
+        let is_module = |spec: &Spec| spec.file.is_none() && spec.object.is_some();
+        let mut modules = self.watch.iter().filter(|spec| is_module(spec));
+        !self.args.boot && modules.all(|spec| spec.object.as_deref() == Some("gil"))
+    }
+
+    /// A guest that cannot be saved boots at each run.
+    fn continue_saved(&mut self, at: &Path, progress: &Progress) {
+        match saved::ensure(&self.machine, at, progress) {
+            Ok(()) => self.life = Life::Continues,
+            Err(error) => progress.note(&format!(
+                "the guest boots, as at each run, since it cannot be saved ({error})"
+            )),
         }
     }
 }
@@ -181,8 +93,9 @@ impl Simulator for Qemu<'_> {
     }
 
     fn check(&self) -> Result<(), SimulatorError> {
-        check()?;
-        self.args.cpu.as_deref().map_or(Ok(()), check_cpu)
+        version::check_once()?;
+        let cpu = self.args.cpu.as_deref();
+        cpu.map_or(Ok(()), version::check_cpu)
     }
 
     fn part(&self) -> HostPart {
@@ -199,34 +112,37 @@ impl Simulator for Qemu<'_> {
         progress.say("writing the guest's image");
         full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
         let sizes = system.lay_out(&self.args.start(), guest, at)?;
-        self.memory = memory::choose(self.args.memory, sizes)?;
-        self.disks = link_disks(&guest.sets, at)?;
+        self.machine.memory = memory::choose(self.args.memory, sizes)?;
+        self.machine.disks = link_disks(&guest.sets, at)?;
+        self.watch = watch::resolve(&self.args.watch, &guest.sets, at)?;
+        if self.may_continue() {
+            self.continue_saved(at, progress);
+        }
+        self.machine.write_disks(at, self.life)?;
         let console = at.join(file::CONSOLE);
         create_file(&console).at(&console)?;
-        self.watch = watch::resolve(&self.args.watch, &guest.sets, at)?;
         Ok(())
     }
 
     /// Board addresses hold no comma, or they were refused before.
     fn command(&self, folder: &Path, board: &str) -> Command {
-        let at = |name: &str| folder.join(name).display().to_string();
-        let mut command = Command::new(PROGRAM);
-        command.args(["-M", "virt,dtb-randomness=off"]);
-        self.memory_options(&mut command, folder);
+        let mut command = self.machine.command(folder, self.life);
         command
-            .args(["-cpu", self.args.cpu.as_deref().unwrap_or(CPU)])
-            .args(["-smp", "1", "-icount", "shift=0,sleep=off"])
-            // Nothing of this machine, not even its date, reaches the guest: the
-            // same run gives the same times.
-            .args(["-rtc", "base=2025-01-01,clock=vm", "-seed", "1"])
-            .args(["-display", "none", "-monitor", "none"])
-            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
-            .args(["-serial", &format!("file:{}", at(file::CONSOLE))])
-            .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
-            .args(["-append", &self.kernel_command_line()])
             .arg("-plugin")
             .arg(self.plugin_option(folder, board));
         command
+    }
+
+    fn begin(&self, at: &Path, process: &mut Owned) -> Result<(), SimulatorError> {
+        if self.life != Life::Continues {
+            return Ok(());
+        }
+        let resumed = saved::resume(at, || process.ended().is_none());
+        match resumed {
+            // Its log says why.
+            Err(_) if process.ends_within(Duration::from_secs(1)) => Ok(()),
+            other => Ok(other?),
+        }
     }
 
     fn console(&self, at: &Path) -> Option<PathBuf> {
@@ -238,7 +154,10 @@ impl Simulator for Qemu<'_> {
     }
 
     fn loaded(&self) -> &'static str {
-        "booting the guest"
+        match self.life {
+            Life::Continues => "continuing the booted guest",
+            Life::Boots | Life::IsSaved => "booting the guest",
+        }
     }
 
     fn ending(&self) -> Ending {
@@ -249,69 +168,25 @@ impl Simulator for Qemu<'_> {
     }
 }
 
-/// `panic=-1`: a panic reboots at once, and `-no-reboot` ends QEMU then.
-/// The next two leave out what takes most of this kernel's boot and
-/// serves no program: the cipher self-tests, the certificates that modules
-/// could be signed with, and the tracer of block devices. The last three are
-/// what wakes an idle kernel most: the search for fragmented memory, the watchdog
-/// of CPUs, and the averages in `/proc/pressure`. QEMU passes over idle time from
-/// one wake-up to the next, so a program's sleep takes wall time by their number.
-const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=panic \
-     random.trust_bootloader=on cryptomgr.notests=1 \
-     initcall_blacklist=load_system_certificate_list,init_blk_tracer \
-     sysctl.vm.compaction_proactiveness=0 nowatchdog psi=0";
-
-/// Where this machine's RAM begins: hw/arm/virt.c of QEMU, `VIRT_MEM`.
-const RAM: u64 = 0x4000_0000;
-
-/// Makes the packages' disks files of the run's folder; their sizes.
-fn link_disks(sets: &[PackageSet], at: &Path) -> Result<Vec<u64>, CacheError> {
-    let mut sizes = Vec::new();
+/// Makes the packages' disks files of the run's folder; all disks, the run's own
+/// behind the others, with their sizes.
+fn link_disks(sets: &[PackageSet], at: &Path) -> Result<Vec<(String, u64)>, CacheError> {
+    let mut names = Vec::new();
     for (number, set) in sets.iter().enumerate() {
-        full_system::link(&set.disk, &at.join(format!("{}{number}", file::DISK)))?;
-        sizes.push(fs::metadata(&set.disk).at(&set.disk)?.len());
+        let name = format!("{}{number}", file::DISK);
+        full_system::link(&set.disk, &at.join(&name))?;
+        names.push(name);
     }
-    Ok(sizes)
+    names.push(file::OWN.into());
+    let sized = names.into_iter().map(|name| {
+        let path = at.join(&name);
+        let size = fs::metadata(&path).at(&path)?.len();
+        Ok((name, size))
+    });
+    sized.collect()
 }
 
 impl Qemu<'_> {
-    /// RAM that the host interface shares; behind it, as what QEMU calls further
-    /// NUMA nodes, the packages' disks. They are mapped, privately: nothing of
-    /// them is read before the guest reads it.
-    fn memory_options(&self, command: &mut Command, folder: &Path) {
-        let whole = self.memory + self.disks.iter().sum::<u64>();
-        let ram = format!("memory-backend-memfd,id=ram,size={},share=on", self.memory);
-        command.args(["-m", &format!("{whole}B"), "-object", &ram]);
-        command.args(["-numa", "node,memdev=ram"]);
-        for (number, size) in self.disks.iter().enumerate() {
-            let name = format!("{}{number}", file::DISK);
-            let path = folder.join(&name);
-            let disk = format!(
-                "memory-backend-file,id={name},mem-path={},size={size},share=off,readonly=on,rom=off",
-                path.display()
-            );
-            command.args(["-object", &disk, "-numa", &format!("node,memdev={name}")]);
-        }
-    }
-
-    /// The kernel's memory is the RAM alone, without nodes; the disks' places
-    /// are for the module that makes them.
-    fn kernel_command_line(&self) -> String {
-        let mut next = RAM + self.memory;
-        let (mut places, mut sizes) = (Vec::new(), Vec::new());
-        for size in &self.disks {
-            places.push(format!("{next:#x}"));
-            sizes.push(format!("{size:#x}"));
-            next += size;
-        }
-        format!(
-            "{KERNEL_COMMAND_LINE} numa=off mem={} gil_disk.at={} gil_disk.bytes={}",
-            self.memory,
-            places.join(","),
-            sizes.join(",")
-        )
-    }
-
     fn plugin_option(&self, folder: &Path, board: &str) -> OsString {
         let args = self.args;
         let at = |name: &str| folder.join(name).display().to_string();
@@ -321,6 +196,9 @@ impl Qemu<'_> {
             at(file::MONITOR),
             args.detect.name(),
         );
+        if self.life == Life::Continues {
+            option += &format!(",ram-mapped={}", at(file::SAVED_RAM));
+        }
         if let Ok(Some(key)) = agent::key_option(args.board.as_ref(), args.key.as_deref()) {
             option += &format!(",key={key}");
         }
@@ -358,33 +236,5 @@ impl Qemu<'_> {
             option += &format!(",watch={spec}{}", file.collect::<String>());
         }
         option
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As root, a probe that had QEMU write to a device replaced it.
-    #[test]
-    fn a_cpu_is_looked_at_and_devices_stay() {
-        use std::os::unix::fs::FileTypeExt;
-        if check().is_err() {
-            return gil_need::skip("a CPU's check", "QEMU is not here");
-        }
-        check_cpu("max").unwrap();
-        assert!(check_cpu("nosuch").is_err());
-        let null = std::fs::metadata("/dev/null").unwrap();
-        assert!(null.file_type().is_char_device());
-    }
-
-    #[test]
-    fn versions_are_read_and_compared() {
-        let read = |text| parse_version(text).unwrap();
-        let debian = read("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)");
-        assert!(debian > OLDEST);
-        assert!(read("QEMU emulator version 7.2.17") < OLDEST);
-        assert!(read("QEMU emulator version 9.2.0") >= OLDEST);
-        assert_eq!(parse_version("something else"), None);
     }
 }

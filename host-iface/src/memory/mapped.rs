@@ -1,10 +1,12 @@
-//! A file that the simulator shares as its RAM, mapped here.
+//! A file that the simulator has mapped as its RAM: mapped here too, where it is
+//! shared, or reached where the simulator has it.
 //!
 //! Other threads of the simulator, and its devices, change these bytes at any time,
 //! so there is never a Rust reference to them. They are copied through raw pointers,
 //! or passed to the operating system.
 
-use super::{GuestMemory, MemoryError, own};
+use super::own::{self, Mapping};
+use super::{GuestMemory, MemoryError};
 use gil_address_tables::{Extents, Piece, RamMap, RamRange};
 use gil_transport::vectored::Span;
 use gil_uapi::{GuestAddress, GuestLength};
@@ -15,8 +17,33 @@ use std::path::{Path, PathBuf};
 /// Guest RAM in a mapped file.
 #[derive(Debug)]
 pub struct Mapped {
-    map: MmapRaw,
+    map: Map,
     ram: RamMap,
+}
+
+/// Who mapped the file.
+#[derive(Debug)]
+enum Map {
+    /// This object.
+    Here(MmapRaw),
+    /// The simulator, for as long as this process lives.
+    Simulator(Mapping),
+}
+
+impl Map {
+    fn start(&self) -> *mut u8 {
+        match self {
+            Self::Here(map) => map.as_mut_ptr(),
+            Self::Simulator(mapping) => std::ptr::with_exposed_provenance_mut(mapping.start),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Here(map) => map.len(),
+            Self::Simulator(mapping) => mapping.len,
+        }
+    }
 }
 
 impl Mapped {
@@ -53,7 +80,25 @@ impl Mapped {
         }
         let map = MmapOptions::new().len(len as usize).map_raw(&file);
         Ok(Self {
-            map: map.map_err(failed)?,
+            map: Map::Here(map.map_err(failed)?),
+            ram,
+        })
+    }
+
+    /// What this process, a simulator, has mapped of the file `path`: all of it,
+    /// writable, and until the process ends. It is RAM from `base` on.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotMapped`], or [`MemoryError::File`].
+    pub fn by_simulator(path: &Path, base: GuestAddress) -> Result<Self, MemoryError> {
+        let mapping = own::mapping_of(path)?;
+        let ram = RamMap::new(vec![RamRange {
+            gpa: base,
+            len: GuestLength(mapping.len as u64),
+            offset: 0,
+        }])?;
+        Ok(Self {
+            map: Map::Simulator(mapping),
             ram,
         })
     }
@@ -70,7 +115,7 @@ impl Mapped {
     /// The address of a piece that the RAM table gave.
     fn address(&self, piece: Piece) -> *mut u8 {
         debug_assert!(piece.offset + piece.len <= self.map.len() as u64);
-        self.map.as_mut_ptr().wrapping_add(piece.offset as usize)
+        self.map.start().wrapping_add(piece.offset as usize)
     }
 }
 
@@ -84,8 +129,8 @@ impl GuestMemory for Mapped {
         let mut rest = out;
         for piece in pieces {
             let (now, later) = rest.split_at_mut(piece.len as usize);
-            // SAFETY: the table's pieces lie within the mapping (checked in
-            // `open`), which lives as long as `self`; `now` is as long as the
+            // SAFETY: the table's pieces lie within the mapping (the constructors
+            // see to it), which lives as long as `self`; `now` is as long as the
             // piece and no part of the mapping.
             unsafe {
                 std::ptr::copy_nonoverlapping(self.address(piece), now.as_mut_ptr(), now.len())
@@ -159,6 +204,48 @@ mod tests {
         assert!(memory.write(GuestAddress(0x2ffc), b"abcdefgh").is_err());
         let bytes = std::fs::read(file.path()).unwrap();
         assert_eq!(&bytes[4092..4096], [0; 4], "a refused write writes nothing");
+    }
+
+    #[test]
+    fn the_simulators_own_mapping_is_used() {
+        let file = file(&[7; 3 * 4096]);
+        let missing = Mapped::by_simulator(file.path(), GuestAddress(0)).unwrap_err();
+        assert!(
+            matches!(missing, MemoryError::NotMapped { .. }),
+            "{missing}"
+        );
+        // SAFETY: private, and nobody else changes the file.
+        let mut simulators = unsafe { MmapOptions::new().map_copy(file.as_file()) }.unwrap();
+        let memory = Mapped::by_simulator(file.path(), GuestAddress(0x1000)).unwrap();
+        memory.write(GuestAddress(0x2000), b"abcd").unwrap();
+        assert_eq!(&simulators[0x1000..0x1004], b"abcd");
+        simulators[0] = 9;
+        let mut back = [0; 2];
+        memory.read(GuestAddress(0x1000), &mut back).unwrap();
+        assert_eq!(back, [9, 7]);
+        assert!(memory.write(GuestAddress(0x3fff), b"ab").is_err());
+        assert_eq!(std::fs::read(file.path()).unwrap(), [7; 3 * 4096]);
+    }
+
+    #[test]
+    fn a_mapping_in_parts_is_whole() {
+        let file = file(&[7; 3 * 4096]);
+        // SAFETY: as above.
+        let simulators = unsafe { MmapOptions::new().map_copy(file.as_file()) }.unwrap();
+        simulators
+            .advise_range(memmap2::Advice::DontFork, 4096, 4096)
+            .unwrap();
+        let memory = Mapped::by_simulator(file.path(), GuestAddress(0)).unwrap();
+        assert_eq!(memory.size(), GuestLength(3 * 4096));
+    }
+
+    #[test]
+    fn half_a_mapping_is_none() {
+        let file = file(&[7; 2 * 4096]);
+        // SAFETY: private, and nobody else changes the file.
+        let _half = unsafe { MmapOptions::new().len(4096).map_copy(file.as_file()) }.unwrap();
+        let error = Mapped::by_simulator(file.path(), GuestAddress(0)).unwrap_err();
+        assert!(matches!(error, MemoryError::NotMapped { .. }), "{error}");
     }
 
     #[test]

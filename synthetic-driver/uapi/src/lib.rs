@@ -2,6 +2,7 @@
 //! a test compiles it and compares every constant, size and offset.
 //!
 //! - the ioctls of `/dev/gil`: [`Info`], [`Submit`], [`Wait`];
+//! - the table of disks that `gil_disk.ko` reads: [`disks`] (`gil_disks.h`);
 //! - what the driver puts into guest RAM for the host interface: [`Mailbox`] and
 //!   what it names; addresses and lengths there are [`GuestAddress`] and
 //!   [`GuestLength`].
@@ -14,6 +15,7 @@
 compile_error!("gil.h is little-endian, and so must be the machine");
 
 mod address;
+pub mod disks;
 
 pub use address::{GuestAddress, GuestLength, VirtualAddress};
 

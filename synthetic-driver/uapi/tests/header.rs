@@ -1,4 +1,4 @@
-//! Compiles `gil.h` and compares what it says with the mirror.
+//! Compiles `gil.h` and `gil_disks.h`, and compares what it says with the mirror.
 
 use gil_uapi::*;
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("MARKER_A64", MARKER_A64),
         ("EXTENTS_PER_PAGE", EXTENTS_PER_PAGE as u32),
         ("RELEASED_MAX", RELEASED_MAX as u32),
+        ("DISKS_MAGIC", disks::MAGIC),
+        ("DISKS_MAX", disks::MAX as u32),
         ("DIR_IN", dir::IN),
         ("DIR_OUT", dir::OUT),
         ("DIR_INOUT", dir::INOUT),
@@ -90,18 +92,24 @@ fn layouts(all: &mut BTreeMap<String, u64>) {
         reserved released attention_ns);
     layout!(all, MailboxRegion, "gil_mbox_region", len extents dir reserved);
     layout!(all, Extent, "gil_extent", gpa len);
+    layout!(all, disks::Disk, "gil_disk", gpa len);
+    layout!(all, disks::Disks, "gil_disks", magic count disk);
     layout!(all, ExtentPage, "gil_extent_page", next count reserved extent);
 }
 
-/// What the header says of each expression.
+const HEADERS: [&str; 2] = ["gil.h", "gil_disks.h"];
+
+/// What the headers say of each expression.
 fn compiled(expressions: impl Iterator<Item = String>) -> BTreeMap<String, u64> {
     let folder = tempfile::tempdir().unwrap();
-    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("gil.h");
+    let folder_of_headers = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let include =
+        |name: &&str| format!("#include \"{}\"\n", folder_of_headers.join(name).display());
+    let headers: String = HEADERS.iter().map(include).collect();
     let print = |e| format!("printf(\"%s=%llu\\n\", \"{e}\", (unsigned long long)({e}));\n");
     let body: String = expressions.map(print).collect();
-    let header = header.display();
     let source = format!(
-        "#include <stddef.h>\n#include <stdio.h>\n#include \"{header}\"\nint main(void) {{\n{body}return 0;\n}}\n"
+        "#include <stddef.h>\n#include <stdio.h>\n{headers}int main(void) {{\n{body}return 0;\n}}\n"
     );
     let (c, program) = (folder.path().join("uapi.c"), folder.path().join("uapi"));
     std::fs::write(&c, source).unwrap();
@@ -129,13 +137,21 @@ fn mirrors_the_header() {
 /// No structure or number of the header is missing here.
 #[test]
 fn mirrors_all_of_it() {
-    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("gil.h");
-    let text = std::fs::read_to_string(header).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let texts = HEADERS.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+    let text = texts.concat();
     let known = expected();
     // Names and registers: of the driver and of devices alone.
     let not_here = |name: &str| {
         name.starts_with("GIL_DEV_")
-            || ["GIL_UAPI_H", "GIL_DEVICE_NAME", "GIL_IOC_MAGIC"].contains(&name)
+            || name.starts_with("GIL_PAUSE_")
+            || [
+                "GIL_UAPI_H",
+                "GIL_DISKS_H",
+                "GIL_DEVICE_NAME",
+                "GIL_IOC_MAGIC",
+            ]
+            .contains(&name)
     };
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("#define ") {

@@ -1,0 +1,308 @@
+//! Guests that have booted, saved in the cache: one for each QEMU, machine, kernel
+//! and initramfs. A run continues one, with a copy-on-write mapping of its RAM.
+
+use super::machine::{Life, Machine};
+use super::qmp::{Qmp, QmpError};
+use super::version::{self, QemuError};
+use gil_run_support::cache::{self, At, Cache, CacheError};
+use gil_run_support::folder::{create_file, file};
+use gil_run_support::process::Owned;
+use gil_run_support::progress::Progress;
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+/// Why a guest is not saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// Files.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// QEMU.
+    #[error(transparent)]
+    Qemu(#[from] QemuError),
+    /// QEMU does not do what it is told.
+    #[error(transparent)]
+    Qmp(#[from] QmpError),
+    /// QEMU could not be started.
+    #[error("QEMU cannot be started: {0}")]
+    Start(io::Error),
+    /// QEMU says why it could not save the guest.
+    #[error("QEMU could not save the guest: {0}")]
+    Failed(String),
+}
+
+/// The cache's folder of them.
+const FOLDER: &str = "saved-guests";
+/// Changed where what is saved changes without its machine.
+const FORMAT: u32 = 2;
+/// Files of a saved guest.
+const RAM: &str = "ram";
+const STATE: &str = "state";
+const SUMS: &str = "sums";
+/// Of so many, the one that was used longest ago goes.
+const KEPT: usize = 8;
+/// Beside its RAM, what QEMU saves of a guest, generously.
+const STATE_BYTES: u64 = 64 << 20;
+/// What a booted guest has written of its RAM, generously: the kernel, the
+/// initramfs, and their own memory.
+const RAM_BYTES: u64 = 256 << 20;
+/// How often QEMU is asked whether it is done.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// Puts the saved guest of this machine into the run's folder, where the kernel
+/// and the initramfs are; boots and saves it first, if there is none or it is
+/// damaged.
+///
+/// # Errors
+/// [`SaveError`].
+pub fn ensure(machine: &Machine, at: &Path, progress: &Progress) -> Result<(), SaveError> {
+    let cache = Cache::open()?;
+    let name = Path::new(FOLDER).join(key(machine, at)?);
+    let place = cache.root().join(&name);
+    if !is_whole(&place) {
+        let lock = cache.lock(progress)?;
+        if !is_whole(&place) {
+            discard(&place)?;
+            discard_oldest(&cache.root().join(FOLDER));
+            cache::has_room(cache.root(), RAM_BYTES + STATE_BYTES)?;
+            progress.say("booting the guest once, for this run and later ones");
+            cache.publish(&lock, &name, |to| save(machine, at, to))?;
+        }
+    }
+    // Not the oldest any more.
+    let _ = File::open(&place).and_then(|folder| folder.set_modified(SystemTime::now()));
+    for (saved, link) in [(RAM, file::SAVED_RAM), (STATE, file::SAVED_STATE)] {
+        symlink(place.join(saved), at.join(link)).at(&place)?;
+    }
+    Ok(())
+}
+
+/// Has a QEMU that was started for it continue what [`ensure`] laid out.
+///
+/// # Errors
+/// [`QmpError`].
+pub fn resume(at: &Path, is_there: impl FnMut() -> bool) -> Result<(), QmpError> {
+    let mut qmp = Qmp::connect(&at.join(file::QMP), is_there)?;
+    leave_ram(&mut qmp)?;
+    let uri = format!("file:{}", at.join(file::SAVED_STATE).display());
+    qmp.execute("migrate-incoming", json!({ "uri": uri }))?;
+    Ok(())
+}
+
+/// RAM is in a file of its own.
+fn leave_ram(qmp: &mut Qmp) -> Result<(), QmpError> {
+    let capability = json!({"capability": "x-ignore-shared", "state": true});
+    qmp.execute(
+        "migrate-set-capabilities",
+        json!({"capabilities": [capability]}),
+    )?;
+    Ok(())
+}
+
+/// What tells it from others.
+fn key(machine: &Machine, at: &Path) -> Result<String, SaveError> {
+    let command = machine.command(Path::new(""), Life::IsSaved);
+    let words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    let kernel = fs::metadata(at.join(file::KERNEL)).at(at)?;
+    let kernel = (kernel.len(), kernel.modified().at(at)?);
+    let initrd = at.join(file::INITRD);
+    let initrd = fs::read(&initrd).at(&initrd)?;
+    let qemu = version::identity()?;
+    Ok(cache::key(&(FORMAT, qemu, words, kernel, initrd)))
+}
+
+fn save(machine: &Machine, at: &Path, to: &Path) -> Result<(), SaveError> {
+    let ram = at.join(file::SAVED_RAM);
+    // QEMU takes the name of the file from here, which has no comma.
+    let made = create_file(&to.join(RAM)).at(to)?;
+    made.set_len(machine.memory).at(to)?;
+    symlink(to.join(RAM), &ram).at(&ram)?;
+    let saved = boot_and_save(machine, at, to);
+    let _ = fs::remove_file(&ram);
+    let _ = fs::remove_file(at.join(file::QMP));
+    let _ = fs::remove_file(at.join(file::TABLE));
+    saved?;
+    let sums = sums(to).at(to)?;
+    fs::write(to.join(SUMS), sums).at(to)?;
+    Ok(())
+}
+
+fn boot_and_save(machine: &Machine, at: &Path, to: &Path) -> Result<(), SaveError> {
+    let log = at.join(file::QEMU_LOG);
+    let said = create_file(&log).at(&log)?;
+    let copy = said.try_clone().map_err(SaveError::Start)?;
+    let mut command = machine.command(at, Life::IsSaved);
+    command.stdin(Stdio::null()).stdout(copy).stderr(said);
+    let mut process = Owned::start(&mut command).map_err(SaveError::Start)?;
+    let saved = save_booted(&mut process, at, to);
+    saved.map_err(|error| match fs::read_to_string(&log) {
+        Ok(said) if !said.trim().is_empty() => SaveError::Failed(last_line(&said)),
+        _ => error,
+    })
+}
+
+fn last_line(said: &str) -> String {
+    said.trim().lines().last().unwrap_or_default().into()
+}
+
+fn save_booted(process: &mut Owned, at: &Path, to: &Path) -> Result<(), SaveError> {
+    let mut qmp = Qmp::connect(&at.join(file::QMP), || process.ended().is_none())?;
+    if qmp.execute("query-status", json!({}))?["running"] == true {
+        qmp.wait_for("STOP")?;
+    }
+    leave_ram(&mut qmp)?;
+    let uri = format!("file:{}", to.join(STATE).display());
+    qmp.execute("migrate", json!({ "uri": uri }))?;
+    loop {
+        let answer = qmp.execute("query-migrate", json!({}))?;
+        match answer["status"].as_str() {
+            Some("completed") => break,
+            Some("failed" | "cancelled") => {
+                let why = answer["error-desc"]
+                    .as_str()
+                    .unwrap_or("it does not say why");
+                return Err(SaveError::Failed(why.into()));
+            }
+            _ => std::thread::sleep(SLICE),
+        }
+    }
+    qmp.execute("quit", json!({}))?;
+    process.ends_within(Duration::from_secs(10));
+    Ok(())
+}
+
+/// Whether it is there, as it was written.
+fn is_whole(place: &Path) -> bool {
+    let written = fs::read_to_string(place.join(SUMS));
+    written.is_ok_and(|written| sums(place).is_ok_and(|sums| sums == written))
+}
+
+/// Lengths and checksums of its files.
+fn sums(place: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    for name in [RAM, STATE] {
+        let file = File::open(place.join(name))?;
+        let len = file.metadata()?.len();
+        text += &format!("{name} {len} {:08x}\n", checksum(file, len)?);
+    }
+    Ok(text)
+}
+
+/// Of a file's bytes where they are, not of the holes between them, which are most
+/// of it.
+fn checksum(mut file: File, len: u64) -> io::Result<u32> {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut buffer = vec![0; 1 << 18];
+    let mut at = 0;
+    while let Some((from, to)) = next_data(&file, at, len)? {
+        hasher.update(&from.to_le_bytes());
+        file.seek(SeekFrom::Start(from))?;
+        let mut rest = (&mut file).take(to - from);
+        loop {
+            let count = rest.read(&mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+        }
+        at = to;
+    }
+    Ok(hasher.finalize())
+}
+
+/// The next part of a file, from `at` on, that is no hole.
+fn next_data(file: &File, at: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
+    use nix::errno::Errno;
+    use nix::unistd::{Whence, lseek};
+    if at >= len {
+        return Ok(None);
+    }
+    let from = match lseek(file, at.cast_signed(), Whence::SeekData) {
+        Ok(from) => from,
+        Err(Errno::ENXIO) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    let to = lseek(file, from, Whence::SeekHole)?;
+    Ok(Some((from.cast_unsigned(), to.cast_unsigned())))
+}
+
+fn discard(place: &Path) -> Result<(), CacheError> {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at(place),
+        _ => Ok(()),
+    }
+}
+
+/// Leaves room for one more. A QEMU that continues one has its files open.
+fn discard_oldest(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    found.sort();
+    let many = (found.len() + 1).saturating_sub(KEPT);
+    for (_, path) in &found[..many] {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    fn guest(at: &Path) {
+        fs::create_dir(at).unwrap();
+        let ram = File::create(at.join(RAM)).unwrap();
+        ram.set_len(1 << 30).unwrap();
+        ram.write_all_at(&[1; 5000], 1 << 20).unwrap();
+        ram.write_all_at(&[2; 10], 1 << 29).unwrap();
+        fs::write(at.join(STATE), [3; 1000]).unwrap();
+        fs::write(at.join(SUMS), sums(at).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_one_is_none() {
+        let work = tempfile::tempdir().unwrap();
+        let at = work.path().join("guest");
+        assert!(!is_whole(&at));
+        let damage: [&dyn Fn(&File); 5] = [
+            &|ram| ram.write_all_at(&[4], 1 << 20).unwrap(),
+            &|ram| ram.write_all_at(&[4], (1 << 29) + 9).unwrap(),
+            &|ram| ram.write_all_at(&[4], 7 << 20).unwrap(),
+            &|ram| ram.set_len(1 << 29).unwrap(),
+            &|_| fs::write(at.join(STATE), [3; 999]).unwrap(),
+        ];
+        for (number, damage) in damage.iter().enumerate() {
+            guest(&at);
+            assert!(is_whole(&at));
+            damage(&File::options().write(true).open(at.join(RAM)).unwrap());
+            assert!(!is_whole(&at), "{number}");
+            fs::remove_dir_all(&at).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_oldest_go() {
+        let work = tempfile::tempdir().unwrap();
+        for number in 0..KEPT as u64 + 2 {
+            let path = work.path().join(number.to_string());
+            fs::create_dir(&path).unwrap();
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(100 - number);
+            File::open(&path).unwrap().set_modified(time).unwrap();
+        }
+        discard_oldest(work.path());
+        let mut left: Vec<_> = fs::read_dir(work.path())
+            .unwrap()
+            .flatten()
+            .map(|e| e.file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["0", "1", "2", "3", "4", "5", "6"]);
+    }
+}

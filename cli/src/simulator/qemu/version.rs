@@ -1,0 +1,198 @@
+//! Whether this machine's QEMU will do.
+
+use crate::simulator::SimulatorError;
+use gil_run_support::cache::{At, Cache};
+use gil_run_support::tool::{self, ToolError};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Oldest QEMU whose plugins can read registers and memory.
+pub const OLDEST: Version = Version { major: 9, minor: 2 };
+/// Its command.
+pub const PROGRAM: &str = "qemu-system-aarch64";
+
+/// A version of QEMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// First number.
+    pub major: u32,
+    /// Second number.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Why QEMU will not do.
+#[derive(Debug, thiserror::Error)]
+pub enum QemuError {
+    /// It is not installed.
+    #[error("QEMU ({PROGRAM}) is not installed: run ./scripts/setup")]
+    Missing,
+    /// It is too old.
+    #[error("QEMU {found} is too old, {OLDEST} or later is needed: run ./scripts/setup")]
+    TooOld {
+        /// What is there.
+        found: Version,
+    },
+    /// It has no TCG plugins.
+    #[error(
+        "this QEMU was built without TCG plugins: install Debian's qemu-system-arm by ./scripts/setup"
+    )]
+    NoPlugins,
+    /// Its version cannot be read.
+    #[error("{PROGRAM} does not say its version (it says \"{0}\"): is it QEMU?")]
+    NoVersion(String),
+    /// It does not take the CPU.
+    #[error(
+        "QEMU refused --cpu {cpu}: choose one that `{PROGRAM} -M virt -cpu help` lists (it says: {said})"
+    )]
+    Cpu {
+        /// As the user named it.
+        cpu: String,
+        /// QEMU's own words.
+        said: String,
+    },
+    /// It cannot be asked.
+    #[error(transparent)]
+    Tool(ToolError),
+}
+
+/// The version of this machine's QEMU, if it will do.
+///
+/// # Errors
+/// [`QemuError`] says what is wrong with it.
+pub fn check() -> Result<Version, QemuError> {
+    let text = ask("--version")?;
+    let found = parse_version(&text)
+        .ok_or_else(|| QemuError::NoVersion(text.lines().next().unwrap_or_default().into()))?;
+    if found < OLDEST {
+        return Err(QemuError::TooOld { found });
+    }
+    if !ask("-help")?
+        .lines()
+        .any(|line| line.starts_with("-plugin "))
+    {
+        return Err(QemuError::NoPlugins);
+    }
+    Ok(found)
+}
+
+/// The cache's file that names the QEMU that [`check`] found good.
+const CHECKED: &str = "qemu-checked";
+
+/// As [`check`], without asking a QEMU again that would do before.
+///
+/// # Errors
+/// [`QemuError`] says what is wrong with it.
+pub fn check_once() -> Result<(), QemuError> {
+    let identity = identity()?;
+    let note = Cache::open().map(|cache| cache.root().join(CHECKED));
+    if let Ok(note) = &note
+        && fs::read_to_string(note).is_ok_and(|known| known == identity)
+    {
+        return Ok(());
+    }
+    check()?;
+    if let Ok(note) = &note {
+        // Next time it is asked again.
+        let _ = fs::write(note, identity);
+    }
+    Ok(())
+}
+
+/// Which QEMU this machine has: another one, or another version of it, is another
+/// file.
+///
+/// # Errors
+/// [`QemuError::Missing`].
+pub fn identity() -> Result<String, QemuError> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(PROGRAM));
+    let found = files.find_map(|file| {
+        let file = fs::canonicalize(file).ok()?;
+        let meta = fs::metadata(&file).ok().filter(fs::Metadata::is_file)?;
+        let (path, len, changed) = (file.display(), meta.len(), meta.ctime());
+        Some(format!("{path} {len} {changed} {}", meta.ino()))
+    });
+    found.ok_or(QemuError::Missing)
+}
+
+fn ask(option: &str) -> Result<String, QemuError> {
+    let answer = tool::run(
+        Command::new(PROGRAM).arg(option),
+        "asking for its version",
+        Path::new("/"),
+    );
+    match answer {
+        Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+        Err(ToolError::Missing { .. }) => Err(QemuError::Missing),
+        Err(error) => Err(QemuError::Tool(error)),
+    }
+}
+
+/// Has it make the machine with this CPU, and end. What it writes then is
+/// renamed to the file's name, which must therefore be in a folder of its own.
+///
+/// # Errors
+/// [`QemuError::Cpu`] if it refuses.
+pub fn check_cpu(cpu: &str) -> Result<(), SimulatorError> {
+    let temp = std::env::temp_dir();
+    let folder = tempfile::tempdir().at(&temp)?;
+    let mut command = Command::new(PROGRAM);
+    command
+        .current_dir(folder.path())
+        .args(["-M", "virt,dumpdtb=machine.dtb", "-cpu", cpu])
+        .args(["-display", "none", "-nodefaults", "-no-user-config"]);
+    match tool::run(&mut command, "asking for its CPU", folder.path()) {
+        Ok(_) => Ok(()),
+        Err(ToolError::Failed { detail, .. }) => Err(QemuError::Cpu {
+            cpu: cpu.into(),
+            said: detail.replace(&format!("{PROGRAM}: "), ""),
+        }
+        .into()),
+        Err(error) => Err(QemuError::Tool(error).into()),
+    }
+}
+
+fn parse_version(text: &str) -> Option<Version> {
+    let after = text.split("version ").nth(1)?;
+    let mut numbers = after.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some(Version {
+        major: numbers.next()?.ok()?,
+        minor: numbers.next()?.ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As root, a probe that had QEMU write to a device replaced it.
+    #[test]
+    fn a_cpu_is_looked_at_and_devices_stay() {
+        use std::os::unix::fs::FileTypeExt;
+        if check().is_err() {
+            return gil_need::skip("a CPU's check", "QEMU is not here");
+        }
+        check_cpu("max").unwrap();
+        assert!(check_cpu("nosuch").is_err());
+        let null = std::fs::metadata("/dev/null").unwrap();
+        assert!(null.file_type().is_char_device());
+    }
+
+    #[test]
+    fn versions_are_read_and_compared() {
+        let read = |text| parse_version(text).unwrap();
+        let debian = read("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)");
+        assert!(debian > OLDEST);
+        assert!(read("QEMU emulator version 7.2.17") < OLDEST);
+        assert!(read("QEMU emulator version 9.2.0") >= OLDEST);
+        assert_eq!(parse_version("something else"), None);
+    }
+}
