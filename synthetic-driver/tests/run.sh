@@ -43,12 +43,12 @@ image() {
 	local folder inode=0
 	compile "$1" "$work/program"
 	echo '{"argv": ["/bin/program"]}' >"$work/run.json"
-	for folder in bin etc etc/gil lib lib/gil; do
+	for folder in bin etc etc/gil usr usr/lib usr/lib/gil; do
 		entry "$folder" $((8#040755))
 	done
 	entry init $((8#100755)) "$INIT"
 	entry bin/program $((8#100755)) "$work/program"
-	entry lib/gil/gil.ko $((8#100644)) "$work/driver/gil.ko"
+	entry usr/lib/gil/gil.ko $((8#100644)) "$work/driver/gil.ko"
 	entry etc/gil/run.json $((8#100644)) "$work/run.json"
 	entry TRAILER!!! 0
 }
