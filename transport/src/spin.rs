@@ -26,15 +26,16 @@ const BYTE_PS: u64 = 350;
 const MOST_FOR_BYTES: Duration = Duration::from_micros(400);
 
 /// Time between two looks at the socket that says that another thread had the
-/// CPU. A look takes less than a microsecond, an interrupt a few.
-const INTERRUPTED: Duration = Duration::from_micros(30);
+/// CPU: the scheduler gives it for longer, and an interrupt or a hypervisor takes
+/// less.
+const INTERRUPTED: Duration = Duration::from_micros(500);
 /// Waits without asking after the first interruption, and most of them. What an
 /// interruption costs is divided among them.
-const FIRST_REST: u32 = 64;
+const FIRST_REST: u32 = 128;
 const LONGEST_REST: u32 = 4096;
 /// Waits with asking and without an interruption after which the next one counts
 /// as the first. A thread that shares its CPU is interrupted within fewer.
-const CALM: u32 = 1024;
+const CALM: u32 = 512;
 
 /// What is known of one end's waits.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,9 @@ pub struct Spin {
     worth: bool,
     soon: bool,
     most: Duration,
+    /// Times in a row that what was asked for in vain came as soon as nobody
+    /// asked any more.
+    in_the_way: u32,
     rest: Rest,
 }
 
@@ -90,6 +94,7 @@ impl Spin {
             worth: cpus > 1,
             soon: false,
             most: MOST,
+            in_the_way: 0,
             rest: Rest::new(),
         }
     }
@@ -127,9 +132,17 @@ impl Spin {
         } else {
             WOKEN
         };
-        // What comes as soon as nobody asks any more waited for this CPU.
-        let was_in_the_way = asking.has_ended() && time < self.most + WOKEN;
-        let was_interrupted = asking.was_interrupted || was_in_the_way;
+        if asking.has_asked {
+            let was_in_the_way = asking.has_ended() && time < self.most + WOKEN;
+            self.in_the_way = if was_in_the_way {
+                self.in_the_way + 1
+            } else {
+                0
+            };
+        }
+        // Once, the peer was slow. Again, it waited for this CPU.
+        let was_interrupted = asking.was_interrupted || self.in_the_way > 1;
+        self.in_the_way = self.in_the_way.min(1);
         self.rest.waited(asking.has_asked, was_interrupted);
         self.soon = self.worth && time < self.most + woken;
     }
@@ -237,8 +250,8 @@ mod tests {
     /// How many waits pass, asleep, until this end asks again.
     fn rest(spin: &mut Spin) -> u32 {
         let mut waits = 0;
-        while !asks(spin) {
-            assert!(spin.moving().most.is_none(), "nor between bytes");
+        while spin.moving().most.is_none() {
+            assert!(!asks(spin));
             spin.waited(Duration::ZERO, &slept());
             waits += 1;
         }
@@ -267,7 +280,14 @@ mod tests {
     fn who_was_in_the_way_of_the_peer_sleeps() {
         let mut spin = Spin::new(2);
         spin.waited(MOST + WOKEN / 2, &asked(true));
+        assert_eq!(rest(&mut spin), 0, "the peer may have been slow");
+        spin.waited(MOST + WOKEN / 2, &asked(true));
         assert_eq!(rest(&mut spin), FIRST_REST);
+        spin.waited(MOST + WOKEN / 2, &asked(true));
+        assert_eq!(rest(&mut spin), 2 * FIRST_REST);
+        spin.waited(Duration::ZERO, &asked(false));
+        spin.waited(MOST + WOKEN / 2, &asked(true));
+        assert_eq!(rest(&mut spin), 0);
         let mut spin = Spin::new(2);
         spin.waited(MOST + WOKEN, &asked(true));
         assert!(spin.moving().most.is_some(), "the peer had work to do");
