@@ -62,6 +62,9 @@ pub enum Name {
     CallBusy,
     /// The first calls of programs that begin at once.
     Sessions,
+    /// A whole run of a small program, against one whose guest boots. In gil's
+    /// repository only.
+    Start,
     /// Calls that go together.
     Batch,
     /// Region bytes to and from a board on this machine.
@@ -82,10 +85,11 @@ pub enum Name {
 
 impl Name {
     /// All but [`Name::All`].
-    pub const EACH: [Self; 10] = [
+    pub const EACH: [Self; 11] = [
         Self::Call,
         Self::CallBusy,
         Self::Sessions,
+        Self::Start,
         Self::Batch,
         Self::Region,
         Self::RegionTcp,

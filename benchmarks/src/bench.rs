@@ -194,7 +194,9 @@ impl<'a> Bench<'a> {
                 is(Way::Tcp) && (self.args.board.is_some() || self.check_tcp().is_ok())
             }
             Name::RegionEncrypted => is(Way::Encrypted),
-            Name::Matmul | Name::Emulated => self.args.board.is_none() && self.api.has_examples(),
+            Name::Start | Name::Matmul | Name::Emulated => {
+                self.args.board.is_none() && self.api.has_examples()
+            }
             // What is ready there is not known.
             Name::Sessions => self.args.board.is_none(),
             Name::All | Name::Call | Name::CallBusy | Name::Batch | Name::Diff => true,

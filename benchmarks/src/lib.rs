@@ -23,6 +23,7 @@ mod region;
 mod sampling;
 mod sessions;
 mod socket;
+mod start;
 mod table;
 
 use bench::{Api, Bench};
@@ -103,6 +104,7 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
         Name::Call => call::measure(bench),
         Name::CallBusy => call::measure_busy(bench),
         Name::Sessions => sessions::measure(bench),
+        Name::Start => start::measure(bench),
         Name::Batch => batch::measure(bench),
         Name::Region => region::measure(bench, Way::Local),
         Name::RegionTcp => region::measure(bench, Way::Tcp),
