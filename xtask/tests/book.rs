@@ -1,9 +1,12 @@
 //! The book in a real browser: every page opens, and every link, image and anchor
 //! leads somewhere. `scripts/test --long book` builds the book and runs this.
 
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
@@ -75,7 +78,8 @@ fn serve(mut stream: TcpStream, seen: &Sender<String>) -> std::io::Result<()> {
     }
 }
 
-/// A browser that is ended with the test.
+/// A browser that is ended with the test: all its processes, since Debian's command is a
+/// script that starts them.
 struct Browser(Child);
 
 impl Browser {
@@ -86,7 +90,7 @@ impl Browser {
             browser.arg(format!("--user-data-dir={}", profile.display()));
             browser.args(["--remote-debugging-port=0", url]);
             let browser = browser.stdout(Stdio::null()).stderr(Stdio::null());
-            browser.spawn().ok()
+            browser.process_group(0).spawn().ok()
         };
         let found = BROWSERS.iter().find_map(start);
         Self(found.expect("a browser: apt-get install chromium-headless-shell"))
@@ -95,7 +99,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        drop(self.0.kill());
+        let group = Pid::from_raw(self.0.id().cast_signed());
+        let _ = killpg(group, Signal::SIGKILL);
         drop(self.0.wait());
     }
 }
