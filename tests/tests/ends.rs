@@ -105,7 +105,7 @@ fn ctrl_c_ends_everything_soon() {
         );
         assert_eq!(run.code, Some(code), "{run:#?}");
         assert_eq!(run.report.pointer("/exit/origin").unwrap(), "user");
-        let program = run.report.pointer("/report/program").expect("a report");
+        let program = run.report.pointer("/program").expect("a report");
         assert_eq!(
             (&program["started"], &program["ended"]),
             (&true.into(), &false.into())
