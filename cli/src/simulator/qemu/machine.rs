@@ -81,8 +81,9 @@ impl Machine {
                 .args(["-append", &self.kernel_command_line()]);
         }
         if life != Life::Boots {
-            let socket = format!("unix:{},server=on,wait=off", at(file::QMP));
-            command.args(["-qmp", &socket]);
+            let path = at(file::QMP);
+            let socket = format!("socket,id=qmp,server=on,wait=off,path={path}");
+            command.args(["-chardev", &socket, "-mon", "chardev=qmp,mode=control"]);
         }
         command.args(match life {
             Life::Boots => &["-action", "panic=none"][..],
