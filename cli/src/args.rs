@@ -54,6 +54,9 @@ pub enum Command {
     /// Make a kernel and an initramfs of Debian packages and a network, for a
     /// machine in QEMU that is no guest of gil's: a board to try things on.
     Machine(MachineArgs),
+    /// List what is in gil's cache, or remove what was used longest ago.
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Print a report that `gil run --json` wrote.
     Report(ReportArgs),
     /// Show the guest's kernel, its functions, or make an ELF file of it for
@@ -305,6 +308,21 @@ pub enum KeyCommand {
     },
 }
 
+/// What `gil cache` does.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CacheCommand {
+    /// List package sets, kernels, modules and saved guests, with their sizes
+    /// and when a run used them last.
+    Ls,
+    /// Remove what was used longest ago, until the rest fits. What a later run
+    /// needs, it fetches or makes again.
+    Prune {
+        /// What may stay.
+        #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = cache_size)]
+        keep: u64,
+    },
+}
+
 /// Arguments of `gil report`.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArgs {
@@ -335,6 +353,14 @@ const LEAST_MEMORY: u64 = 256 << 20;
 const MOST_MEMORY: u64 = 255 << 30;
 
 fn size(text: &str) -> Result<u64, String> {
+    let bytes = cache_size(text)? & !0xfff;
+    match bytes {
+        LEAST_MEMORY..=MOST_MEMORY => Ok(bytes),
+        _ => Err("the guest takes 256M to 255G".into()),
+    }
+}
+
+fn cache_size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "K" => 10,
@@ -345,11 +371,7 @@ fn size(text: &str) -> Result<u64, String> {
     let number: u64 = digits
         .parse()
         .map_err(|_| "write a number and K, M or G, such as 2G")?;
-    let bytes = number.saturating_mul(1 << shift) & !0xfff;
-    match bytes {
-        LEAST_MEMORY..=MOST_MEMORY => Ok(bytes),
-        _ => Err("the guest takes 256M to 255G".into()),
-    }
+    Ok(number.saturating_mul(1 << shift))
 }
 
 fn package(text: &str) -> Result<String, String> {

@@ -2,6 +2,7 @@
 //! the loop.
 
 mod args;
+mod cache_command;
 mod doctor;
 mod generate;
 mod kernel_command;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => exit_with(gil_benchmarks::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
+        Command::Cache(command) => exit_with(cache_command::run(&command)),
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Completions(args) => exit_with(generate::completions(&args)),
         Command::Man(args) => exit_with(generate::man(&args)),

@@ -36,6 +36,7 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
             cache.publish(&lock, &folder, |at| build(at, &place, &sources, progress))?;
         }
     }
+    cache.is_used(&place);
     open(&place)
 }
 
@@ -92,6 +93,7 @@ impl Modules {
                 cache.publish(&lock, &folder, |at| self.take(at, &package))?;
             }
         }
+        cache.is_used(&place);
         Ok(self.files().map(|name| place.join(name)).collect())
     }
 

@@ -61,6 +61,7 @@ pub fn ensure(
             cache.publish(&lock, &folder, |at| build(at, kernel, &sources, detect))?;
         }
     }
+    cache.is_used(&place);
     Ok(OwnModules {
         driver: place.join(DRIVER),
         disk: place.join(DISK),

@@ -192,6 +192,7 @@ impl Packages<'_> {
                     .publish(&lock, &folder, |at| self.build(at, &debs, &files))?;
             }
         }
+        self.cache.is_used(&place);
         open(&place)
     }
 

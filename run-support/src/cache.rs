@@ -2,6 +2,8 @@
 //! in it is always complete: it is created elsewhere and then moved into place. A lock
 //! prevents two `gil` from creating the same folder.
 
+pub mod contents;
+
 use crate::progress::Progress;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};

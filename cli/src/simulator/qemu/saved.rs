@@ -74,8 +74,7 @@ pub fn ensure(machine: &Machine, at: &Path, progress: &Progress) -> Result<(), S
             cache.publish(&lock, &name, |to| save(machine, at, to))?;
         }
     }
-    // Not the oldest any more.
-    let _ = File::open(&place).and_then(|folder| folder.set_modified(SystemTime::now()));
+    cache.is_used(&place);
     for (saved, link) in [(RAM, file::SAVED_RAM), (STATE, file::SAVED_STATE)] {
         symlink(place.join(saved), at.join(link)).at(&place)?;
     }
