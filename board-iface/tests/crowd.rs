@@ -73,7 +73,7 @@ fn raise_limit() {
 #[test]
 fn silent_connections_keep_nobody_out_and_take_no_process() {
     let vendors = tempfile::tempdir().unwrap();
-    let Some(agent) = crashing_agent(vendors.path(), &[]) else {
+    let Some(agent) = crashing_agent(vendors.path(), &["--ready-sessions", "1"]) else {
         return;
     };
     wait_until("one waits", || agent.children().len() == 1);

@@ -34,7 +34,13 @@ fn in_the_driver(agent: &Agent) -> (Client, i32) {
 #[test]
 fn sessions_that_hang_in_the_driver_leave_their_places_after_the_grace() {
     let vendors = tempfile::tempdir().unwrap();
-    let args = ["--max-sessions", "2", "--hang-up-grace", "1"];
+    let args = [
+        "--ready-sessions=1",
+        "--max-sessions",
+        "2",
+        "--hang-up-grace",
+        "1",
+    ];
     let Some(agent) = agent_that(vendors.path(), NEVER, &args) else {
         return;
     };
