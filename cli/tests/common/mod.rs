@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A folder of a test's own, short enough for sockets, and a command that
 /// keeps its temporary files there.
@@ -90,18 +91,25 @@ impl Bench {
         assert!(!said.contains("panicked"), "{said}");
     }
 
-    /// No process and no file of the run.
+    /// No process and no file of the run. The kernel ends a tool as gil ends, which
+    /// may take it a moment.
     #[track_caller]
     pub fn nothing_is_left(&self) {
-        let place = self.folder.path().display().to_string();
-        let running: Vec<_> = processes()
-            .into_iter()
-            .filter(|line| line.contains(&place))
-            .collect();
-        assert_eq!(running, Vec::<String>::new());
+        let until = Instant::now() + Duration::from_secs(2);
+        while !self.running().is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.running(), Vec::<String>::new());
         let left = std::fs::read_dir(self.path("tmp")).unwrap().flatten();
         let left: Vec<_> = left.map(|entry| entry.path()).collect();
         assert_eq!(left, Vec::<PathBuf>::new());
+    }
+
+    /// Processes that name the test's folder.
+    fn running(&self) -> Vec<String> {
+        let place = self.folder.path().display().to_string();
+        let all = processes().into_iter();
+        all.filter(|line| line.contains(&place)).collect()
     }
 }
 
