@@ -2,7 +2,7 @@
 //! unpacks. Parts are concatenated; where two have the same file, the later
 //! one counts.
 
-use crate::copied::{self, Found, Kind, folder_mode};
+use crate::copied::{self, folder_mode};
 use crate::files::Files;
 use crate::unpacked;
 use cpio::newc::{Builder, ModeFileType, trailer};
@@ -11,7 +11,6 @@ use gil_run_support::folder::create_file;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of an initramfs.
@@ -161,14 +160,6 @@ impl Files for Archive {
         self.parents(name)?;
         let entry = self.entry(name, 0o777, ModeFileType::Symlink);
         self.write(entry, target)
-    }
-
-    fn add(&mut self, found: &Found) -> Result<(), CacheError> {
-        match &found.kind {
-            Kind::Folder(mode) => self.folder(&found.name, *mode),
-            Kind::File(mode) => self.copy(&found.name, *mode, &found.source),
-            Kind::Link(target) => self.link(&found.name, target.as_os_str().as_bytes()),
-        }
     }
 }
 

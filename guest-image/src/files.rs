@@ -1,7 +1,8 @@
 //! What the guest's files are written with, be it an archive or a folder.
 
-use crate::copied::Found;
+use crate::copied::{Found, Kind};
 use gil_run_support::cache::CacheError;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Where a guest's files are written. Of two with one name, the later counts.
@@ -34,5 +35,11 @@ pub trait Files {
     ///
     /// # Errors
     /// [`CacheError`] if something cannot be read or written.
-    fn add(&mut self, found: &Found) -> Result<(), CacheError>;
+    fn add(&mut self, found: &Found) -> Result<(), CacheError> {
+        match &found.kind {
+            Kind::Folder(mode) => self.folder(&found.name, *mode),
+            Kind::File(mode) => self.copy(&found.name, *mode, &found.source),
+            Kind::Link(target) => self.link(&found.name, target.as_os_str().as_bytes()),
+        }
+    }
 }

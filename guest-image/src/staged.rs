@@ -1,7 +1,7 @@
 //! Files of a run in a folder of this machine, from which its disk is made. What
 //! the files' names say stays in that folder: links in it are never followed.
 
-use crate::copied::{self, Found, Kind, folder_mode};
+use crate::copied::{self, folder_mode};
 use crate::files::Files;
 use gil_run_support::cache::{At, CacheError};
 use std::fs::{self, Permissions};
@@ -97,15 +97,6 @@ impl Files for Staged {
         use std::os::unix::ffi::OsStrExt;
         let path = self.place(name)?;
         symlink(OsStr::from_bytes(target), &path).at(&path)
-    }
-
-    fn add(&mut self, found: &Found) -> Result<(), CacheError> {
-        use std::os::unix::ffi::OsStrExt;
-        match &found.kind {
-            Kind::Folder(mode) => self.folder(&found.name, *mode),
-            Kind::File(mode) => self.copy(&found.name, *mode, &found.source),
-            Kind::Link(target) => self.link(&found.name, target.as_os_str().as_bytes()),
-        }
     }
 }
 
