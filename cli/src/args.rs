@@ -1,9 +1,11 @@
 //! The command line.
 
+mod environment;
 mod gem5;
 mod simulator;
 
 use clap::{Args, Parser, Subcommand};
+use environment::Variables;
 use gil_benchmarks::BenchArgs;
 use gil_board_client::agent::{self, Board};
 use gil_detect::watch::Spec;
@@ -142,12 +144,18 @@ pub struct RunArgs {
     /// Give the program this file as standard input.
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
-    /// Set a variable in the program's environment.
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
-    pub env: Vec<(String, String)>,
-    /// Start the program in this folder of the guest.
-    #[arg(long, value_name = "FOLDER", default_value = "/root")]
-    pub cwd: String,
+    /// Set a variable in the program's environment; NAME alone has its value
+    /// on this machine, if it is set here.
+    #[arg(long = "env", short, value_name = "NAME[=VALUE]", value_parser = environment::variable)]
+    env: Vec<Variables>,
+    /// Set the variables of this file, one a line, as --env takes them; --env
+    /// comes after.
+    #[arg(long = "env-file", value_name = "FILE", value_parser = environment::file)]
+    env_files: Vec<Variables>,
+    /// Start the program in this folder of the guest; a relative path begins at
+    /// this machine's current folder.
+    #[arg(long, short, alias = "cwd", value_name = "FOLDER", default_value = "/root", value_parser = environment::folder)]
+    pub workdir: String,
     /// End the run after this many seconds of wall time, with exit code 124.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
@@ -217,10 +225,15 @@ impl RunArgs {
     pub fn start(&self) -> Start<'_> {
         Start {
             arguments: self.arguments(),
-            env: &self.env,
-            cwd: &self.cwd,
+            env: self.env(),
+            cwd: &self.workdir,
             has_stdin: self.stdin.is_some(),
         }
+    }
+
+    /// The variables that are added to the program's environment.
+    pub fn env(&self) -> Vec<(String, String)> {
+        environment::join(self.env_files.iter().chain(&self.env))
     }
 
     /// How long the board may take to answer what runs nothing.
@@ -393,13 +406,6 @@ fn cpu(text: &str) -> Result<String, String> {
     }
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("write NAME=VALUE".into()),
-    }
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "write a number of seconds")?;
     match Duration::try_from_secs_f64(number) {
@@ -447,6 +453,17 @@ mod tests {
         for wrong in [&["gil", "run"][..], &["gil", "run", "--no-such", "x"]] {
             assert!(Cli::try_parse_from(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn variables_of_files_come_first_and_a_folder_has_two_names() {
+        let run = run(&["-e", "A=2", "--env-file", "/dev/null", "--cwd", "/x", "p"]);
+        assert_eq!(run.env(), [("A".into(), "2".into())]);
+        assert_eq!(run.workdir, "/x");
+        let mut run = run;
+        run.env_files = vec![environment::variable("A=1").unwrap()];
+        let values: Vec<_> = run.env().into_iter().map(|(_, value)| value).collect();
+        assert_eq!(values, ["1", "2"]);
     }
 
     #[test]

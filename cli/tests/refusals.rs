@@ -19,6 +19,8 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--memory", "1", "x"], 125),
         (&["run", "--file", "nocolon", "x"], 125),
         (&["run", "--timeout", "0", "x"], 125),
+        (&["run", "--env", "=x", "x"], 125),
+        (&["run", "--env-file", "no-such-file", "x"], 125),
         (&["run", "--board-timeout", "0", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
         (&["no-such-command"], 2),

@@ -29,7 +29,7 @@ pub struct Start<'a> {
     /// Its arguments.
     pub arguments: &'a [String],
     /// Variables that are added to its environment.
-    pub env: &'a [(String, String)],
+    pub env: Vec<(String, String)>,
     /// Its working folder.
     pub cwd: &'a str,
     /// Whether a file in the run's folder is its standard input.
@@ -115,7 +115,7 @@ pub fn link(target: &Path, at: &Path) -> Result<(), CacheError> {
 fn run_file(start: &Start, guest: &Guest) -> RunFile {
     RunFile {
         argv: guest.argv(start.arguments),
-        env: image::environment(start.env),
+        env: image::environment(&start.env),
         cwd: start.cwd.into(),
         stdin: start.has_stdin.then(|| image::STDIN.into()),
         module: image::MODULE.into(),

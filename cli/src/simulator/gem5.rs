@@ -255,10 +255,13 @@ impl<'a> Gem5<'a> {
             None => "/dev/null".into(),
         };
         command.arg("--stdin").arg(stdin);
-        for (name, value) in image::environment(&self.args.env) {
+        for (name, value) in image::environment(&self.args.env()) {
             command.arg(format!("--env={name}={value}"));
         }
-        command.arg("--cwd").arg(&self.args.cwd).args(&self.argv);
+        command
+            .arg("--cwd")
+            .arg(&self.args.workdir)
+            .args(&self.argv);
     }
 }
 
