@@ -124,7 +124,8 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave it out, to compare simulation speeds",
     )
-    bridge.add_argument("--monitor", default="", help=argparse.SUPPRESS)
+    for name in ("--monitor", "--channel-files", "--channel-input"):
+        bridge.add_argument(name, default="", help=argparse.SUPPRESS)
 
 
 def has_caches(args) -> bool:
@@ -142,6 +143,10 @@ def bridge_for(args) -> GilBridge:
     private = {"key": args.key} if args.key else {}
     # The same of compression.
     packed = {"trace_compress": True} if args.compress else {}
+    # And of channels.
+    names = ("channel_files", "channel_input")
+    channels = {name: getattr(args, name) for name in names}
+    channels = {name: path for name, path in channels.items() if path}
     # Its System is the one it becomes a part of.
     return GilBridge(
         board=args.board,
@@ -152,6 +157,7 @@ def bridge_for(args) -> GilBridge:
         **packed,
         report=args.report,
         monitor=args.monitor,
+        **channels,
         direct_memory=not has_caches(args),
     )
 

@@ -68,6 +68,16 @@ class GilBridge(SimObject):
     monitor = Param.String(
         "", "Unix socket on which 'gil run' listens. Empty: none"
     )
+    channel_files = Param.String(
+        "",
+        "Unix socket on which 'gil run' serves folders of the host. "
+        "Empty: none",
+    )
+    channel_input = Param.String(
+        "",
+        "Unix socket on which 'gil run' serves the program's standard input. "
+        "Empty: none",
+    )
     checkpoint_log = Param.Bool(
         True,
         "Remember what made the board's objects, so that checkpoints can be "

@@ -83,6 +83,8 @@ GilBridge::configuration() const
         all += "trace-compress=on,";
     all += setting(*this, "report", inOutputFolder(p.report));
     all += setting(*this, "monitor", p.monitor);
+    all += setting(*this, "channel-files", p.channel_files);
+    all += setting(*this, "channel-input", p.channel_input);
     if (p.checkpoint_log)
         all += "checkpoint-log=on,";
     if (p.board_timeout > 0)

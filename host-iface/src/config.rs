@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,12 @@ pub struct Config {
     pub key: Option<PathBuf>,
     /// `monitor=PATH`: the Unix socket on which `gil run` listens.
     pub monitor: Option<PathBuf>,
+    /// `channel-files=PATH`: the Unix socket on which somebody serves the guest
+    /// folders of the host.
+    pub files: Option<PathBuf>,
+    /// `channel-input=PATH`: the Unix socket on which somebody serves the
+    /// program's standard input.
+    pub input: Option<PathBuf>,
     /// `ram=PATH`: the file behind guest RAM. Without it and `ram-mapped`, the
     /// process's own memory-backend-memfd.
     pub ram: Option<PathBuf>,
@@ -90,6 +96,8 @@ impl Default for Config {
             board: None,
             key: None,
             monitor: None,
+            files: None,
+            input: None,
             ram: None,
             ram_mapped: None,
             ram_base: GuestAddress(0x4000_0000),
@@ -172,6 +180,8 @@ impl Config {
             "board" => self.board = Some(value.parse()?),
             "key" => self.key = Some(path("key", value)?),
             "monitor" => self.monitor = Some(path("monitor", value)?),
+            "channel-files" => self.files = Some(path("channel-files", value)?),
+            "channel-input" => self.input = Some(path("channel-input", value)?),
             "ram" => self.ram = Some(path("ram", value)?),
             "ram-mapped" => self.ram_mapped = Some(path("ram-mapped", value)?),
             "ram-base" => self.ram_base = address("ram-base", value)?,
@@ -261,13 +271,15 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,ram=/r,ram-mapped=/q,ram-base=0x80000000,detect=symbol,\
+        let text = "board=tcp://127.0.0.1:5,key=/k.key,monitor=/m,channel-files=/f,channel-input=/i,ram=/r,ram-mapped=/q,ram-base=0x80000000,detect=symbol,\
                     module=/gil.ko,trace=/t,trace-compress=on,report=/j,board-timeout=2.5,count=on,time=strict,checkpoint-log=on,\
                     kernel=/k,watch=do_exit,watch=gil:f,watch=p:g@/a b/p,watch-limit=7";
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
             key: Some("/k.key".into()),
             monitor: Some("/m".into()),
+            files: Some("/f".into()),
+            input: Some("/i".into()),
             ram: Some("/r".into()),
             ram_mapped: Some("/q".into()),
             ram_base: GuestAddress(0x8000_0000),

@@ -1,11 +1,17 @@
 //! Calls of API 0, from the guest's init to the host interface.
 
 use crate::events::Events;
+use crate::memory::{GuestMemory, MemoryError, read_region, write_region};
 use crate::stats::Stats;
+use crate::submission::{Region, Submission};
 use gil_report::Failure;
 use gil_wire::Op;
-use gil_wire::control::{self, Called, Console, Exited, Failed, Late, Started};
-use gil_wire::envelope::Envelope;
+use gil_wire::control::{
+    self, Called, Channel, Console, EXCHANGE, Exchange, Exchanged, Exited, Failed, Late,
+    MESSAGE_MAX, Started,
+};
+use gil_wire::envelope::{Answer, Envelope};
+use gil_wire::message::Direction;
 use gil_wire::monitor::Event;
 
 /// A control call that is refused.
@@ -24,6 +30,14 @@ pub enum ControlError {
         /// The decoder's error.
         error: postcard::Error,
     },
+    /// A message that is no message.
+    #[error(
+        "{EXCHANGE} is no submission of its own with a region in, of at most {MESSAGE_MAX} bytes, and one out"
+    )]
+    Message,
+    /// The memory that a message is in.
+    #[error("the memory that {EXCHANGE} names cannot be used: {0}")]
+    Memory(#[from] MemoryError),
 }
 
 /// Whether the program starts with this call.
@@ -61,6 +75,56 @@ pub fn execute(
         op => return Err(ControlError::Unknown(op)),
     }
     Ok(())
+}
+
+/// Passes a message on by `pass_on`, which puts the answer into its last argument;
+/// the encoded answer to the guest.
+///
+/// # Errors
+/// [`ControlError`]; nothing was passed on, unless the answer cannot be written.
+pub fn exchange(
+    envelopes: &[Envelope<'_>],
+    submission: &Submission,
+    memory: &dyn GuestMemory,
+    pass_on: impl FnOnce(Channel, &[u8], &mut [u8]) -> Exchanged,
+) -> Result<Vec<u8>, ControlError> {
+    let ([envelope], [sent, room]) = (envelopes, submission.regions.as_slice()) else {
+        return Err(ControlError::Message);
+    };
+    let Exchange { channel } = arguments(envelope)?;
+    check(sent, room)?;
+    let message = read_region(memory, &sent.extents)?;
+    let mut answer = vec![0; room.extents.len().to_usize().min(MESSAGE_MAX)];
+    let exchanged = pass_on(channel, &message, &mut answer);
+    if let Exchanged::Answered { len } = exchanged {
+        write_region(memory, &room.extents, &answer[..len as usize])?;
+    }
+    encode(&exchanged, submission.reply_cap)
+}
+
+fn check(sent: &Region, room: &Region) -> Result<(), ControlError> {
+    let are_directed = (sent.dir, room.dir) == (Direction::In, Direction::Out);
+    match are_directed && sent.extents.len().to_usize() <= MESSAGE_MAX {
+        true => Ok(()),
+        false => Err(ControlError::Message),
+    }
+}
+
+fn encode(exchanged: &Exchanged, cap: usize) -> Result<Vec<u8>, ControlError> {
+    let encode = || {
+        let result = postcard::to_stdvec(exchanged)?;
+        let result = result.as_slice();
+        postcard::to_stdvec(&Answer {
+            result,
+            ..Answer::default()
+        })
+    };
+    let op = EXCHANGE;
+    let bytes = encode().map_err(|error| ControlError::Arguments { op, error })?;
+    match bytes.len() <= cap {
+        true => Ok(bytes),
+        false => Err(ControlError::Message),
+    }
 }
 
 fn arguments<'a, T: serde::Deserialize<'a>>(envelope: &Envelope<'a>) -> Result<T, ControlError> {

@@ -1,8 +1,9 @@
 //! The host interface: serves doorbells.
 
+use crate::channels::{ChannelError, Channels};
 use crate::checkpoint::CheckpointError;
 use crate::config::{Config, Time};
-use crate::control;
+use crate::control::{self, ControlError};
 use crate::devices::Devices;
 use crate::events::{Events, Monitor, MonitorError, Sink};
 use crate::mailbox::{self, Answer, MailboxError};
@@ -20,7 +21,8 @@ use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
 use gil_transport::secure::{Key, KeyError};
 use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, flag, kind};
 use gil_wire::Op;
-use gil_wire::control::Exited;
+use gil_wire::control::{EXCHANGE, Exited};
+use gil_wire::envelope::Envelope;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,6 +54,7 @@ struct State {
     events: Events,
     stats: Stats,
     trace: Option<Recorder>,
+    channels: Channels,
     prediction: Prediction,
     counts_instructions: bool,
     spins: bool,
@@ -120,6 +123,9 @@ pub enum HostError {
     /// The monitor.
     #[error(transparent)]
     Monitor(#[from] MonitorError),
+    /// A channel.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
     /// The recording.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
@@ -133,7 +139,7 @@ impl Host {
     /// the monitor, or to `sink` where there is none.
     ///
     /// # Errors
-    /// [`HostError`] if the monitor, the recording or the key cannot be opened.
+    /// [`HostError`] if the monitor, a channel, the recording or the key cannot be opened.
     pub fn new(config: &Config, simulator: &str, sink: Box<dyn Sink>) -> Result<Self, HostError> {
         let cancel = Cancel::default();
         let sink = match &config.monitor {
@@ -163,6 +169,7 @@ impl Host {
             events,
             stats,
             trace,
+            channels: Channels::connect(config, &cancel)?,
             prediction: Prediction::default(),
             counts_instructions: false,
             spins: false,
@@ -387,7 +394,7 @@ impl State {
             _ => None,
         };
         if let Some(submission) = &submission
-            && let Some(answer) = self.control(mailbox.session, submission, instructions)
+            && let Some(answer) = self.control(memory, mailbox.session, submission, instructions)
         {
             return Ok((answer, Took::default()));
         }
@@ -414,6 +421,7 @@ impl State {
     /// the board.
     fn control(
         &mut self,
+        memory: &dyn GuestMemory,
         number: u64,
         submission: &Submission,
         instructions: Option<u64>,
@@ -424,23 +432,49 @@ impl State {
         }
         let session = self.sessions.get_mut(&number)?;
         if !session.begin_control(submission.seq) {
-            return Some(session.answer_control(self.time, Status::Duplicate));
+            let answer = Answer::status(Status::Duplicate);
+            return Some(session.answer_control(self.time, answer));
         }
-        let (mut status, now_ns) = (Status::Ok, submission.now_ns());
+        let mut answer = Answer::status(Status::Ok);
         for envelope in &envelopes {
             if control::is_started(envelope)
                 && let Some(instructions) = instructions
             {
                 self.prediction.start(instructions);
             }
-            let done = control::execute(envelope, now_ns, &mut self.stats, &mut self.events);
-            if let Err(error) = done {
-                self.events.warn(error.to_string());
-                status = Status::BadRequest;
+            let done = match envelope.op {
+                EXCHANGE => self.exchange(memory, number, submission, &envelopes),
+                _ => self.execute(envelope, submission.now_ns()),
+            };
+            match done {
+                Ok(reply) => answer.reply = reply,
+                Err(error) => {
+                    self.events.warn(error.to_string());
+                    answer.status = Status::BadRequest;
+                }
             }
         }
         let session = self.sessions.get(&number)?;
-        Some(session.answer_control(self.time, status))
+        Some(session.answer_control(self.time, answer))
+    }
+
+    /// A control call without an answer.
+    fn execute(&mut self, envelope: &Envelope<'_>, now_ns: u64) -> Result<Vec<u8>, ControlError> {
+        control::execute(envelope, now_ns, &mut self.stats, &mut self.events)?;
+        Ok(Vec::new())
+    }
+
+    fn exchange(
+        &mut self,
+        memory: &dyn GuestMemory,
+        number: u64,
+        submission: &Submission,
+        envelopes: &[Envelope<'_>],
+    ) -> Result<Vec<u8>, ControlError> {
+        let channels = &mut self.channels;
+        control::exchange(envelopes, submission, memory, |channel, message, answer| {
+            channels.exchange(channel, number, message, answer)
+        })
     }
 
     fn with_session(
@@ -469,6 +503,7 @@ impl State {
             (kind::ATTEND, None) => session.attend(&mut context, mailbox.now_ns),
             _ => {
                 session.close(&mut context);
+                self.channels.close(mailbox.session);
                 return (Answer::status(Status::Ok), context.took);
             }
         };

@@ -15,8 +15,10 @@
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
+//! | [`channels`] | what else a run serves its guest: messages with an answer |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
+pub mod channels;
 pub mod checkpoint;
 pub mod config;
 pub mod control;

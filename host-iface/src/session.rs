@@ -148,8 +148,7 @@ impl Session {
     }
 
     /// Answers a submission to the host interface itself.
-    pub fn answer_control(&self, time: Time, status: Status) -> Answer {
-        let mut answer = Answer::status(status);
+    pub fn answer_control(&self, time: Time, mut answer: Answer) -> Answer {
         answer.attention_ns = self.attention_ns(time, &answer);
         answer
     }

@@ -1,5 +1,5 @@
 //! Calls of API 0, from the guest's init to the host interface. They never reach
-//! a board and take no simulated time.
+//! a board and take no simulated time. One of them, [`EXCHANGE`], has an answer.
 
 use crate::Op;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,13 @@ pub const FAILED: Op = Op::new(0, 4);
 pub const CALLED: Op = Op::new(0, 5);
 /// `args`: [`Late`]. Callbacks of a process came late; sent as it exits.
 pub const LATE: Op = Op::new(0, 6);
+/// `args`: [`Exchange`]; the answer's result: [`Exchanged`]. Passes the bytes of
+/// the in region to whoever serves a channel on the host, and the answer to the
+/// out region.
+pub const EXCHANGE: Op = Op::new(0, 7);
+
+/// Most bytes of a message on a channel, either way.
+pub const MESSAGE_MAX: usize = 1 << 20;
 
 /// How long after its simulated end output, or a callback after its moment,
 /// counts as late.
@@ -30,6 +37,7 @@ pub fn name(op: Op) -> Option<&'static str> {
         FAILED => "gil_failed",
         CALLED => "gil_called",
         LATE => "gil_late",
+        EXCHANGE => "gil_exchange",
         _ => return None,
     })
 }
@@ -67,6 +75,41 @@ pub struct Exited {
     pub code: Option<i32>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
+}
+
+/// What a run may serve its guest beside the board. On the host, each is a Unix
+/// socket, on which messages and their answers travel behind their lengths, as
+/// a `u32` each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Channel {
+    /// Folders of the host.
+    Files,
+    /// The program's standard input.
+    Input,
+}
+
+/// A message to whoever serves a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The channel.
+    pub channel: Channel,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exchanged {
+    /// The answer's first so many bytes of the out region.
+    Answered {
+        /// Bytes.
+        len: u32,
+    },
+    /// This run has no such channel.
+    NotServed,
+    /// Another process of the guest uses it.
+    Taken,
+    /// Whoever served it is gone, or its answer does not fit; so it is for
+    /// every later message.
+    Gone,
 }
 
 /// The program could not be run: as `env` has it, 126 (found, not executable)
@@ -111,8 +154,9 @@ mod tests {
             "gil_failed",
             "gil_called",
             "gil_late",
+            "gil_exchange",
         ];
-        assert_eq!([1, 2, 3, 4, 5, 6].map(named), wanted.map(Some));
-        assert_eq!([0, 7].map(named), [None, None]);
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(named), wanted.map(Some));
+        assert_eq!([0, 8].map(named), [None, None]);
     }
 }

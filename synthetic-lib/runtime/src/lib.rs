@@ -8,6 +8,7 @@
 //! | [`note`] | which entry points were called |
 //! | [`device`] | the device behind a trait, so that tests can replace the driver |
 //! | [`client`](mod@client) | calls, posts, observations and polls of one process |
+//! | `exchange` | messages to the host with an answer ([`Client::exchange`]) |
 //! | [`process`] | the process's own client: opened once, fork, exit |
 //! | [`later`] | deferred jobs, on a thread of the library's own |
 //! | [`notices`] | unsolicited notices from the board |
@@ -46,6 +47,7 @@ pub mod device;
 pub mod double;
 mod encode;
 pub mod error;
+mod exchange;
 mod late;
 pub mod later;
 pub mod notices;
