@@ -11,10 +11,16 @@ use gil_wire::Op;
 use gil_wire::control::LATE_NS;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::{Observation, State};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// Least time between two wake-ups of the thread while more than one job is waiting, in
+/// simulated nanoseconds: so much later than its moment may a job be done. Less than
+/// half of [`LATE_NS`].
+const PACE_NS: u64 = 40_000;
 
 /// A moment of an event's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +48,8 @@ pub struct NoThread(#[from] io::Error);
 /// A job that waits for its time.
 struct Timed {
     job: Job,
+    /// When its time came or comes.
+    at_ns: u64,
     /// When it is to be done; never for one whose time had come when it was
     /// filed, which is done when the program leaves the thread a CPU.
     due_ns: u64,
@@ -69,6 +77,9 @@ struct Drained {
 struct Agenda {
     /// By time, then in the order of filing.
     timed: BTreeMap<(u64, u64), Timed>,
+    /// Nobody has asked yet when their time comes.
+    unasked: Vec<Watched>,
+    /// The host did not know when their time comes.
     watched: Vec<Watched>,
     drained: Vec<Drained>,
     filed: u64,
@@ -76,11 +87,20 @@ struct Agenda {
     progress: u64,
     /// The progress that the watched jobs were looked at with.
     looked: u64,
+    /// When the host was last asked about events, or the thread last did jobs.
+    busy_ns: u64,
+    /// Until when the thread sleeps; 0 while it does not.
+    sleeps_until_ns: u64,
     has_thread: bool,
 }
 
 static AGENDA: Mutex<Option<Agenda>> = Mutex::new(None);
 static CHANGED: Condvar = Condvar::new();
+
+thread_local! {
+    /// Whether this is the thread that does the jobs.
+    static IS_THREAD: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The agenda, locked.
 struct Locked(MutexGuard<'static, Option<Agenda>>);
@@ -111,6 +131,7 @@ impl Agenda {
         self.filed += 1;
         let timed = Timed {
             job,
+            at_ns,
             due_ns: if at_ns > now_ns() { at_ns } else { u64::MAX },
             fetches,
         };
@@ -122,6 +143,34 @@ impl Agenda {
         std::mem::replace(&mut self.timed, later)
             .into_values()
             .collect()
+    }
+
+    /// When the thread has to do something; `None` if nobody knows yet.
+    fn next_ns(&self) -> Option<u64> {
+        let paced_ns = self.busy_ns.saturating_add(PACE_NS);
+        if !self.unasked.is_empty() {
+            return Some(paced_ns);
+        }
+        let ((at_ns, _), _) = self.timed.first_key_value()?;
+        Some(match self.timed.len() {
+            1 => *at_ns,
+            _ => paced_ns.max(*at_ns),
+        })
+    }
+
+    /// Whether to ask about a new job's event together with those of others: while jobs
+    /// come in quick succession, unless one follows from the one before.
+    fn defers(&self, now_ns: u64) -> bool {
+        let is_chain = IS_THREAD.get() && self.timed.is_empty();
+        let is_busy = now_ns < self.busy_ns.saturating_add(PACE_NS);
+        !self.unasked.is_empty() || (is_busy && !is_chain)
+    }
+
+    /// Wakes the thread if it would sleep past its next job.
+    fn wake(&self) {
+        if self.next_ns().is_some_and(|ns| ns < self.sleeps_until_ns) {
+            CHANGED.notify_all();
+        }
     }
 
     fn start(&mut self) -> Result<(), NoThread> {
@@ -158,18 +207,23 @@ pub fn when(
     moment: Moment,
     job: EventJob,
 ) -> Result<(), NoThread> {
-    let progress = {
-        let mut locked = Locked::new();
-        let agenda = locked.agenda();
-        agenda.start()?;
-        agenda.progress
-    };
     let watched = Watched {
         op,
         event,
         moment,
         job,
     };
+    let mut locked = Locked::new();
+    let agenda = locked.agenda();
+    agenda.start()?;
+    let (now_ns, progress) = (now_ns(), agenda.progress);
+    if agenda.defers(now_ns) {
+        agenda.unasked.push(watched);
+        agenda.wake();
+        return Ok(());
+    }
+    agenda.busy_ns = now_ns;
+    drop(locked);
     let looked = client.look(op, counter::entry(), &[event]);
     let found = looked.map(|observed| observed.first().copied());
     let mut locked = Locked::new();
@@ -177,8 +231,9 @@ pub fn when(
     agenda.sort(watched, found);
     if agenda.progress != progress {
         agenda.looked = agenda.looked.min(progress);
+        CHANGED.notify_all();
     }
-    CHANGED.notify_all();
+    agenda.wake();
     Ok(())
 }
 
@@ -267,31 +322,64 @@ fn all_signals_blocked() -> io::Result<libc::sigset_t> {
 fn run() {
     // SAFETY: sets the slack of this thread's timers, in nanoseconds.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    IS_THREAD.set(true);
     let mut locked = Locked::new();
     let mut free_ns = 0;
+    // More is likely to come soon after a round: who brings it need not wake the thread.
+    let mut lingers = false;
     loop {
-        let now_ns = now_ns();
         let agenda = locked.agenda();
         if agenda.looked != agenda.progress {
             locked = look_again(locked);
             continue;
         }
-        let due = agenda.take_due(now_ns);
-        if !due.is_empty() {
-            drop(locked);
-            free_ns = perform(due, free_ns);
-            locked = Locked::new();
+        let now_ns = now_ns();
+        let next_ns = agenda.next_ns().unwrap_or(u64::MAX);
+        if next_ns > now_ns {
+            let until_ns = match lingers {
+                true => next_ns.min(now_ns + PACE_NS),
+                false => next_ns,
+            };
+            locked = sleep(locked, now_ns, until_ns);
+            lingers = false;
             continue;
         }
-        let next = agenda.timed.first_key_value();
-        let timeout = next.map(|((at_ns, _), _)| Duration::from_nanos(at_ns - now_ns));
-        locked = locked.wait(timeout);
+        (locked, free_ns) = round(locked, now_ns, free_ns);
+        lingers = true;
     }
 }
 
-/// Does the jobs that are ready, on a thread that is free since `free_ns`; when it is again.
-fn perform(due: Vec<Timed>, mut free_ns: u64) -> u64 {
-    if let Some(op) = due.iter().find_map(|timed| timed.fetches)
+/// Sleeps until then, `u64::MAX` for ever, or until something changes.
+fn sleep(mut locked: Locked, now_ns: u64, until_ns: u64) -> Locked {
+    locked.agenda().sleeps_until_ns = until_ns;
+    let timeout = (until_ns != u64::MAX).then(|| Duration::from_nanos(until_ns - now_ns));
+    locked = locked.wait(timeout);
+    locked.agenda().sleeps_until_ns = 0;
+    locked
+}
+
+/// Asks for times that nobody has asked for, and does what is due. The thread is free
+/// since `free_ns`; when it is free again.
+fn round(mut locked: Locked, now_ns: u64, free_ns: u64) -> (Locked, u64) {
+    let agenda = locked.agenda();
+    agenda.busy_ns = now_ns;
+    let mut fetched_ns = 0;
+    if !agenda.unasked.is_empty() {
+        // The answer brings what is due by now.
+        fetched_ns = now_ns;
+        locked = ask(locked);
+    }
+    let due = locked.agenda().take_due(self::now_ns());
+    drop(locked);
+    let free_ns = perform(due, free_ns, fetched_ns);
+    (Locked::new(), free_ns)
+}
+
+/// Does the jobs that are ready, on a thread that is free since `free_ns` and for which
+/// the host brought what was due by `fetched_ns`; when it is free again.
+fn perform(due: Vec<Timed>, mut free_ns: u64, fetched_ns: u64) -> u64 {
+    let mut behind = due.iter().filter(|timed| timed.at_ns > fetched_ns);
+    if let Some(op) = behind.find_map(|timed| timed.fetches)
         && let Ok(client) = process::client()
     {
         // What a lost session owes, nobody will see.
@@ -304,6 +392,24 @@ fn perform(due: Vec<Timed>, mut free_ns: u64) -> u64 {
         free_ns = now_ns();
     }
     free_ns
+}
+
+/// Asks for the time of the jobs about whose events nobody has asked.
+fn ask(mut locked: Locked) -> Locked {
+    let agenda = locked.agenda();
+    let progress = agenda.progress;
+    let unasked = std::mem::take(&mut agenda.unasked);
+    drop(locked);
+    let found = look_at(&unasked);
+    let mut locked = Locked::new();
+    let agenda = locked.agenda();
+    for (unasked, found) in unasked.into_iter().zip(found) {
+        agenda.sort(unasked, found);
+    }
+    if agenda.progress != progress {
+        agenda.looked = agenda.looked.min(progress);
+    }
+    locked
 }
 
 /// Looks at everything whose time is not known.
@@ -428,6 +534,50 @@ mod tests {
         assert_eq!(agenda.timed.len(), 1);
     }
 
+    fn unasked() -> Watched {
+        Watched {
+            op: Op(0),
+            event: 7,
+            moment: Moment::Ended,
+            job: Box::new(|_| {}),
+        }
+    }
+
+    #[test]
+    fn a_lone_job_is_done_at_its_time_and_several_at_a_pace() {
+        let now = now_ns();
+        let mut agenda = Agenda {
+            busy_ns: now,
+            ..Agenda::default()
+        };
+        assert_eq!(agenda.next_ns(), None);
+        agenda.file(now + 5, Box::new(|| {}), None);
+        assert_eq!(agenda.next_ns(), Some(now + 5));
+        agenda.file(now + 7, Box::new(|| {}), None);
+        assert_eq!(agenda.next_ns(), Some(now + PACE_NS));
+        agenda.timed.clear();
+        agenda.file(now + 3 * PACE_NS, Box::new(|| {}), None);
+        agenda.file(now + 4 * PACE_NS, Box::new(|| {}), None);
+        assert_eq!(agenda.next_ns(), Some(now + 3 * PACE_NS));
+        agenda.unasked.push(unasked());
+        assert_eq!(agenda.next_ns(), Some(now + PACE_NS));
+    }
+
+    #[test]
+    fn only_jobs_in_quick_succession_are_asked_about_together() {
+        let mut agenda = Agenda::default();
+        assert!(!agenda.defers(PACE_NS), "the first");
+        agenda.busy_ns = PACE_NS;
+        assert!(!agenda.defers(2 * PACE_NS), "a pace later");
+        assert!(agenda.defers(2 * PACE_NS - 1));
+        IS_THREAD.set(true);
+        assert!(!agenda.defers(2 * PACE_NS - 1), "the next of a chain");
+        agenda.unasked.push(unasked());
+        assert!(agenda.defers(2 * PACE_NS - 1));
+        IS_THREAD.set(false);
+        assert!(agenda.defers(9 * PACE_NS), "with those before it");
+    }
+
     #[test]
     fn only_what_could_have_been_done_in_time_is_late() {
         let late_of = |due_ns, free_ns| {
@@ -435,10 +585,11 @@ mod tests {
             let (job, fetches): (Job, _) = (Box::new(|| {}), None);
             let timed = Timed {
                 job,
+                at_ns: 0,
                 due_ns,
                 fetches,
             };
-            perform(vec![timed], free_ns);
+            perform(vec![timed], free_ns, 0);
             late::counted() - before
         };
         let now = now_ns();
