@@ -65,6 +65,8 @@ pub enum Name {
     /// A whole run of a small program, against one whose guest boots. In gil's
     /// repository only.
     Start,
+    /// Calls of a program in the guest, in wall time. In gil's repository only.
+    Calls,
     /// Calls that go together.
     Batch,
     /// Region bytes to and from a board on this machine.
@@ -85,11 +87,12 @@ pub enum Name {
 
 impl Name {
     /// All but [`Name::All`].
-    pub const EACH: [Self; 11] = [
+    pub const EACH: [Self; 12] = [
         Self::Call,
         Self::CallBusy,
         Self::Sessions,
         Self::Start,
+        Self::Calls,
         Self::Batch,
         Self::Region,
         Self::RegionTcp,

@@ -60,7 +60,13 @@ pub trait Api: Sync {
     /// [`BenchError`] if a program does not build, or fails.
     fn products(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError>;
 
-    /// The same against the GPU's stack emulated in the guest.
+    /// Wall time of calls of a program in the guest.
+    ///
+    /// # Errors
+    /// As [`products`](Api::products).
+    fn calls_in_guest(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError>;
+
+    /// Products against the GPU's stack emulated in the guest.
     ///
     /// # Errors
     /// As [`products`](Api::products).
@@ -194,7 +200,7 @@ impl<'a> Bench<'a> {
                 is(Way::Tcp) && (self.args.board.is_some() || self.check_tcp().is_ok())
             }
             Name::RegionEncrypted => is(Way::Encrypted),
-            Name::Start | Name::Matmul | Name::Emulated => {
+            Name::Start | Name::Calls | Name::Matmul | Name::Emulated => {
                 self.args.board.is_none() && self.api.has_examples()
             }
             // What is ready there is not known.

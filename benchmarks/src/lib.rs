@@ -11,6 +11,7 @@ mod board;
 mod busy;
 mod call;
 mod cipher;
+mod delay;
 mod diff;
 mod error;
 mod line;
@@ -105,6 +106,7 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
         Name::CallBusy => call::measure_busy(bench),
         Name::Sessions => sessions::measure(bench),
         Name::Start => start::measure(bench),
+        Name::Calls => bench.api.calls_in_guest(bench),
         Name::Batch => batch::measure(bench),
         Name::Region => region::measure(bench, Way::Local),
         Name::RegionTcp => region::measure(bench, Way::Tcp),

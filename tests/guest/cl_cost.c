@@ -7,7 +7,8 @@
  * and bare submissions, for comparison), `local` (the library alone), `answer`
  * (forwarded, waits for an answer), `region` (the same with memory of the
  * program's to be pinned), `post` (travels in a batch; 64 calls with the doorbell
- * that takes them along). */
+ * that takes them along), `callback` (a launch with an event and a callback of it, up
+ * to the callback's end; 64 of them in quick succession). */
 #define _GNU_SOURCE
 #include "cl_test.h"
 
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define GROUPS 15 /* whose median counts */
@@ -246,6 +248,31 @@ static void launch_with_event(int n)
 		launch_items(64, &event);
 }
 
+static volatile int called;
+
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
+{
+	(void)event;
+	(void)data;
+	NEED(status);
+	called++;
+}
+
+/* The last one waits for all. */
+static void launch_with_callback(int n)
+{
+	const struct timespec moment = { 0, 10000 };
+	cl_event event;
+
+	if (n == 0)
+		called = 0;
+	launch_items(64, &event);
+	NEED(clSetEventCallback(event, CL_COMPLETE, on_event, NULL));
+	NEED(clReleaseEvent(event));
+	while (n == POSTS - 1 && called < POSTS)
+		nanosleep(&moment, NULL);
+}
+
 static void flush(int n)
 {
 	(void)n;
@@ -299,5 +326,7 @@ int main(void)
 	    set_and_launch);
 	row("post", "clEnqueueNDRangeKernel with an event, clReleaseEvent in turn", POSTS,
 	    launch_with_event);
+	row("callback", "clEnqueueNDRangeKernel, clSetEventCallback, clReleaseEvent",
+	    POSTS, launch_with_callback);
 	return failures != 0;
 }

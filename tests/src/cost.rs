@@ -7,7 +7,7 @@ use crate::{Link, Run, Width, guest_program};
 /// One row of the program's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// `kernel`, `local`, `answer`, `region` or `post`; the program says what they are.
+    /// `kernel`, `local`, `answer`, `region`, `post` or `callback`; the program says what they are.
     pub kind: String,
     /// Guest instructions a call.
     pub instructions: u64,

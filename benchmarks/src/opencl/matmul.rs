@@ -2,20 +2,19 @@
 //! device, in the guest with the same device as the board, and in the guest
 //! with the GPU stack emulated there, which is PoCL in the guest.
 
+use super::built::{self, Built, failed, in_guest_with_kernels, run};
 use crate::bench::{Bench, Effort};
 use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use gil_board_client::agent::Connection;
 use gil_guest_names::{Loader, OPENCL};
 use gil_report::Report;
-use gil_run_support::cache::Cache;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SOURCE: &str = "examples/matmul/matmul.c";
-const GUEST_CC: &str = "scripts/guest-cc";
 /// Of the native time.
 const TOTAL: Must = Must::AtMost(1.3);
 /// Of how much slower the emulated stack is than the native one.
@@ -61,11 +60,13 @@ pub fn measure(bench: &Bench<'_>, products: u32, size: u32) -> Result<Vec<Measur
         Effort::Quick => 2.min(products),
         _ => products,
     };
-    let (native, guest) = programs(bench.folder)?;
+    let Built { native, guest } = built::build(SOURCE, bench.folder)?;
     let (number, size) = (products.to_string(), size.to_string());
     let json = bench.folder.join("report.json");
     let natively = run(Command::new(&native).args([&number, &size]))?;
-    run(in_guest(&json)?.arg(&guest).args([&number, &size]))?;
+    run(in_guest_with_kernels(&json)?
+        .arg(&guest)
+        .args([&number, &size]))?;
     let report = read(&json)?;
     let (wall, simulated) = (&report.wall, &report.simulated);
     let line = |case: &str, ns: u64| {
@@ -108,12 +109,12 @@ pub fn measure_emulated(bench: &Bench<'_>, size: u32) -> Result<Vec<Measured>, B
             More((10 * 320_u32.pow(3)).div_ceil(size.pow(3)).clamp(1, 10)),
         ),
     };
-    let (native, guest) = programs(bench.folder)?;
+    let Built { native, guest } = built::build(SOURCE, bench.folder)?;
     let natively = each_natively(&native, size, many)?;
     let file = format!("{}:/matmul", guest.display());
     let json = bench.folder.join("report.json");
     let inside = |more: &[String], count| -> Result<Each, BenchError> {
-        let mut command = in_guest(&json)?;
+        let mut command = in_guest_with_kernels(&json)?;
         command.args(["--file", &file, "--pkg", LOADER.package]);
         command.args(more);
         command.args(["--", "sh"]);
@@ -180,61 +181,8 @@ fn uses_board(json: &Path, expected: bool) -> Result<(), BenchError> {
     }
 }
 
-/// The example for this machine and for the guest.
-fn programs(folder: &Path) -> Result<(PathBuf, PathBuf), BenchError> {
-    let native = compile(Command::new("cc"), folder, "native", &["-lOpenCL"])?;
-    let guest = compile(Command::new(GUEST_CC), folder, "guest", &[])?;
-    Ok((native, guest))
-}
-
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
-}
-
-fn in_guest(json: &Path) -> Result<Command, BenchError> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["run", "--quiet", "--json"]).arg(json);
-    // As the native program has the user's: neither compiles what it ran before.
-    let kernels = Cache::open()?.root().join("bench-kernels");
-    command.arg("--shared-cache").arg(kernels);
-    Ok(command)
-}
-
-fn compile(
-    mut compiler: Command,
-    folder: &Path,
-    name: &str,
-    libraries: &[&str],
-) -> Result<PathBuf, BenchError> {
-    if !is_here() {
-        return Err(BenchError::File {
-            path: SOURCE.into(),
-            what: "not here: run this in gil's repository".into(),
-        });
-    }
-    let program = folder.join(name);
-    compiler.args(["-O2", "-o"]).arg(&program).arg(SOURCE);
-    run(compiler.args(libraries))?;
-    Ok(program)
-}
-
-/// Runs it to its end.
-fn run(command: &mut Command) -> Result<Duration, BenchError> {
-    let start = Instant::now();
-    let output = command.stdin(Stdio::null()).output()?;
-    let took = start.elapsed();
-    match output.status.success() {
-        true => Ok(took),
-        false => Err(failed(command, &output.stderr)),
-    }
-}
-
-fn failed(command: &Command, stderr: &[u8]) -> BenchError {
-    let said = String::from_utf8_lossy(stderr);
-    BenchError::Program {
-        command: command.get_program().to_string_lossy().into_owned(),
-        said: said.lines().last().unwrap_or("it said nothing").into(),
-    }
 }
 
 /// A shell that runs the program four times and says when each has ended: for

@@ -1,5 +1,7 @@
 //! OpenCL's programs.
 
+mod built;
+mod calls;
 mod matmul;
 mod program;
 
@@ -31,6 +33,10 @@ impl Api for OpenCl {
 
     fn products(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
         matmul::measure(bench, bench.args.products, bench.args.size)
+    }
+
+    fn calls_in_guest(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {
+        calls::measure(bench)
     }
 
     fn emulated_products(&self, bench: &Bench<'_>) -> Result<Vec<Measured>, BenchError> {

@@ -1,0 +1,85 @@
+//! Programs in C: compiled for this machine and for the guest, and run there.
+
+use crate::error::BenchError;
+use gil_run_support::cache::Cache;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const GUEST_CC: &str = "scripts/guest-cc";
+
+/// One program, for this machine and for the guest.
+pub struct Built {
+    /// For this machine.
+    pub native: PathBuf,
+    /// For the guest.
+    pub guest: PathBuf,
+}
+
+/// Compiles the program `source`, a path in gil's repository, into `folder`.
+///
+/// # Errors
+/// [`BenchError`] if it is not there, or a compiler is missing or refuses it.
+pub fn build(source: &str, folder: &Path) -> Result<Built, BenchError> {
+    if !Path::new(source).is_file() {
+        return Err(BenchError::File {
+            path: source.into(),
+            what: "not here: run this in gil's repository".into(),
+        });
+    }
+    let compile = |compiler: &str, name: &str, libraries: &[&str]| {
+        let program = folder.join(name);
+        let mut compiler = Command::new(compiler);
+        compiler.args(["-O2", "-o"]).arg(&program).arg(source);
+        run(compiler.args(libraries)).map(|_| program)
+    };
+    Ok(Built {
+        native: compile("cc", "native", &["-lOpenCL"])?,
+        guest: compile(GUEST_CC, "guest", &[])?,
+    })
+}
+
+/// `gil run` that writes a report there; the caller adds the program.
+///
+/// # Errors
+/// [`BenchError`] if this program is not there.
+pub fn in_guest(json: &Path) -> Result<Command, BenchError> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["run", "--quiet", "--json"]).arg(json);
+    Ok(command)
+}
+
+/// The same with an agent of its own, which keeps what drivers compile, as the native
+/// program's user does: neither compiles what it ran before.
+///
+/// # Errors
+/// [`BenchError`] if this program or the cache is not there.
+pub fn in_guest_with_kernels(json: &Path) -> Result<Command, BenchError> {
+    let mut command = in_guest(json)?;
+    let kernels = Cache::open()?.root().join("bench-kernels");
+    command.arg("--shared-cache").arg(kernels);
+    Ok(command)
+}
+
+/// Runs it to its end.
+///
+/// # Errors
+/// [`BenchError`] with what it said if it fails.
+pub fn run(command: &mut Command) -> Result<Duration, BenchError> {
+    let start = Instant::now();
+    let output = command.stdin(Stdio::null()).output()?;
+    let took = start.elapsed();
+    match output.status.success() {
+        true => Ok(took),
+        false => Err(failed(command, &output.stderr)),
+    }
+}
+
+/// The error of a program that said this.
+pub fn failed(command: &Command, stderr: &[u8]) -> BenchError {
+    let said = String::from_utf8_lossy(stderr);
+    BenchError::Program {
+        command: command.get_program().to_string_lossy().into_owned(),
+        said: said.lines().last().unwrap_or("it said nothing").into(),
+    }
+}
