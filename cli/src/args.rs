@@ -193,8 +193,8 @@ pub struct RunArgs {
     /// gem5's own options.
     #[command(flatten)]
     pub gem5: Gem5Options,
-    /// The program: a name of the guest's packages, or a path of a local arm64 or
-    /// armhf program. What follows are its arguments, options too.
+    /// The program: a name of the guest's packages, or a path of a local script, arm64
+    /// or armhf program. What follows are its arguments, options too.
     // One list: after its first word, nothing is an option of gil's.
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, required = true)]
     pub command: Vec<String>,

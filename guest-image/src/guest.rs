@@ -4,8 +4,11 @@
 use crate::apt::AptError;
 use crate::arch::Arch;
 use crate::assets::{self, AssetError, Assets, HostPart};
+use crate::brought::{self, Libraries};
 use crate::copied::{Copied, Found};
+use crate::elf::Elf;
 use crate::image;
+use crate::interpreter;
 use crate::packages::{PackageSet, Packages};
 use crate::placed::{self, PlaceError};
 use crate::platforms::Platforms;
@@ -75,15 +78,21 @@ pub fn prepare(
     if !wanted.packages.is_empty() {
         packages.add(wanted.packages)?;
     }
-    let program = program::find(wanted.program, &tree(&packages))?;
-    if let Program::Local(local) = &program {
-        add_libraries(local, &mut packages)?;
+    let mut program = program::find(wanted.program, &tree(&packages))?;
+    let mut libraries = Libraries::default();
+    if let Program::Local(local) = &mut program {
+        libraries = add_needs(local, &mut packages)?;
+        local.folder = libraries.folder.clone();
     }
     let tree = tree(&packages);
-    let files = placed::place(wanted.files, tree.clone())?;
+    let mut files = placed::place(wanted.files, tree.clone())?;
     if let Program::Local(local) = &program {
-        local.check_libraries(&tree, files.iter().map(|found| found.name.as_str()))?;
+        let added = || files.iter().map(|found| found.name.as_str());
+        libraries.check(local, &tree, added())?;
+        interpreter::check(local, &tree, added())?;
     }
+    // What the user puts in one of their places replaces it.
+    files.splice(..0, libraries.files);
     progress.say("building what changed of gil");
     Ok(Guest {
         assets: assets::ensure(packages.has(Arch::Armhf), part)?,
@@ -94,19 +103,25 @@ pub fn prepare(
     })
 }
 
-/// What a local program links with.
-fn add_libraries(local: &Local, packages: &mut Packages) -> Result<(), AptError> {
-    if local.libraries.is_empty() {
-        return Ok(());
+/// Adds the packages of what a local program runs by: its interpreter, or the
+/// libraries that it links with and does not bring.
+fn add_needs(local: &Local, packages: &mut Packages) -> Result<Libraries, AptError> {
+    if let Some(package) = interpreter::package(local, &tree(packages)) {
+        packages.add(&[package.into()])?;
     }
-    packages.support(local.arch)?;
+    let links = |elf: &&Elf| !elf.libraries.is_empty();
+    let arch = local.elf.as_ref().filter(links).map(|elf| elf.arch);
+    if let Some(arch) = arch {
+        packages.support(arch)?;
+    }
+    let libraries = brought::find(local, &tree(packages));
     for loader in gil_guest_names::loaders() {
-        let needs_it = local.libraries.iter().any(|name| name == loader.file);
-        if needs_it && !tree(packages).has_library(local.arch, loader.file) {
-            packages.add(&[local.arch.package(loader.package)])?;
+        let arch = arch.filter(|_| libraries.others.contains(loader.file));
+        if let Some(arch) = arch.filter(|&arch| !tree(packages).has_library(arch, loader.file)) {
+            packages.add(&[arch.package(loader.package)])?;
         }
     }
-    Ok(())
+    Ok(libraries)
 }
 
 fn tree(packages: &Packages) -> Tree {

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`apt`], [`checksum`] | Debian's packages, fetched and checked |
 //! | [`packages`], [`unpacked`], [`alternatives`], [`python`], [`platforms`] | sets of them, as a guest has them |
-//! | [`tree`], [`program`], [`copied`], [`placed`] | what files the guest will have, and the user's among them |
+//! | [`tree`], [`copied`], [`placed`] | what files the guest will have, and the user's among them |
+//! | [`program`], [`elf`], [`brought`], [`interpreter`] | the program to run, and what it runs by: its libraries, a script's interpreter |
 //! | [`kernel`], [`module`] | Debian's kernel, and gil's modules for it |
 //! | [`assets`], [`libraries`] | gil's own files |
 //! | [`files`], [`archive`], [`staged`], [`disk_image`], [`image`], [`guest_files`] | initramfs and disks, written and read |
@@ -16,14 +17,17 @@ pub mod apt;
 pub mod arch;
 pub mod archive;
 pub mod assets;
+pub mod brought;
 pub mod checksum;
 pub mod copied;
 pub mod disk_image;
+pub mod elf;
 pub mod files;
 pub mod full_system;
 pub mod guest;
 pub mod guest_files;
 pub mod image;
+pub mod interpreter;
 pub mod kernel;
 pub mod libraries;
 pub mod machine;

@@ -2,10 +2,8 @@
 //! file that is copied into it.
 
 use crate::arch::Arch;
+use crate::elf::{self, Elf, ElfError};
 use crate::tree::Tree;
-use object::Endianness;
-use object::elf::{self, FileHeader32, FileHeader64};
-use object::read::elf::{ElfFile, FileHeader};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -56,6 +54,30 @@ pub enum ProgramError {
         /// What is wrong.
         source: object::Error,
     },
+    /// Another machine's library.
+    #[error("{program} needs the library {library}, and {} is one for {machine}: build it for {}", path.display(), arch.debian())]
+    OtherLibrary {
+        /// The program.
+        program: String,
+        /// Its architecture.
+        arch: Arch,
+        /// The library's name.
+        library: String,
+        /// Where the program looks for it, and it is.
+        path: PathBuf,
+        /// Whose it is.
+        machine: String,
+    },
+    /// A script's interpreter is nowhere.
+    #[error(
+        "{script} runs by {interpreter}, which the guest does not have: add its Debian package with --pkg PACKAGE, or the file with --file SRC:{interpreter}"
+    )]
+    NoInterpreter {
+        /// The script.
+        script: String,
+        /// The interpreter's path or name.
+        interpreter: String,
+    },
     /// A library is nowhere.
     #[error(
         "{program} needs the library {library}, which the guest does not have: add its Debian package with --pkg {}, or the file with --file SRC:/{}/{library}",
@@ -89,15 +111,13 @@ pub struct Local {
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whose libraries it needs.
-    pub arch: Arch,
-    /// Libraries it names, if it is dynamic.
-    pub libraries: Vec<String>,
-    /// Whether it brings its own places to look for libraries.
-    pub has_search_path: bool,
+    /// What its ELF headers say; none of a script.
+    pub elf: Option<Elf>,
+    /// Its folder in the guest, from the root.
+    pub folder: String,
 }
 
-/// Where a local program lies in the guest.
+/// Where a local program lies in the guest, or in a folder below.
 pub const LOCAL_FOLDER: &str = "opt/gil";
 
 /// A local file as a program.
@@ -125,137 +145,39 @@ pub fn local(path: &Path) -> Result<Local, ProgramError> {
 }
 
 fn inspect(path: &Path, bytes: Vec<u8>) -> Result<Local, ProgramError> {
-    let mut local = Local {
+    let elf = match bytes.starts_with(b"#!") {
+        true => None,
+        false => Some(elf::read(&bytes).map_err(|error| refused(path, error))?),
+    };
+    let local = Local {
         path: path.into(),
         bytes,
-        arch: Arch::Arm64,
-        libraries: Vec::new(),
-        has_search_path: false,
+        elf,
+        folder: LOCAL_FOLDER.into(),
     };
-    if local.bytes.starts_with(b"#!") {
-        return Ok(local);
-    }
-    if !local.bytes.starts_with(&elf::ELFMAG) {
-        return Err(ProgramError::NoProgram(path.into()));
-    }
-    local.arch = architecture(path, &local.bytes)?;
-    let data = local.bytes.as_slice();
-    let needs = match local.arch {
-        Arch::Arm64 => needs::<FileHeader64<Endianness>>(data),
-        Arch::Armhf => needs::<FileHeader32<Endianness>>(data),
-    };
-    let needs = needs.map_err(|source| ProgramError::Damaged {
-        path: path.into(),
-        source,
-    })?;
-    if needs.soft_floats && !needs.libraries.is_empty() {
-        return Err(ProgramError::OtherMachine {
-            path: path.into(),
-            machine: "32-bit ARM without hardware floats (armel)".into(),
-        });
-    }
-    local.libraries = needs.libraries;
-    local.has_search_path = needs.has_search_path;
-    Ok(local)
-}
-
-/// Class, byte order and machine lie at the same place in every ELF file.
-fn architecture(path: &Path, bytes: &[u8]) -> Result<Arch, ProgramError> {
-    let (Some(&class), Some(&order), Some(&[low, high])) = (
-        bytes.get(4),
-        bytes.get(5),
-        bytes.get(18..20).and_then(|b| <&[u8; 2]>::try_from(b).ok()),
-    ) else {
-        return Err(ProgramError::NoProgram(path.into()));
-    };
-    let little = order == elf::ELFDATA2LSB.0;
-    let machine = if little { [low, high] } else { [high, low] };
-    let machine = elf::Machine(u16::from_le_bytes(machine));
-    match (elf::FileClass(class), little, machine) {
-        (elf::ELFCLASS64, true, elf::EM_AARCH64) => Ok(Arch::Arm64),
-        (elf::ELFCLASS32, true, elf::EM_ARM) => Ok(Arch::Armhf),
-        _ => Err(ProgramError::OtherMachine {
-            path: path.into(),
-            machine: machine_name(machine.0, class == elf::ELFCLASS64.0, little),
-        }),
-    }
-}
-
-fn machine_name(machine: u16, wide: bool, little: bool) -> String {
-    let name = match machine {
-        m if m == elf::EM_X86_64.0 => "x86-64",
-        m if m == elf::EM_386.0 => "32-bit x86",
-        m if m == elf::EM_ARM.0 => "32-bit ARM",
-        m if m == elf::EM_RISCV.0 => "RISC-V",
-        m if m == elf::EM_AARCH64.0 => "AArch64",
-        m => return format!("ELF machine {m}"),
-    };
-    match (elf::Machine(machine), wide, little) {
-        (elf::EM_AARCH64, false, _) => format!("{name} with 32-bit pointers"),
-        (elf::EM_AARCH64 | elf::EM_ARM, _, false) => format!("big-endian {name}"),
-        _ => name.to_owned(),
-    }
-}
-
-#[derive(Default)]
-struct Needs {
-    libraries: Vec<String>,
-    has_search_path: bool,
-    /// Floats are passed as Debian's armhf does not.
-    soft_floats: bool,
-}
-
-/// Reads the header's flags and the dynamic section.
-fn needs<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<Needs> {
-    let file = ElfFile::<Elf>::parse(data)?;
-    let table = file.elf_dynamic_table()?;
-    let flags = file.elf_header().e_flags(file.endian());
-    let mut needs = Needs {
-        soft_floats: !Elf::is_type_64_sized() && flags.0 & elf::EF_ARM_ABI_FLOAT_SOFT != 0,
-        ..Needs::default()
-    };
-    for entry in table.iter() {
-        if entry.tag == elf::DT_NEEDED {
-            let name = table.string(entry)?;
-            needs
-                .libraries
-                .push(String::from_utf8_lossy(name).into_owned());
+    match &local.elf {
+        Some(elf) if elf.soft_floats && !elf.libraries.is_empty() => {
+            let machine = "32-bit ARM without hardware floats (armel)".into();
+            Err(refused(path, ElfError::OtherMachine(machine)))
         }
-        needs.has_search_path |= entry.tag == elf::DT_RUNPATH || entry.tag == elf::DT_RPATH;
+        _ => Ok(local),
     }
-    Ok(needs)
+}
+
+fn refused(path: &Path, error: ElfError) -> ProgramError {
+    let path = path.into();
+    match error {
+        ElfError::NoElf => ProgramError::NoProgram(path),
+        ElfError::OtherMachine(machine) => ProgramError::OtherMachine { path, machine },
+        ElfError::Damaged(source) => ProgramError::Damaged { path, source },
+    }
 }
 
 impl Local {
-    /// The first library that neither the guest's packages nor `added` files
-    /// have. A program with places of its own is not judged.
-    ///
-    /// # Errors
-    /// [`ProgramError::NoLibrary`] names it.
-    pub fn check_libraries<'a>(
-        &self,
-        tree: &Tree,
-        added: impl Iterator<Item = &'a str>,
-    ) -> Result<(), ProgramError> {
-        let added: Vec<_> = added.filter_map(|path| path.rsplit('/').next()).collect();
-        let is_added = |library: &str| added.contains(&library);
-        let missing = self.libraries.iter().find(|library| {
-            !self.has_search_path && !tree.has_library(self.arch, library) && !is_added(library)
-        });
-        match missing {
-            Some(library) => Err(ProgramError::NoLibrary {
-                program: self.path.display().to_string(),
-                arch: self.arch,
-                library: library.clone(),
-            }),
-            None => Ok(()),
-        }
-    }
-
     /// Where it lies in the guest, from the root.
     pub fn guest_path(&self) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        format!("{LOCAL_FOLDER}/{name}")
+        format!("{}/{name}", self.folder)
     }
 }
 
@@ -294,70 +216,13 @@ pub fn find(name: &str, tree: &Tree) -> Result<Program, ProgramError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Entry;
-
-    fn header(class: u8, order: u8, machine: u16) -> Vec<u8> {
-        let mut bytes = vec![0; 64];
-        bytes[..4].copy_from_slice(&elf::ELFMAG);
-        (bytes[4], bytes[5]) = (class, order);
-        let machine = if order == 1 {
-            machine.to_le_bytes()
-        } else {
-            machine.to_be_bytes()
-        };
-        bytes[18..20].copy_from_slice(&machine);
-        bytes
-    }
-
-    #[test]
-    fn other_machines_are_named() {
-        for (class, order, machine, name) in [
-            (2, 1, 62, "x86-64"),
-            (1, 2, 40, "big-endian 32-bit ARM"),
-            (1, 1, 183, "32-bit pointers"),
-            (2, 2, 183, "big-endian AArch64"),
-            (2, 1, 9999, "machine 9999"),
-        ] {
-            let error = inspect(Path::new("p"), header(class, order, machine)).unwrap_err();
-            assert!(error.to_string().contains(name), "{error}");
-            assert_eq!(error.code(), 126);
-        }
-    }
 
     #[test]
     fn damaged_and_foreign_files_are_refused() {
         for bytes in [&b""[..], b"\x7fELF", b"text", b"\x7fELF\x02\x01"] {
             let error = inspect(Path::new("p"), bytes.to_vec()).unwrap_err();
             assert!(matches!(error, ProgramError::NoProgram(_)), "{error}");
+            assert_eq!(error.code(), 126);
         }
-        let mut header = header(2, 1, 183);
-        header.truncate(40);
-        let error = inspect(Path::new("p"), header).unwrap_err();
-        assert!(matches!(error, ProgramError::Damaged { .. }), "{error}");
-    }
-
-    #[test]
-    fn missing_libraries_are_named_once_nobody_has_them() {
-        let mut tree = Tree::default();
-        tree.insert(
-            "usr/lib/aarch64-linux-gnu/libc.so.6",
-            Entry::File { executable: true },
-        );
-        let mut program = inspect(Path::new("p"), b"#!/bin/sh".to_vec()).unwrap();
-        program.libraries = vec!["libc.so.6".into(), "libx.so.1".into()];
-        let error = program.check_libraries(&tree, [].into_iter()).unwrap_err();
-        assert!(error.to_string().contains("libx.so.1"), "{error}");
-        program
-            .check_libraries(&tree, ["usr/lib/libx.so.1"].into_iter())
-            .unwrap();
-        program.arch = Arch::Armhf;
-        let error = program
-            .check_libraries(&tree, [].into_iter())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("libc.so.6"), "{error}");
-        assert!(error.contains("--pkg PACKAGE:armhf"), "{error}");
-        program.has_search_path = true;
-        program.check_libraries(&tree, [].into_iter()).unwrap();
     }
 }

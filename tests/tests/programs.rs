@@ -1,6 +1,10 @@
 //! Unmodified programs in the guest give what they give natively.
 
-use gil_tests::{Link, Run, Width, both_widths, guest_program, guest_program_of, native_program};
+use gil_tests::{
+    Link, Run, Width, both_widths, guest_program, guest_program_of, native_program, root,
+};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 fn matmul(products: &str) -> Vec<String> {
@@ -52,6 +56,113 @@ fn packages_that_need_a_platform_have_the_boards_alone() {
     let wanted = format!("1 platform, right\n{ALL_WERE_COMPILED}");
     assert_eq!(run.stdout, wanted, "{}", run.stderr);
     assert!(run.integer("/totals/calls") > 0, "{}", run.report);
+}
+
+both_widths! {
+    /// In C++, with libraries of its own: one finds the next, where it was built.
+    fn a_program_brings_its_own_libraries(width: Width) {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("build/bin")).unwrap();
+        std::fs::create_dir_all(at("build/lib/inner")).unwrap();
+        let compile = |compiler: &str, name: &str, more: &[&str]| {
+            let mut command = Command::new(root().join("scripts").join(compiler));
+            command.args((width == Width::Armhf).then_some("--armhf"));
+            command.arg("-o").arg(at("build").join(name)).args(more);
+            assert!(command.current_dir(folder.path()).status().unwrap().success());
+        };
+        for (name, text) in CPLUSPLUS {
+            std::fs::write(at(name), text).unwrap();
+        }
+        let shared = ["-shared", "-fPIC"];
+        let inner = ["inner.cpp", "-Wl,-soname,libinner.so.1"];
+        compile("guest-cc", "lib/inner/libinner.so.1", &[&shared[..], &inner].concat());
+        let outer = ["outer.txt", "build/lib/inner/libinner.so.1", "-Wl,-rpath,$ORIGIN/inner"];
+        let outer = [&["-x", "c++", outer[0], "-x", "none"], &outer[1..]].concat();
+        let named = [&shared[..], &["-Wl,-soname,libouter.so"], &outer].concat();
+        compile("guest-c++", "lib/libouter.so", &named);
+        let program = ["main.cc", "build/lib/libouter.so", "-Wl,-rpath,$ORIGIN/../lib"];
+        let program = [&program[..], &["-Wl,--allow-shlib-undefined"]].concat();
+        compile("guest-cc", "bin/program", &program);
+
+        let program = at("build/bin/program").display().to_string();
+        let run = Run::new([&program, "a", "b"]).finish().ok();
+        assert_eq!(run.stdout, "outer caught: inner threw a b\n", "{run:#?}");
+    }
+}
+
+const CPLUSPLUS: [(&str, &str); 3] = [
+    (
+        "inner.cpp",
+        "#include <stdexcept>\n#include <string>\n
+         void inner(const std::string &text) { throw std::runtime_error(\"inner threw\" + text); }",
+    ),
+    (
+        "outer.txt",
+        "#include <exception>\n#include <string>\nvoid inner(const std::string &);\n
+         std::string outer(const std::string &text) {
+             try { inner(text); } catch (const std::exception &e) {
+                 return std::string(\"outer caught: \") + e.what(); }
+             return \"nothing\"; }",
+    ),
+    (
+        "main.cc",
+        "#include <iostream>\n#include <string>\nstd::string outer(const std::string &);\n
+         int main(int argc, char **argv) {
+             std::string all;
+             for (int i = 1; i < argc; i++) all += std::string(\" \") + argv[i];
+             std::cout << outer(all) << std::endl; }",
+    ),
+];
+
+/// A local script brings the package of its interpreter.
+#[test]
+fn scripts_run_by_their_interpreters() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, body, printed) in [
+        (
+            "#!/usr/bin/env python3",
+            "import sys; print(sys.argv[1] * 2)",
+            "abab\n",
+        ),
+        (
+            "#!/bin/bash",
+            "a=($1 c); echo ${#a[@]} $BASH",
+            "2 /bin/bash\n",
+        ),
+        ("#!/bin/sh", "echo $1", "ab\n"),
+    ] {
+        let script = folder.path().join("script");
+        std::fs::write(&script, format!("{line}\n{body}\n")).unwrap();
+        std::fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+        let run = Run::new([script.to_str().unwrap(), "ab"]).finish().ok();
+        assert_eq!(run.stdout, printed, "{line}: {run:#?}");
+    }
+}
+
+/// As `docker run` has it: values of this machine, files of variables, a folder.
+#[test]
+fn the_environment_and_the_folder_are_the_users() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("variables");
+    std::fs::write(&file, "# A\nA=1\nB=2 b\nC\n").unwrap();
+    let file = file.display().to_string();
+    let options = [
+        "--env-file",
+        &file,
+        "-e",
+        "A=3",
+        "-e",
+        "D",
+        "-e",
+        "E",
+        "-w",
+        "/usr/lib",
+    ];
+    let script = r#"echo "$A,$B,$C,$D,${E-unset},$PWD""#;
+    let mut run = Run::new([&options[..], &["sh", "-c", script]].concat());
+    run.command().env("C", "c c").env("D", "d").env_remove("E");
+    assert_eq!(run.finish().ok().stdout, "3,2 b,c c,d,unset,/usr/lib\n");
 }
 
 const PYOPENCL: &str = r#"
