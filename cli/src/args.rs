@@ -48,6 +48,9 @@ pub enum Command {
     Key(KeyCommand),
     /// Show what is missing here, and the command that mends it.
     Doctor,
+    /// Install the Debian packages that runs need and this machine lacks: says
+    /// which, shows the commands, and asks.
+    Setup(SetupArgs),
     /// Unpack Debian packages and gil's guest libraries in a folder, for
     /// simulators that run programs without a kernel.
     Sysroot(SysrootArgs),
@@ -68,6 +71,17 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print gil's man page, or write those of all its commands into a folder.
     Man(ManArgs),
+}
+
+/// Arguments of `gil setup`.
+#[derive(Clone, Debug, Args)]
+pub struct SetupArgs {
+    /// Do not ask.
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Install no GPU's library: runs use a board elsewhere.
+    #[arg(long)]
+    pub no_device: bool,
 }
 
 /// Arguments of `gil completions`.

@@ -28,7 +28,8 @@ struct Finding {
     mend: &'static str,
 }
 
-const SETUP: &str = "./scripts/setup";
+const SETUP: &str = "gil setup";
+const INSTALL: &str = "install gil again";
 const BUILD: &str = "cargo build --release";
 
 /// Prints every requirement; whether all are met.
@@ -146,8 +147,10 @@ fn own_files() -> Vec<Finding> {
             mend: "set GIL_HOME to the folder that has libgil_qemu.so",
         }];
     };
-    let mut findings = vec![file("QEMU plugin", &assets.host_part, BUILD)];
-    if assets::checkout().is_some() {
+    let is_built = assets::are_built();
+    let mend = if is_built { BUILD } else { INSTALL };
+    let mut findings = vec![file("QEMU plugin", &assets.host_part, mend)];
+    if is_built {
         findings.push(Finding {
             name: "cargo".into(),
             state: version("cargo", &["--version"]),
@@ -158,19 +161,15 @@ fn own_files() -> Vec<Finding> {
         findings.push(Finding {
             name: "linker for them".into(),
             state: version(Arch::Armhf.compiler(), &["--version"]),
-            mend: SETUP,
+            mend: "./scripts/setup",
         });
     } else {
-        findings.push(file("guest's init", &assets.init, "install gil again"));
+        findings.push(file("guest's init", &assets.init, INSTALL));
         for (_, path) in assets.library_files() {
-            findings.push(file("guest's library", &path, "install gil again"));
+            findings.push(file("guest's library", &path, INSTALL));
         }
     }
-    findings.push(file(
-        "driver's sources",
-        &assets.driver,
-        "install gil again",
-    ));
+    findings.push(file("driver's sources", &assets.driver, INSTALL));
     findings
 }
 
@@ -206,7 +205,7 @@ fn guest_target(name: &str, arch: Arch) -> Finding {
 }
 
 /// The APIs that an agent of this machine may serve.
-fn apis() -> String {
+pub fn apis() -> String {
     let numbers = BACK_ENDS.iter().flat_map(|back_end| back_end.apis());
     let apis = numbers.filter_map(|&number| api(number));
     let titles: Vec<_> = apis.map(|api| api.title).collect();
@@ -222,7 +221,11 @@ fn devices() -> Finding {
     }
 }
 
-fn ask_devices() -> Result<String, String> {
+/// The names of this machine's devices.
+///
+/// # Errors
+/// A sentence, also if there is none.
+pub fn ask_devices() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(one_line)?;
     let (confining, within) = (Confining::default(), agent::FIRST_CONTACT);
     let agent = agent::begin(&Board::Own, None, folder.path(), &confining, within);

@@ -14,6 +14,7 @@ mod ping;
 mod relay;
 mod report;
 mod run;
+mod setup;
 mod signals;
 mod simulator;
 mod status;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Kernel(args) => exit_with(kernel_command::run(&args)),
         Command::Completions(args) => exit_with(generate::completions(&args)),
         Command::Man(args) => exit_with(generate::man(&args)),
+        Command::Setup(args) => exit_with(setup::run(&args)),
         Command::Doctor => match doctor::run() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,

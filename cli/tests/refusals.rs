@@ -354,7 +354,7 @@ fn without_qemu_setup_is_named() {
     bench.arm64_program();
     let mut command = bench.gil(&["run", "./arm64"]);
     command.env("PATH", bench.path("tmp"));
-    bench.refuses(&mut command, 125, &["not installed", "./scripts/setup"]);
+    bench.refuses(&mut command, 125, &["not installed", "gil setup"]);
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn qemu_that_is_too_old_is_named_with_its_version() {
     let path = bench.program("qemu-system-aarch64", script);
     let mut command = bench.gil(&["run", "./arm64"]);
     command.env("PATH", path);
-    bench.refuses(&mut command, 125, &["7.2", "9.2", "./scripts/setup"]);
+    bench.refuses(&mut command, 125, &["7.2", "9.2", "gil setup"]);
 }
 
 #[test]

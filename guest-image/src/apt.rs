@@ -212,6 +212,25 @@ impl Apt {
             })
     }
 
+    /// The newest version of `package` that can be had, if there is any.
+    ///
+    /// # Errors
+    /// As [`Apt::resolve`].
+    pub fn candidate(&self, package: &str) -> Result<Option<String>, AptError> {
+        let text = self.fresh(|| self.call("apt-cache", &["policy"], &[package.into()]))?;
+        let found = text.lines().find_map(candidate);
+        Ok(found.map(str::to_owned))
+    }
+
+    /// The machine's Debian archive and the release's backports beside it, as a list of
+    /// sources; none if the machine does not have the release from there.
+    ///
+    /// # Errors
+    /// As [`Apt::sources`].
+    pub fn with_backports(&self) -> Result<Option<String>, AptError> {
+        Ok(add_backports(self.sources()?, &self.release))
+    }
+
     /// Downloads what is not there yet; returns the files' paths.
     ///
     /// # Errors
@@ -521,6 +540,22 @@ fn source_line(target: &str, release: &str) -> Option<String> {
     Some(format!("deb {options}{uri} {suite} main\n"))
 }
 
+/// From apt's answer on a package.
+fn candidate(line: &str) -> Option<&str> {
+    let version = line.trim().strip_prefix("Candidate: ")?;
+    (version != "(none)").then_some(version)
+}
+
+/// Behind each line of the release, one of its backports.
+fn add_backports(sources: String, release: &str) -> Option<String> {
+    let own = format!(" {release} ");
+    let of_release = sources.lines().filter(|line| line.contains(&own));
+    let added: String = of_release
+        .map(|line| line.replace(&own, &format!(" {release}-backports ")) + "\n")
+        .collect();
+    (!added.is_empty()).then(|| sources + &added)
+}
+
 /// The key file that the machine's own entry (`FILE:NUMBER`) names, else
 /// Debian's.
 fn signed_by(entry: &str) -> Option<String> {
@@ -675,6 +710,25 @@ mod tests {
         assert!(line("bookworm-backports", "main").is_none());
         assert!(line("bookworm", "contrib").is_none());
         assert!(line("nodistro", "main").is_none());
+    }
+
+    #[test]
+    fn backports_lie_beside_the_release() {
+        let sources =
+            "deb [signed-by=/k] http://a/ bookworm main\ndeb http://b/ bookworm-security main\n";
+        assert_eq!(
+            add_backports(sources.into(), "bookworm").unwrap(),
+            format!("{sources}deb [signed-by=/k] http://a/ bookworm-backports main\n")
+        );
+        assert_eq!(add_backports(sources.into(), "trixie"), None);
+    }
+
+    #[test]
+    fn the_newest_version_is_read() {
+        let root = tempfile::tempdir().unwrap();
+        let apt = of_a_folder(root.path());
+        assert_eq!(apt.candidate("miner").unwrap().as_deref(), Some("1"));
+        assert_eq!(apt.candidate("nosuch").unwrap(), None);
     }
 
     #[test]

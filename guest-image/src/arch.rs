@@ -30,7 +30,7 @@ impl Arch {
     }
 
     /// The C compiler for it.
-    pub fn compiler(self) -> &'static str {
+    pub const fn compiler(self) -> &'static str {
         match self {
             Self::Arm64 => "aarch64-linux-gnu-gcc",
             Self::Armhf => "arm-linux-gnueabihf-gcc",

@@ -140,10 +140,21 @@ pub fn expected(part: HostPart) -> Option<Assets> {
     Some(built(&checkout()?, executable.parent()?, true, part))
 }
 
-/// The checkout this binary was built from, if it is still there.
+/// The checkout this binary was built from, if it is still there. What `cargo xtask dist`
+/// packs names none.
 pub fn checkout() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    let manifest = match option_env!("GIL_PACKAGED") {
+        Some(_) => None,
+        None => Some(env!("CARGO_MANIFEST_DIR")),
+    };
+    let root = Path::new(manifest?).parent()?;
     root.join("synthetic-driver").is_dir().then(|| root.into())
+}
+
+/// Whether they are those of the checkout, and not of an installation.
+pub fn are_built() -> bool {
+    let executable = std::env::current_exe().unwrap_or_default();
+    home(&executable).is_none() && checkout().is_some()
 }
 
 fn home(executable: &Path) -> Option<PathBuf> {

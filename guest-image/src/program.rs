@@ -39,7 +39,7 @@ pub enum ProgramError {
     #[error("{} is neither an ELF program nor a script: give an arm64 or armhf program", .0.display())]
     NoProgram(PathBuf),
     /// Another machine's.
-    #[error("{} is a program for {machine}, and the guest runs arm64 and armhf: compile it with scripts/guest-cc", path.display())]
+    #[error("{} is a program for {machine}, and the guest runs arm64 and armhf: compile it with scripts/guest-cc (installed: gil-guest-cc)", path.display())]
     OtherMachine {
         /// The local file.
         path: PathBuf,

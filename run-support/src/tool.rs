@@ -9,9 +9,7 @@ use std::process::{Command, Stdio};
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// It is not installed.
-    #[error(
-        "the program {tool} is missing: run ./scripts/setup, or install the package that has it"
-    )]
+    #[error("the program {tool} is missing: run `gil setup`, or install the package that has it")]
     Missing {
         /// Its name.
         tool: String,

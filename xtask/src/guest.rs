@@ -126,6 +126,19 @@ pub struct Wanted {
     pub armhf: bool,
     /// The libraries of `examples/toy-api`, too.
     pub toy: bool,
+    /// For a package: no file names a folder of this machine.
+    pub remapped: bool,
+}
+
+impl Wanted {
+    /// What a package has.
+    pub fn packed(remapped: bool) -> Self {
+        Self {
+            armhf: true,
+            toy: false,
+            remapped,
+        }
+    }
 }
 
 /// Builds every part with the profile `guest`; returns the files.
@@ -134,16 +147,16 @@ pub struct Wanted {
 /// [`GuestError`].
 pub fn build(root: &Path, wanted: Wanted) -> Result<Vec<PathBuf>, GuestError> {
     ensure_target(root, ARM64.target)?;
-    let mut files = vec![build_part(root, &ARM64, &INIT)?];
+    let mut files = vec![build_part(root, &ARM64, &INIT, wanted)?];
     let machines: &[Machine] = match wanted.armhf {
         true => &[ARM64, ARMHF],
         false => &[ARM64],
     };
     for machine in machines {
         ensure_target(root, machine.target)?;
-        files.extend(build_libraries(root, machine, &GILS_OWN)?);
+        files.extend(build_libraries(root, machine, &GILS_OWN, wanted)?);
         if wanted.toy {
-            files.extend(build_libraries(root, machine, &WITH_TOY)?);
+            files.extend(build_libraries(root, machine, &WITH_TOY, wanted)?);
         }
     }
     Ok(files)
@@ -154,8 +167,9 @@ fn build_libraries(
     root: &Path,
     machine: &Machine,
     libraries: &Libraries,
+    wanted: Wanted,
 ) -> Result<Vec<PathBuf>, GuestError> {
-    let shared = build_part(root, machine, &libraries.shared)?;
+    let shared = build_part(root, machine, &libraries.shared, wanted)?;
     let mut files = thin::build(root, &shared, libraries.thin, machine)?;
     files.insert(0, shared);
     Ok(files)
@@ -200,23 +214,51 @@ fn start(program: &str, error: std::io::Error) -> GuestError {
     }
 }
 
-fn build_part(root: &Path, machine: &Machine, part: &Part) -> Result<PathBuf, GuestError> {
+fn build_part(
+    root: &Path,
+    machine: &Machine,
+    part: &Part,
+    wanted: Wanted,
+) -> Result<PathBuf, GuestError> {
     let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
     let mut command = Command::new(&cargo);
     command
         .args(["build", "--quiet", "--profile", "guest"])
         .args(["--package", part.package, "--target", machine.target])
         .current_dir(root);
+    let folder = part_folder(root, part, wanted);
+    command.arg("--target-dir").arg(&folder);
+    let mut flags = Vec::new();
+    if wanted.remapped {
+        flags.extend(remapped(root));
+    }
     if part.is_static {
-        command.env("RUSTFLAGS", "-C target-feature=+crt-static");
+        flags.push("-C target-feature=+crt-static".into());
+        command.env("RUSTFLAGS", flags.join(" "));
+    } else if wanted.remapped {
+        let flags = format!("target.{}.rustflags={flags:?}", machine.target);
+        command.env_remove("RUSTFLAGS").args(["--config", &flags]);
     }
     command.stdout(Stdio::inherit());
     let output = command.output().map_err(|error| start(&cargo, error))?;
     eprint!("{}", told(&String::from_utf8_lossy(&output.stderr)));
     match output.status.success() {
-        true => Ok(guest_folder(root, machine).join(part.artifact)),
+        true => Ok(folder
+            .join(machine.target)
+            .join("guest")
+            .join(part.artifact)),
         false => Err(GuestError::Build(part.package)),
     }
+}
+
+/// Flags with which a program names no folder of the machine that built it: the
+/// same sources make the same bytes in any.
+pub(crate) fn remapped(root: &Path) -> impl Iterator<Item = String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let folders = std::iter::once((root.to_path_buf(), "/gil"));
+    let folders = folders.chain(home.map(|home| (home, "/cargo")));
+    folders.map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()))
 }
 
 /// What cargo wrote but for the known warning. An empty line ends each.
@@ -225,9 +267,14 @@ pub(crate) fn told(written: &str) -> String {
     parts.filter(|part| !part.contains(KNOWN_WARNING)).collect()
 }
 
-/// Where what runs in the guest is built.
-fn guest_folder(root: &Path, machine: &Machine) -> PathBuf {
-    target_folder(root).join(machine.target).join("guest")
+/// The target folder of a part. Parts whose folders are remapped have their own: cargo
+/// would take those of other flags for the same, and build all again each time.
+fn part_folder(root: &Path, part: &Part, wanted: Wanted) -> PathBuf {
+    let target = target_folder(root);
+    match wanted.remapped {
+        true => target.join("remapped").join(part.package),
+        false => target,
+    }
 }
 
 /// Cargo's target folder.

@@ -11,7 +11,7 @@
 //! | [`guest`] | builds what runs in the guest |
 //! | [`links`] | whether the links of all pages lead somewhere |
 //! | [`mutants`] | what `cargo mutants` left alive, compared with the list |
-//! | [`dist`] | builds and packs the agent for ARM boards |
+//! | [`dist`] | builds and packs the command, and the agent for ARM boards |
 
 // Errors end the run; their size does not matter.
 #![allow(clippy::result_large_err)]

@@ -46,11 +46,16 @@ enum Task {
     },
     /// Lay out the pages as a book in target/book; scripts/docs builds it.
     Book,
-    /// Build the board agent for ARM boards, and pack it: a tarball and a
-    /// Debian package for each.
+    /// Build and pack the command gil with all that it needs, and the board
+    /// agent for ARM boards: a tarball and a Debian package for each.
     Dist {
-        /// Debian's names of machines, arm64 and armhf; all if none is named.
-        machines: Vec<String>,
+        /// What is packed: gil, and the agent by Debian's names of machines, arm64
+        /// and armhf; all if nothing is named.
+        names: Vec<String>,
+        /// cargo's profile for the command; release packs what was built for use
+        /// in the checkout.
+        #[arg(long, default_value = dist::build::PROFILE)]
+        profile: String,
     },
 }
 
@@ -90,14 +95,21 @@ fn run(task: &Task, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
         Task::Skips => print!("{}", gil_need::Summary::of_this_run()?),
         Task::Ci { names, .. } => ci::run(root, names, &mut |line| println!("{line}"))?,
         Task::Guest { armhf, toy } => {
-            let (armhf, toy) = (*armhf, *toy);
-            for path in guest::build(root, guest::Wanted { armhf, toy })? {
+            let (armhf, toy, remapped) = (*armhf, *toy, false);
+            for path in guest::build(
+                root,
+                guest::Wanted {
+                    armhf,
+                    toy,
+                    remapped,
+                },
+            )? {
                 println!("{}", path.display());
             }
         }
         Task::Book => println!("{}", book::stage(root)?.display()),
-        Task::Dist { machines } => {
-            for path in dist::run(root, machines)? {
+        Task::Dist { names, profile } => {
+            for path in dist::run(root, names, profile)? {
                 println!("{}", path.display());
             }
         }

@@ -1,5 +1,5 @@
-//! What `cargo xtask dist` packs, read back as the tools of boards read it. The
-//! agent itself is not built here: any program of the machine's kind serves.
+//! What `cargo xtask dist` packs, read back as the tools of boards read it. Neither the
+//! agent nor the command is built here: any program of the machine's kind serves.
 
 use ar::Archive as Ar;
 use flate2::read::GzDecoder;
@@ -9,7 +9,9 @@ use std::process::Command;
 use tar::Archive as Tar;
 use xtask::dist::contents::{Sources, pack};
 use xtask::dist::elf::{ElfError, check};
-use xtask::dist::target::{BASELINE, Glibc, TARGETS, Target};
+use xtask::dist::pack::Packed;
+use xtask::dist::simulating::{self, Parts};
+use xtask::dist::target::{BASELINE, Glibc, HOSTS, TARGETS, Target};
 
 const DATE: u64 = 1_700_000_000;
 
@@ -182,7 +184,7 @@ fn a_tarball_has_all_in_one_folder() {
     assert_eq!(paths, expected);
     let readme = String::from_utf8_lossy(&entries[4].bytes).into_owned();
     assert!(!readme.contains("@BOARDS@") && !readme.contains("@GLIBC@"));
-    assert!(readme.contains(target.boards), "{readme}");
+    assert!(readme.contains(target.machines), "{readme}");
 }
 
 #[test]
@@ -205,4 +207,125 @@ fn what_a_board_cannot_run_is_not_packed() {
     assert_eq!(Glibc::of_symbol("GLIBC_2.4"), Some(Glibc(2, 4)));
     assert!(Glibc(2, 4) < Glibc(2, 34));
     assert_eq!(Glibc::of_symbol("GCC_3.5"), None);
+}
+
+/// The packages of the simulating side, with a text for what is built.
+fn simulating_side() -> [(String, Vec<u8>); 2] {
+    let parts = Parts {
+        target: &HOSTS[0],
+        glibc: Glibc(2, 34),
+        built: vec![
+            Packed::program("bin/gil", "gil"),
+            Packed::text("lib/gil/libgil_qemu.so", "plugin"),
+        ],
+        notices: "a crate".into(),
+    };
+    simulating::pack(&root(), &parts, DATE).unwrap()
+}
+
+#[test]
+fn the_tarball_and_the_package_of_the_simulating_side_have_the_same_files() {
+    let [(tarball_name, tarball), (deb_name, deb)] = simulating_side();
+    assert!(deb_name.ends_with("_amd64.deb"), "{deb_name}");
+    let folder = tarball_name.strip_suffix(".tar.gz").unwrap();
+    let unpacked: Vec<_> = entries(&tarball)
+        .into_iter()
+        .map(|entry| {
+            (
+                entry.path.replacen(folder, "usr", 1),
+                entry.mode,
+                entry.bytes,
+            )
+        })
+        .collect();
+    let installed: Vec<_> = entries(&members(&deb)[2].1)
+        .into_iter()
+        .map(|entry| (entry.path, entry.mode, entry.bytes))
+        .collect();
+    assert_eq!(unpacked, installed);
+    let mode = |path: &str| {
+        let found = installed.iter().find(|(at, _, _)| at == path);
+        found.map(|(_, mode, _)| *mode)
+    };
+    for (path, expected) in [
+        ("usr/bin/gil", 0o755),
+        ("usr/bin/gil-guest-cc", 0o755),
+        ("usr/lib/gil/driver/Kbuild", 0o644),
+        ("usr/lib/gil/driver/disk.c", 0o644),
+        ("usr/lib/gil/driver/uapi/gil.h", 0o644),
+        ("usr/lib/gil/gem5/gil_se.py", 0o644),
+        ("usr/share/doc/gil/INSTALL.md", 0o644),
+        ("usr/share/doc/gil/LICENSE-GPL-2", 0o644),
+        ("usr/share/doc/gil/LICENSES-OF-CRATES", 0o644),
+        ("usr/share/gil/examples/common/example.h", 0o644),
+        ("usr/share/gil/examples/matmul/matmul.c", 0o644),
+    ] {
+        assert_eq!(mode(path), Some(expected), "{path}");
+    }
+    for (path, _, _) in &installed {
+        assert!(
+            !path.contains("driver/tests") && !path.ends_with(".mod.c"),
+            "{path}"
+        );
+    }
+    // Examples that are one program, and no crates.
+    let examples = installed.iter();
+    let examples = examples.filter_map(|(path, _, _)| path.strip_prefix("usr/share/gil/examples/"));
+    for (name, _) in examples.filter_map(|path| path.split_once('/')) {
+        let program = root().join(format!("examples/{name}/{name}.c"));
+        assert!(name == "common" || program.exists(), "{name}");
+    }
+    assert_eq!(simulating_side(), simulating_side());
+}
+
+#[test]
+fn the_driver_that_is_packed_is_whole() {
+    let [(_, tarball), _] = simulating_side();
+    let packed = entries(&tarball);
+    let list = Command::new("git")
+        .args(["ls-files", "synthetic-driver"])
+        .current_dir(root())
+        .output()
+        .expect("git");
+    let list = String::from_utf8(list.stdout).unwrap();
+    let is_kbuilds = |path: &&str| {
+        let ends = [".c", ".h", ".S", "/Kbuild", "/Makefile"];
+        !path.contains("/tests/") && ends.iter().any(|end| path.ends_with(end))
+    };
+    let sources: Vec<_> = list.lines().filter(is_kbuilds).collect();
+    assert!(sources.len() > 10, "{sources:?}");
+    for source in sources {
+        let to = source.replacen("synthetic-driver", "lib/gil/driver", 1);
+        assert!(packed.iter().any(|entry| entry.path.ends_with(&to)), "{to}");
+    }
+}
+
+#[test]
+fn the_simulating_side_names_its_licences_and_what_it_calls() {
+    let [_, (name, deb)] = simulating_side();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, &deb).unwrap();
+    let mut dpkg = Command::new("dpkg-deb");
+    let output = dpkg.arg("--field").arg(&path).output().unwrap();
+    let control = String::from_utf8_lossy(&output.stdout).into_owned();
+    for word in [
+        "Package: gil\n",
+        "libc6 (>= 2.34)",
+        "qemu-system-arm",
+        "pocl-opencl-icd",
+    ] {
+        assert!(control.contains(word), "{word} in {control}");
+    }
+    let data = entries(&members(&deb)[2].1);
+    let copyright = data.iter().find(|entry| entry.path.ends_with("/copyright"));
+    let copyright = String::from_utf8_lossy(&copyright.unwrap().bytes).into_owned();
+    for (file, licence) in [
+        ("lib/gil/libgil_qemu.so", "GPL-2.0-or-later"),
+        ("lib/gil/driver/*", "GPL-2.0-only"),
+    ] {
+        let part = copyright.split("\n\n").find(|part| part.contains(file));
+        assert!(part.unwrap().contains(licence), "{copyright}");
+    }
+    assert!(!copyright.contains("@MIT@"));
 }

@@ -29,7 +29,7 @@ const POCL_PLATFORM: &str = "Portable Computing Language";
 /// The loader: without it gil's own library is the guest's.
 const LOADER: Loader = OPENCL.loader.expect("a loader");
 /// A package with the emulated stack.
-pub const EMULATED_STACK: &str = "pocl-opencl-icd";
+pub const EMULATED_STACK: &str = LOADER.cpu_package;
 
 /// What the emulated stack needs in the guest besides the loader: its package,
 /// and to be the only driver that the loader sees.

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-pub use version::{QemuError, check};
+pub use version::{OLDEST, QemuError, Version, check};
 
 /// QEMU for one run.
 pub struct Qemu<'a> {

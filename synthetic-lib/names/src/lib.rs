@@ -39,6 +39,8 @@ pub struct Loader {
     pub package: &'static str,
     /// What Debian's packages call a vendor's library that they depend on.
     pub vendor_package: &'static str,
+    /// Debian's package of the vendor's library that computes on the CPU.
+    pub cpu_package: &'static str,
     /// The folder that lists the vendors' libraries, a file each.
     pub vendors: &'static str,
     /// Our file there.
@@ -65,6 +67,7 @@ pub const OPENCL: Library = Library {
         file: "libOpenCL.so.1",
         package: "ocl-icd-libopencl1",
         vendor_package: "opencl-icd",
+        cpu_package: "pocl-opencl-icd",
         vendors: "etc/OpenCL/vendors",
         entry: "gil.icd",
         entry_text: "libgil_opencl.so\n",

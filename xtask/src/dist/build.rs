@@ -1,42 +1,65 @@
-//! Builds the agent for another machine.
+//! Builds what is packed: the agent for other machines, the command for this one.
 
 use super::DistError;
 use super::target::{ANDROID, Target};
-use crate::guest::{ensure_target, target_folder};
+use crate::guest::{ensure_target, remapped, target_folder};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The crate, and its program.
 pub const PACKAGE: &str = "gil-board";
-/// The cargo profile.
-const PROFILE: &str = "dist";
+/// The cargo profile of what is packed.
+pub const PROFILE: &str = "dist";
 
 /// Builds the agent; the program.
 ///
 /// # Errors
 /// [`DistError`].
 pub fn agent(root: &Path, target: &Target) -> Result<PathBuf, DistError> {
+    let mut command = for_target(root, target)?;
+    command.args(["--package", PACKAGE, "--bin", PACKAGE]);
+    succeed(&mut command, "the agent was not built")?;
+    Ok(built(root, target).join(PACKAGE))
+}
+
+/// Builds the command and QEMU's plugin with this profile; the folder that they
+/// are in.
+///
+/// # Errors
+/// [`DistError`].
+pub fn command(root: &Path, target: &Target, profile: &str) -> Result<PathBuf, DistError> {
+    let packages = ["--package", "gil-cli", "--package", "gil-qemu-plugin"];
+    let what = "the command was not built";
+    if profile != PROFILE {
+        let mut command = cargo(root);
+        command.args(["build", "--quiet", "--locked", "--profile", profile]);
+        succeed(command.args(packages), what)?;
+        return Ok(target_folder(root).join(profile));
+    }
+    let mut command = for_target(root, target)?;
+    // It knows no checkout: see the command's `assets.rs`.
+    command.env("GIL_PACKAGED", "1").args(packages);
+    succeed(&mut command, what)?;
+    Ok(built(root, target))
+}
+
+/// cargo, to build for `target`.
+fn for_target(root: &Path, target: &Target) -> Result<Command, DistError> {
     ensure_target(root, target.triple)?;
     let mut command = cargo(root);
     command
         .args(["build", "--quiet", "--locked", "--profile", PROFILE])
-        .args(["--package", PACKAGE, "--bin", PACKAGE])
         .args(["--target", target.triple])
-        .args(["--config", &remapped(root, target)]);
-    succeed(&mut command, "the agent was not built")?;
-    let folder = target_folder(root).join(target.triple).join(PROFILE);
-    Ok(folder.join(PACKAGE))
+        .args(["--config", &remapped_for(root, target)]);
+    Ok(command)
 }
 
-/// The program names no folder of the machine that built it: the same sources
-/// make the same bytes in any.
-fn remapped(root: &Path, target: &Target) -> String {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let flags = std::iter::once((root.to_path_buf(), "/gil"))
-        .chain(home.map(|home| (home, "/cargo")))
-        .map(|(from, to)| format!("'--remap-path-prefix={}={to}'", from.display()));
-    let flags: Vec<_> = flags.collect();
+fn built(root: &Path, target: &Target) -> PathBuf {
+    target_folder(root).join(target.triple).join(PROFILE)
+}
+
+fn remapped_for(root: &Path, target: &Target) -> String {
+    let flags: Vec<_> = remapped(root).map(|flag| format!("'{flag}'")).collect();
     format!("target.{}.rustflags=[{}]", target.triple, flags.join(", "))
 }
 
@@ -56,18 +79,27 @@ pub fn check_android(root: &Path) -> Result<(), DistError> {
     succeed(&mut command, "the agent does not compile for Android")
 }
 
+/// Runs a program to its end and returns what it prints.
+///
+/// # Errors
+/// [`DistError`] if it does not run, or fails at `what`.
+pub fn output(command: &mut Command, what: &'static str) -> Result<Vec<u8>, DistError> {
+    let output = run(command.stderr(Stdio::inherit()))?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(DistError::Failed(what)),
+    }
+}
+
 /// What cargo prints.
 ///
 /// # Errors
 /// [`DistError`].
 pub fn cargo_output(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, DistError> {
-    let mut command = cargo(root);
-    command.args(arguments).stderr(Stdio::inherit());
-    let output = run(&mut command)?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(DistError::Failed("cargo does not say what it builds")),
-    }
+    output(
+        cargo(root).args(arguments),
+        "cargo does not say what it builds",
+    )
 }
 
 fn cargo(root: &Path) -> Command {

@@ -1,5 +1,6 @@
-//! Which files a package has, and where.
+//! Which files a package of the agent has, and where.
 
+use super::debian::{self, About, VERSION, control};
 use super::pack::{Packed, deb, tarball};
 use super::target::{Glibc, Target};
 use std::fs;
@@ -19,7 +20,9 @@ pub struct Sources<'a> {
 }
 
 const NAME: &str = "gil-board";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+const DESCRIPTION: &str = "runs the GPU calls of a simulated computer
+ The board agent of gil: it takes the OpenCL calls of programs that run in a
+ simulator on another computer, and runs them on this one's GPU.";
 const README: &str = include_str!("files/README");
 const COPYRIGHT: &str = include_str!("files/copyright");
 const POSTINST: &str = include_str!("files/postinst");
@@ -55,7 +58,7 @@ pub fn pack(root: &Path, sources: &Sources, date: u64) -> io::Result<[(String, V
 
 fn tarball_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
     let readme = README
-        .replace("@BOARDS@", sources.target.boards)
+        .replace("@BOARDS@", sources.target.machines)
         .replace("@GLIBC@", &sources.glibc.to_string());
     Ok(vec![
         Packed::program("gil-board", sources.agent.clone()),
@@ -72,7 +75,7 @@ fn tarball_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
 fn package_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
     let doc = |name: &str| format!("usr/share/doc/{NAME}/{name}");
     let mit = fs::read_to_string(root.join("LICENSE-MIT"))?;
-    let copyright = COPYRIGHT.replace("@MIT@", &debian_text(&mit));
+    let copyright = COPYRIGHT.replace("@MIT@", &debian::field(&mit));
     Ok(vec![
         Packed::program("usr/bin/gil-board", sources.agent.clone()),
         Packed::text(
@@ -89,52 +92,21 @@ fn package_files(root: &Path, sources: &Sources) -> io::Result<Vec<Packed>> {
     ])
 }
 
-/// As a field's value in Debian's files: indented, empty lines as dots.
-fn debian_text(text: &str) -> String {
-    let lines = text.trim_end().lines().map(|line| match line.trim_end() {
-        "" => " .\n".into(),
-        line => format!(" {line}\n"),
-    });
-    lines.collect()
-}
-
 fn control_files(sources: &Sources, data: &[Packed]) -> Vec<Packed> {
+    let about = About {
+        name: NAME,
+        target: sources.target,
+        relations: format!(
+            "Depends: libc6 (>= {}), libgcc-s1\n\
+             Recommends: ocl-icd-libopencl1 | libopencl1",
+            sources.glibc
+        ),
+        description: DESCRIPTION,
+    };
     vec![
-        Packed::text("control", control(sources, data)),
+        control(&about, data),
         Packed::program("postinst", POSTINST),
         Packed::program("prerm", PRERM),
         Packed::program("postrm", POSTRM),
     ]
-}
-
-fn control(sources: &Sources, data: &[Packed]) -> String {
-    let kib: usize = data
-        .iter()
-        .map(|file| file.bytes.len().div_ceil(1024))
-        .sum();
-    format!(
-        "Package: {NAME}\n\
-         Version: {VERSION}\n\
-         Architecture: {}\n\
-         Maintainer: gil\n\
-         Installed-Size: {kib}\n\
-         Depends: libc6 (>= {}), libgcc-s1\n\
-         Recommends: ocl-icd-libopencl1 | libopencl1\n\
-         Section: utils\n\
-         Priority: optional\n\
-         Description: runs the GPU calls of a simulated computer\n \
-         The board agent of gil: it takes the OpenCL calls of programs that run in a\n \
-         simulator on another computer, and runs them on this one's GPU.\n",
-        sources.target.debian, sources.glibc,
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_fields_are_indented_and_have_no_empty_line() {
-        assert_eq!(debian_text("a\n\n  b\n"), " a\n .\n   b\n");
-    }
 }

@@ -1,5 +1,6 @@
-//! `cargo xtask dist`: the agent for ARM boards, as a tarball and as a Debian
-//! package, the same bytes whenever they are made from the same commit.
+//! `cargo xtask dist`: the agent for ARM boards, and the command `gil` with all that a
+//! run needs, each as a tarball and as a Debian package, the same bytes whenever they are
+//! made from the same commit.
 //!
 //! | module | what |
 //! |---|---|
@@ -7,14 +8,18 @@
 //! | [`build`] | cargo |
 //! | [`elf`] | what the built program needs |
 //! | [`notices`] | licences of what is linked in |
-//! | [`contents`] | which files go where |
+//! | [`contents`] | which files of the agent go where |
+//! | [`simulating`] | what the command needs, and where it goes |
+//! | [`debian`] | the texts of Debian packages |
 //! | [`pack`] | the archives |
 
 pub mod build;
 pub mod contents;
+pub mod debian;
 pub mod elf;
 pub mod notices;
 pub mod pack;
+pub mod simulating;
 pub mod target;
 
 use crate::guest::{GuestError, target_folder};
@@ -52,8 +57,11 @@ pub enum DistError {
     #[error("what cargo says of the crates is not understood: {0}")]
     Metadata(serde_json::Error),
     /// No such machine.
-    #[error("there is no \"{0}\" to pack for: it is arm64 or armhf")]
+    #[error("there is no \"{0}\" to pack: it is gil, or the agent for arm64 or armhf")]
     Unknown(String),
+    /// No such machine for the command.
+    #[error("gil is packed on x86-64 and 64-bit ARM computers: use one")]
+    Host,
     /// Neither set nor known.
     #[error(
         "the date of the packages is not known: set SOURCE_DATE_EPOCH to seconds since 1970, or pack in a checkout"
@@ -81,22 +89,24 @@ impl DistError {
     }
 }
 
-/// Builds and packs for each machine of these Debian names, or for all; the
-/// packages. For all, it also checks that the agent compiles for Android.
+/// Builds and packs the agent for each machine of these Debian names, and the command if
+/// its name is among them; without names, all of it. The packages. For all, it also
+/// checks that the agent compiles for Android. `profile`: cargo's, for the command.
 ///
 /// # Errors
 /// [`DistError`].
-pub fn run(root: &Path, names: &[String]) -> Result<Vec<PathBuf>, DistError> {
+pub fn run(root: &Path, names: &[String], profile: &str) -> Result<Vec<PathBuf>, DistError> {
     let date = date(root)?;
     let folder = target_folder(root).join("packages");
     fs::create_dir_all(&folder).map_err(|error| DistError::file(&folder, error))?;
     let mut made = Vec::new();
-    for target in selected(names)? {
-        for (name, bytes) in packages(root, target, date)? {
-            let path = folder.join(name);
-            fs::write(&path, bytes).map_err(|error| DistError::file(&path, error))?;
-            made.push(path);
-        }
+    let agents = selected(names)?;
+    let is_gil = |name: &String| name == simulating::NAME;
+    if names.is_empty() || names.iter().any(is_gil) {
+        made.extend(write(&folder, command(root, profile, date)?)?);
+    }
+    for target in agents {
+        made.extend(write(&folder, packages(root, target, date)?)?);
     }
     if names.is_empty() {
         build::check_android(root)?;
@@ -104,6 +114,25 @@ pub fn run(root: &Path, names: &[String]) -> Result<Vec<PathBuf>, DistError> {
     Ok(made)
 }
 
+/// Writes packages into the folder; their paths.
+fn write(folder: &Path, packages: [(String, Vec<u8>); 2]) -> Result<Vec<PathBuf>, DistError> {
+    let mut made = Vec::new();
+    for (name, bytes) in packages {
+        let path = folder.join(name);
+        fs::write(&path, bytes).map_err(|error| DistError::file(&path, error))?;
+        made.push(path);
+    }
+    Ok(made)
+}
+
+/// The command's.
+fn command(root: &Path, profile: &str, date: u64) -> Result<[(String, Vec<u8>); 2], DistError> {
+    let target = Target::of_this_machine().ok_or(DistError::Host)?;
+    let parts = simulating::parts(root, target, profile)?;
+    simulating::pack(root, &parts, date).map_err(|error| DistError::file(root, error))
+}
+
+/// The agent's machines.
 fn selected(names: &[String]) -> Result<Vec<&'static Target>, DistError> {
     if names.is_empty() {
         return Ok(TARGETS.iter().collect());
@@ -112,7 +141,8 @@ fn selected(names: &[String]) -> Result<Vec<&'static Target>, DistError> {
         let target = TARGETS.iter().find(|target| target.debian == *name);
         target.ok_or_else(|| DistError::Unknown(name.clone()))
     };
-    names.iter().map(find).collect()
+    let agents = names.iter().filter(|name| *name != simulating::NAME);
+    agents.map(find).collect()
 }
 
 fn packages(root: &Path, target: &Target, date: u64) -> Result<[(String, Vec<u8>); 2], DistError> {
@@ -123,7 +153,7 @@ fn packages(root: &Path, target: &Target, date: u64) -> Result<[(String, Vec<u8>
         target,
         glibc,
         agent,
-        notices: notices::third_party(root, build::PACKAGE, target.triple)?,
+        notices: notices::third_party(root, build::PACKAGE, &[(build::PACKAGE, target.triple)])?,
     };
     let packed = contents::pack(root, &sources, date);
     packed.map_err(|error| DistError::file(root, error))
@@ -155,6 +185,7 @@ mod tests {
         };
         assert_eq!(find(&[]).unwrap(), [64, 32]);
         assert_eq!(find(&["armhf"]).unwrap(), [32]);
+        assert_eq!(find(&["gil", "arm64"]).unwrap(), [64]);
         assert!(find(&["armel"]).unwrap_err().to_string().contains("armel"));
     }
 }

@@ -1,4 +1,4 @@
-//! The licences of the crates that are linked into the agent: most ask to
+//! The licences of the crates that are linked into what is packed: most ask to
 //! travel with it.
 
 use super::DistError;
@@ -16,7 +16,7 @@ struct Metadata {
     resolve: Resolve,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Package {
     id: String,
     name: String,
@@ -50,27 +50,37 @@ struct Kind {
     kind: Option<String>,
 }
 
-/// One text that names every crate linked into `package` on `triple`, with its
-/// licence's words where the crate brings them.
+/// One text for the package `name` that names every crate linked into `parts`, each a
+/// crate and the machine that it is built for, with its licence's words where the crate
+/// brings them.
 ///
 /// # Errors
 /// [`DistError`] if cargo does not say, or a text cannot be read.
-pub fn third_party(root: &Path, package: &str, triple: &str) -> Result<String, DistError> {
-    let options = ["metadata", "--format-version", "1", "--locked"];
-    let out = cargo_output(
-        root,
-        &[&options[..], &["--filter-platform", triple]].concat(),
-    )?;
-    let metadata: Metadata = serde_json::from_slice(&out).map_err(DistError::Metadata)?;
-    let mut text = String::from("gil-board holds code of these crates:\n");
-    for package in linked(&metadata, package) {
+pub fn third_party(root: &Path, name: &str, parts: &[(&str, &str)]) -> Result<String, DistError> {
+    let mut crates = BTreeMap::new();
+    for (package, triple) in parts {
+        for linked in linked(&metadata(root, triple)?, package) {
+            crates.insert((linked.name.clone(), linked.version.clone()), linked);
+        }
+    }
+    let mut text = format!("{name} holds code of these crates:\n");
+    for package in crates.values() {
         add(&mut text, package)?;
     }
     Ok(text)
 }
 
-/// The crates of others that `package` is linked from, by name.
-fn linked<'a>(metadata: &'a Metadata, package: &str) -> Vec<&'a Package> {
+fn metadata(root: &Path, triple: &str) -> Result<Metadata, DistError> {
+    let options = ["metadata", "--format-version", "1", "--locked"];
+    let out = cargo_output(
+        root,
+        &[&options[..], &["--filter-platform", triple]].concat(),
+    )?;
+    serde_json::from_slice(&out).map_err(DistError::Metadata)
+}
+
+/// The crates of others that `package` is linked from.
+fn linked(metadata: &Metadata, package: &str) -> Vec<Package> {
     let nodes: BTreeMap<&str, &Node> = metadata
         .resolve
         .nodes
@@ -89,9 +99,8 @@ fn linked<'a>(metadata: &'a Metadata, package: &str) -> Vec<&'a Package> {
         pending.extend(linked.map(|dep| dep.pkg.as_str()));
     }
     let is_others = |p: &&Package| p.source.is_some() && seen.contains(p.id.as_str());
-    let mut found: Vec<_> = metadata.packages.iter().filter(is_others).collect();
-    found.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-    found
+    let found = metadata.packages.iter().filter(is_others);
+    found.cloned().collect()
 }
 
 fn add(text: &mut String, package: &Package) -> Result<(), DistError> {

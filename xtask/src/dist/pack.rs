@@ -82,8 +82,11 @@ fn header(kind: EntryType, mode: u32, size: u64, date: u64) -> Header {
     header
 }
 
-/// Without a name or a date of its own.
-fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+/// `bytes`, compressed, without a name or a date of its own.
+///
+/// # Errors
+/// None that memory does not have.
+pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut gzip = GzBuilder::new().write(Vec::new(), Compression::best());
     gzip.write_all(bytes)?;
     gzip.finish()

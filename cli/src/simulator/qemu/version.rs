@@ -22,6 +22,17 @@ pub struct Version {
     pub minor: u32,
 }
 
+impl Version {
+    /// That which a text begins with.
+    pub fn first_in(text: &str) -> Option<Self> {
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+        Some(Self {
+            major: numbers.next()?.ok()?,
+            minor: numbers.next()?.ok()?,
+        })
+    }
+}
+
 impl std::fmt::Display for Version {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
@@ -32,17 +43,17 @@ impl std::fmt::Display for Version {
 #[derive(Debug, thiserror::Error)]
 pub enum QemuError {
     /// It is not installed.
-    #[error("QEMU ({PROGRAM}) is not installed: run ./scripts/setup")]
+    #[error("QEMU ({PROGRAM}) is not installed: run `gil setup`")]
     Missing,
     /// It is too old.
-    #[error("QEMU {found} is too old, {OLDEST} or later is needed: run ./scripts/setup")]
+    #[error("QEMU {found} is too old, {OLDEST} or later is needed: run `gil setup`")]
     TooOld {
         /// What is there.
         found: Version,
     },
     /// It has no TCG plugins.
     #[error(
-        "this QEMU was built without TCG plugins: install Debian's qemu-system-arm by ./scripts/setup"
+        "this QEMU was built without TCG plugins: install Debian's qemu-system-arm, by `gil setup`"
     )]
     NoPlugins,
     /// Its version cannot be read.
@@ -161,12 +172,7 @@ pub fn check_cpu(cpu: &str) -> Result<(), SimulatorError> {
 }
 
 fn parse_version(text: &str) -> Option<Version> {
-    let after = text.split("version ").nth(1)?;
-    let mut numbers = after.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    Some(Version {
-        major: numbers.next()?.ok()?,
-        minor: numbers.next()?.ok()?,
-    })
+    Version::first_in(text.split("version ").nth(1)?)
 }
 
 #[cfg(test)]
