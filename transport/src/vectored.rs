@@ -74,6 +74,19 @@ impl<'a> Span<'a> {
         SendSpan(Source::Raw(Self { ..*self }))
     }
 
+    /// Copies the beginning to the beginning of `out`, as much as it holds.
+    fn copy_to(&mut self, out: &mut [u8]) -> usize {
+        let len = self.len.min(out.len());
+        // SAFETY: the span is readable for `len` bytes, which `out` has too; no Rust
+        // reference to the span's bytes exists, so `out` is no part of it.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.start.cast_const(), out.as_mut_ptr(), len);
+        }
+        self.start = self.start.wrapping_add(len);
+        self.len -= len;
+        len
+    }
+
     fn take_to(&mut self, out: &mut Vec<u8>, most: usize) -> usize {
         let len = self.len.min(most);
         out.reserve(len);
@@ -137,6 +150,20 @@ impl<'a> SendSpan<'a> {
                 some.len()
             }
             Source::Raw(span) => span.take_to(out, most),
+        }
+    }
+
+    /// Copies as many of the bytes as `out` holds to its beginning, and keeps the rest
+    /// of the span; returns how many bytes that were.
+    pub fn copy_to(&mut self, out: &mut [u8]) -> usize {
+        match &mut self.0 {
+            Source::Steady(bytes) => {
+                let len = bytes.len().min(out.len());
+                let some = bytes.split_off(..len).unwrap_or_default();
+                out[..len].copy_from_slice(some);
+                len
+            }
+            Source::Raw(span) => span.copy_to(out),
         }
     }
 
@@ -344,6 +371,14 @@ mod tests {
         assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (3, &b"abc"[..]));
         assert_eq!((span.take_to(&mut copy, 3), &copy[..]), (2, &b"abcde"[..]));
         assert_eq!(span.take_to(&mut copy, 3), 0);
+        let mut memory = *b"abcde";
+        let target = Span::target(&mut memory);
+        for mut span in [Span::source(b"abcde"), target.to_send()] {
+            let mut out = [0; 3];
+            assert_eq!((span.copy_to(&mut out), &out), (3, b"abc"));
+            assert_eq!((span.copy_to(&mut out), &out), (2, b"dec"));
+            assert_eq!(span.copy_to(&mut out), 0);
+        }
         let mut got = [0; 7];
         let mut into = Receiving::new(got.chunks_mut(2).map(Span::target));
         assert_eq!((into.put(b"one"), into.left()), (3, 4));

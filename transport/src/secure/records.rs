@@ -9,6 +9,7 @@
 use super::SecureError;
 use super::secrets::{Ciphers, Secrets, TAG};
 use crate::crew::Crew;
+use crate::vectored::SendSpan;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -20,7 +21,7 @@ pub const OVERHEAD: usize = LEN + TAG;
 const LEN: usize = 2;
 /// Encrypted bytes that go out at a time: few enough for the peer to open some
 /// while the next are sealed, and for a second-level cache.
-const BATCH: usize = 4 * (RECORD + OVERHEAD);
+const BATCH: usize = 2 * (RECORD + OVERHEAD);
 /// Records that go out at a time where a crew seals them.
 const CREW_RECORDS: usize = 8;
 const CREW_BATCH: usize = CREW_RECORDS * (RECORD + OVERHEAD);
@@ -39,18 +40,19 @@ pub struct Records {
     next_out: u64,
     next_in: u64,
     crew: Option<&'static Crew>,
-    /// Bytes to seal that fill no record yet.
-    pending: Zeroizing<Vec<u8>>,
-    /// Records to send, and how long they are: what lies behind them stays, so
-    /// that it need not be made again.
-    sealed: Vec<u8>,
+    /// Records to send, and how long they are. Behind them lies a record that is being
+    /// filled, with so many bytes that are not sealed yet.
+    sealed: Zeroizing<Vec<u8>>,
     sealed_len: usize,
+    pending_len: usize,
     /// What came, and what of it is not opened.
-    inbox: Vec<u8>,
+    inbox: Zeroizing<Vec<u8>>,
     from: usize,
     to: usize,
-    /// An opened record, and what of it was not taken. What lies behind stays.
+    /// Records that a crew opened. What lies behind stays.
     opened: Zeroizing<Vec<u8>>,
+    /// What was opened and not taken: in `opened` where there is a crew, else in the
+    /// inbox, where it came.
     left: Range<usize>,
 }
 
@@ -61,14 +63,14 @@ impl Records {
     /// [`SecureError::Exhausted`].
     pub fn new(secrets: &Secrets) -> Result<Self, SecureError> {
         Ok(Self {
-            ciphers: secrets.ciphers()?,
+            ciphers: secrets.ciphers(),
             next_out: 0,
             next_in: secrets.received(),
             crew: None,
-            pending: Zeroizing::default(),
-            sealed: Vec::new(),
+            sealed: Zeroizing::default(),
             sealed_len: 0,
-            inbox: Vec::new(),
+            pending_len: 0,
+            inbox: Zeroizing::default(),
             from: 0,
             to: 0,
             opened: Zeroizing::default(),
@@ -91,26 +93,62 @@ impl Records {
     pub fn seal(&mut self, bytes: &[u8]) -> Result<usize, SecureError> {
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_full() {
-            // What fills a record is encrypted from where it is.
-            if rest.len() >= RECORD {
+            if self.crew.is_some() && rest.len() >= RECORD {
                 self.flush()?;
-                let count = match self.crew {
-                    Some(_) => self.room().min(rest.len() / RECORD).max(1),
-                    None => 1,
-                };
+                let count = self.room().min(rest.len() / RECORD).max(1);
                 let (records, after) = rest.split_at(count * RECORD);
-                self.seal_records(records, RECORD)?;
+                self.seal_records(records)?;
                 rest = after;
                 continue;
             }
-            let count = rest.len().min(RECORD - self.pending.len());
-            self.pending.extend_from_slice(&rest[..count]);
-            rest = &rest[count..];
-            if self.pending.len() == RECORD {
+            // What fills a record begins one.
+            if rest.len() >= RECORD {
                 self.flush()?;
             }
+            let place = self.place();
+            let count = rest.len().min(place.len());
+            place[..count].copy_from_slice(&rest[..count]);
+            self.added(count)?;
+            rest = &rest[count..];
         }
         Ok(bytes.len() - rest.len())
+    }
+
+    /// The same with bytes that may change meanwhile. Returns whether it took all of
+    /// them.
+    ///
+    /// # Errors
+    /// [`SecureError::Exhausted`].
+    pub fn seal_span(&mut self, span: &mut SendSpan<'_>) -> Result<bool, SecureError> {
+        while !self.is_full() {
+            let place = self.place();
+            let (count, most) = (span.copy_to(place), place.len());
+            self.added(count)?;
+            if count < most {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The rest of the record that is being filled: never empty.
+    fn place(&mut self) -> &mut [u8] {
+        let at = self.sealed_len + LEN;
+        if self.sealed.len() < at + RECORD + TAG {
+            // All that is ever needed, so that no bytes stay in memory that it left.
+            let most = self.batch() + 3 * (RECORD + OVERHEAD);
+            self.sealed.resize(most, 0);
+        }
+        &mut self.sealed[at + self.pending_len..at + RECORD]
+    }
+
+    /// So many bytes were put to the beginning of [`place`](Self::place).
+    fn added(&mut self, count: usize) -> Result<(), SecureError> {
+        self.pending_len += count;
+        match self.pending_len {
+            RECORD => self.flush(),
+            _ => Ok(()),
+        }
     }
 
     /// Seals what waits.
@@ -118,14 +156,23 @@ impl Records {
     /// # Errors
     /// [`SecureError::Exhausted`].
     pub fn flush(&mut self) -> Result<(), SecureError> {
-        if !self.pending.is_empty() {
-            let mut pending = std::mem::take(&mut self.pending);
-            let sealed = self.seal_record(&pending);
-            pending.clear();
-            self.pending = pending;
-            sealed?;
+        match self.pending_len {
+            0 => Ok(()),
+            _ => self.seal_pending(),
         }
-        Ok(())
+    }
+
+    fn seal_pending(&mut self) -> Result<(), SecureError> {
+        let number = self.next_out;
+        self.next_out = number.checked_add(1).ok_or(SecureError::Exhausted)?;
+        let len = self.pending_len + TAG;
+        let record = &mut self.sealed[self.sealed_len..][..LEN + len];
+        self.pending_len = 0;
+        self.sealed_len += record.len();
+        match seal_record(&self.ciphers, number, record) {
+            true => Ok(()),
+            false => Err(SecureError::Exhausted),
+        }
     }
 
     /// Seals all of `bytes`, and has `send` take what is sealed when there is
@@ -145,6 +192,26 @@ impl Records {
             }
         }
         Ok(())
+    }
+
+    /// The same with bytes that may change meanwhile.
+    ///
+    /// # Errors
+    /// As [`seal_all`](Self::seal_all).
+    pub fn seal_all_of<E: From<SecureError>>(
+        &mut self,
+        span: &mut SendSpan<'_>,
+        mut send: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        loop {
+            let took_all = self.seal_span(span)?;
+            if self.is_full() {
+                self.send_with(&mut send)?;
+            }
+            if took_all {
+                return Ok(());
+            }
+        }
     }
 
     /// Seals what waits, and has `send` take all that is sealed.
@@ -170,43 +237,42 @@ impl Records {
     /// # Errors
     /// [`SecureError::Exhausted`].
     pub fn seal_nothing(&mut self) -> Result<(), SecureError> {
-        self.seal_record(&[])
+        self.flush()?;
+        self.place();
+        self.seal_pending()
     }
 
-    fn seal_record(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
-        self.seal_records(bytes, bytes.len().max(1))
-    }
-
-    /// Seals records of `piece` bytes each, or one of none.
-    fn seal_records(&mut self, bytes: &[u8], piece: usize) -> Result<(), SecureError> {
-        let count = bytes.len().div_ceil(piece).max(1);
-        let (at, end) = (
-            self.sealed_len,
-            self.sealed_len + bytes.len() + count * OVERHEAD,
-        );
-        self.sealed.resize(self.sealed.len().max(end), 0);
-        let (ciphers, first) = (&self.ciphers, self.next_out);
+    /// Seals whole records, with the crew.
+    fn seal_records(&mut self, bytes: &[u8]) -> Result<(), SecureError> {
+        let count = bytes.len() / RECORD;
+        self.place();
+        let first = self.next_out;
         self.next_out = first
             .checked_add(count as u64)
             .ok_or(SecureError::Exhausted)?;
-        let seal = |(nonce, bytes, record): &mut (u64, &[u8], &mut [u8])| {
-            let len = u16::try_from(bytes.len() + TAG).expect("RECORD is below Noise's bound");
-            record[..LEN].copy_from_slice(&len.to_le_bytes());
-            ciphers.seal(*nonce, bytes, &mut record[LEN..])
+        let ciphers = &self.ciphers;
+        let seal = |(number, bytes, record): &mut (u64, &[u8], &mut [u8])| {
+            record[LEN..][..RECORD].copy_from_slice(bytes);
+            seal_record(ciphers, *number, record)
         };
-        let records = self.sealed[at..end].chunks_mut(piece + OVERHEAD);
-        let pieces = bytes.chunks(piece).chain(bytes.is_empty().then_some(bytes));
-        let jobs = (first..).zip(pieces).zip(records);
+        let records = &mut self.sealed[self.sealed_len..][..count * (RECORD + OVERHEAD)];
+        self.sealed_len += records.len();
+        let records = records.chunks_mut(RECORD + OVERHEAD);
+        let jobs = (first..).zip(bytes.chunks(RECORD)).zip(records);
         let mut jobs = jobs.map(|((n, bytes), record)| (n, bytes, record));
         let sealed = match self.crew.filter(|_| count > 1) {
             Some(crew) => crew.all(&mut jobs.collect::<Vec<_>>(), seal),
             None => jobs.all(|mut job| seal(&mut job)),
         };
-        self.sealed_len = end;
         match sealed {
             true => Ok(()),
             false => Err(SecureError::Exhausted),
         }
+    }
+
+    /// Whether a crew seals several records at once.
+    pub fn has_crew(&self) -> bool {
+        self.crew.is_some()
     }
 
     /// Bytes that are sealed at once where that many are given.
@@ -243,13 +309,20 @@ impl Records {
 
     /// They were sent.
     pub fn sent(&mut self) {
+        let pending = self.sealed_len + LEN;
+        let pending = pending..pending + self.pending_len;
+        if self.sealed_len > 0 && !pending.is_empty() {
+            self.sealed.copy_within(pending, LEN);
+        }
         self.sealed_len = 0;
     }
 
     /// Room for what comes: never empty, if what came was opened.
     pub fn space(&mut self) -> &mut [u8] {
         self.inbox.resize(INBOX, 0);
-        if self.from == self.to {
+        if !self.left.is_empty() {
+            // It lies in front of what comes, and is taken before more has to come.
+        } else if self.from == self.to {
             (self.from, self.to) = (0, 0);
         } else if INBOX - self.from < LARGEST {
             self.inbox.copy_within(self.from..self.to, 0);
@@ -324,7 +397,16 @@ impl Records {
         }
         let begin = self.left.start;
         self.left.start += self.left.len().min(most);
-        Ok(&self.opened[begin..self.left.start])
+        let end = self.left.start;
+        Ok(&self.opened_here()[begin..end])
+    }
+
+    /// Where [`left`](Self::left) lies.
+    fn opened_here(&self) -> &[u8] {
+        match self.crew {
+            Some(_) => &self.opened,
+            None => &self.inbox,
+        }
     }
 
     /// Opens several records at once, to be taken in pieces; whether it did.
@@ -371,6 +453,9 @@ impl Records {
 
     /// Opens the next record, to be taken in pieces.
     fn open_aside(&mut self, len: usize) -> Result<(), SecureError> {
+        if self.crew.is_none() {
+            return self.open_here(len);
+        }
         let mut opened = std::mem::take(&mut self.opened);
         let room = opened.len().max(len - TAG);
         opened.resize(room, 0);
@@ -379,10 +464,23 @@ impl Records {
         count.map(|_| ())
     }
 
+    /// Opens the next record where it came.
+    fn open_here(&mut self, len: usize) -> Result<(), SecureError> {
+        let at = self.from + LEN;
+        let record = &mut self.inbox[at..at + len];
+        if !self.ciphers.open_in_place(self.next_in, record) {
+            return Err(SecureError::Forged);
+        }
+        self.next_in += 1;
+        self.from = at + len;
+        self.left = at..at + len - TAG;
+        Ok(())
+    }
+
     fn take_opened(&mut self, out: &mut [u8]) -> usize {
         let count = self.left.len().min(out.len());
         let end = self.left.start + count;
-        out[..count].copy_from_slice(&self.opened[self.left.start..end]);
+        out[..count].copy_from_slice(&self.opened_here()[self.left.start..end]);
         self.left.start = end;
         count
     }
@@ -415,6 +513,14 @@ impl Records {
         self.from = at + len;
         Ok(len - TAG)
     }
+}
+
+/// Seals a record that is whole but for its length and tag.
+fn seal_record(ciphers: &Ciphers, number: u64, record: &mut [u8]) -> bool {
+    let (len, sealed) = record.split_at_mut(LEN);
+    let count = u16::try_from(sealed.len()).expect("RECORD is below Noise's bound");
+    len.copy_from_slice(&count.to_le_bytes());
+    ciphers.seal(number, sealed)
 }
 
 #[cfg(test)]
@@ -538,7 +644,7 @@ mod tests {
     #[test]
     fn a_batch_is_taken_before_it_has_to_be_sent() {
         const SEALED: usize = 32_786;
-        for (is_helped, records) in [(false, 4), (true, 8)] {
+        for (is_helped, records) in [(false, 2), (true, 8)] {
             let (mut host, _) = helped(is_helped, false);
             assert!(!host.is_full());
             assert_eq!(host.seal(&[5; 1 << 20]), Ok(records * 32_768));
@@ -560,7 +666,8 @@ mod tests {
 
     #[test]
     fn a_few_bytes_wait_until_they_fill_a_record_or_are_flushed() {
-        let (mut host, _) = pair();
+        // With a crew more records lie there before they have to be sent.
+        let (mut host, _) = helped(true, false);
         let mut sealed_behind = |bytes: &[u8], flush: bool| {
             assert_eq!(host.seal(bytes), Ok(bytes.len()));
             if flush {
@@ -602,9 +709,8 @@ mod tests {
     /// A record of so many bytes, length and tag included, as a peer may make it.
     fn made(host: &Records, nonce: u64, len: usize) -> Vec<u8> {
         let mut record = vec![0; len];
-        let bytes = vec![nonce as u8; len - OVERHEAD];
-        record[..LEN].copy_from_slice(&((len - LEN) as u16).to_le_bytes());
-        assert!(host.ciphers.seal(nonce, &bytes, &mut record[LEN..]));
+        record[LEN..len - TAG].fill(nonce as u8);
+        assert!(seal_record(&host.ciphers, nonce, &mut record));
         record
     }
 

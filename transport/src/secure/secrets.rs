@@ -2,10 +2,9 @@
 //! session's process.
 
 use super::SecureError;
+use chacha20poly1305::aead::AeadInPlace;
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce, Tag};
 use serde::{Deserialize, Serialize};
-use snow::params::CipherChoice;
-use snow::resolvers::{CryptoResolver, DefaultResolver};
-use snow::types::Cipher;
 use zeroize::Zeroizing;
 
 /// Bytes of a direction's key.
@@ -41,7 +40,7 @@ impl Secrets {
     pub fn check_proof(&mut self, record: [u8; PROOF_LEN]) -> Result<(), SecureError> {
         let [low, high, sealed @ ..] = record;
         let is_empty = usize::from(u16::from_le_bytes([low, high])) == TAG;
-        if !is_empty || !self.ciphers()?.open(self.received, &sealed, &mut []) {
+        if !is_empty || !self.ciphers().open(self.received, &sealed, &mut []) {
             return Err(SecureError::Forged);
         }
         self.received += 1;
@@ -53,17 +52,12 @@ impl Secrets {
         self.received
     }
 
-    pub(super) fn ciphers(&self) -> Result<Ciphers, SecureError> {
-        let cipher = |key: &[u8; KEY]| {
-            let cipher = DefaultResolver.resolve_cipher(&CipherChoice::ChaChaPoly);
-            let mut cipher = cipher.ok_or(SecureError::Exhausted)?;
-            cipher.set(key);
-            Ok(cipher)
-        };
-        Ok(Ciphers {
-            out: cipher(&self.out)?,
-            into: cipher(&self.into)?,
-        })
+    pub(super) fn ciphers(&self) -> Ciphers {
+        let cipher = |key: &[u8; KEY]| ChaCha20Poly1305::new(key.into());
+        Ciphers {
+            out: cipher(&self.out),
+            into: cipher(&self.into),
+        }
     }
 }
 
@@ -73,33 +67,61 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// The cipher of each direction, as Noise has it. Their keys are overwritten
-/// when they are dropped.
+/// The cipher of each direction, as Noise has it (its specification, revision 34,
+/// section 12.3). Their keys are overwritten when they are dropped.
 pub(super) struct Ciphers {
-    out: Box<dyn Cipher>,
-    into: Box<dyn Cipher>,
+    out: ChaCha20Poly1305,
+    into: ChaCha20Poly1305,
+}
+
+/// Four bytes of zeros and the number, little-endian; the largest is reserved.
+fn nonce(number: u64) -> Option<Nonce> {
+    let mut nonce = Nonce::default();
+    nonce[4..].copy_from_slice(&number.to_le_bytes());
+    (number < u64::MAX).then_some(nonce)
 }
 
 impl Ciphers {
-    /// Seals `bytes` to the beginning of `out`; false if there is no room for
-    /// them and a tag.
-    pub fn seal(&self, nonce: u64, bytes: &[u8], out: &mut [u8]) -> bool {
-        let fits = nonce < u64::MAX && bytes.len() + TAG <= out.len();
-        fits && self.out.encrypt(nonce, &[], bytes, out) == bytes.len() + TAG
+    /// Seals all but the last [`TAG`] bytes of `record` where they are, and puts the
+    /// tag behind them; false if that cannot be.
+    pub fn seal(&self, number: u64, record: &mut [u8]) -> bool {
+        let Some(nonce) = nonce(number) else {
+            return false;
+        };
+        let Some((bytes, place)) = record.split_last_chunk_mut::<TAG>() else {
+            return false;
+        };
+        let tag = self.out.encrypt_in_place_detached(&nonce, &[], bytes);
+        tag.map(|tag| place.copy_from_slice(&tag)).is_ok()
     }
 
-    /// Opens a record's bytes and tag to the beginning of `out`; false if they
-    /// are forged or there is no room for them.
-    pub fn open(&self, nonce: u64, sealed: &[u8], out: &mut [u8]) -> bool {
-        let fits = sealed.len() >= TAG && out.len() >= sealed.len() - TAG;
-        fits && nonce < u64::MAX && self.into.decrypt(nonce, &[], sealed, out).is_ok()
+    /// Opens all but the last [`TAG`] bytes of `record`, the tag, where they are; false
+    /// if they are forged, and then they stay as they are.
+    pub fn open_in_place(&self, number: u64, record: &mut [u8]) -> bool {
+        match record.split_last_chunk_mut::<TAG>() {
+            Some((bytes, tag)) => self.open_with(number, bytes, tag),
+            None => false,
+        }
     }
-}
 
-impl Drop for Ciphers {
-    fn drop(&mut self) {
-        self.out.set(&[0; KEY]);
-        self.into.set(&[0; KEY]);
+    /// The same, to the beginning of `out`; false also if there is no room for them.
+    pub fn open(&self, number: u64, record: &[u8], out: &mut [u8]) -> bool {
+        let Some((sealed, tag)) = record.split_last_chunk::<TAG>() else {
+            return false;
+        };
+        let Some(out) = out.get_mut(..sealed.len()) else {
+            return false;
+        };
+        out.copy_from_slice(sealed);
+        self.open_with(number, out, tag)
+    }
+
+    fn open_with(&self, number: u64, bytes: &mut [u8], tag: &[u8; TAG]) -> bool {
+        nonce(number).is_some_and(|nonce| {
+            let tag = Tag::from_slice(tag);
+            let opened = self.into.decrypt_in_place_detached(&nonce, &[], bytes, tag);
+            opened.is_ok()
+        })
     }
 }
 
@@ -114,7 +136,9 @@ mod tests {
     use super::super::Records;
     use super::super::handshake::tests::shaken;
     use super::*;
-    use std::sync::{Arc, Mutex};
+    use snow::params::CipherChoice;
+    use snow::resolvers::{CryptoResolver, DefaultResolver};
+    use zeroize::ZeroizeOnDrop;
 
     fn opened(records: &mut Records, line: &[u8]) -> Result<Vec<u8>, SecureError> {
         records.space()[..line.len()].copy_from_slice(line);
@@ -161,47 +185,47 @@ mod tests {
     #[test]
     fn neither_works_without_room_or_with_the_last_nonce() {
         let (host, board) = shaken();
-        let (host, board) = (host.ciphers().unwrap(), board.ciphers().unwrap());
-        let (mut sealed, mut out) = ([0; 3 + TAG], [0; 3]);
-        assert!(!host.seal(1, b"abc", &mut sealed[1..]));
-        assert!(!host.seal(u64::MAX, b"abc", &mut sealed));
-        assert!(host.seal(u64::MAX - 1, b"abc", &mut sealed));
+        let (host, board) = (host.ciphers(), board.ciphers());
+        let sealed_with = |number| {
+            let mut record = *b"abc0123456789abcdef";
+            host.seal(number, &mut record).then_some(record)
+        };
+        assert!(!host.seal(1, &mut [0; TAG - 1]));
+        assert!(sealed_with(u64::MAX).is_none());
+        let mut sealed = sealed_with(u64::MAX - 1).unwrap();
+        let mut out = [0; 3];
         assert!(!board.open(u64::MAX - 1, &sealed, &mut out[1..]));
         assert!(board.open(u64::MAX - 1, &sealed, &mut out));
         assert_eq!(&out, b"abc");
         assert!(!board.open(0, &sealed[..TAG - 1], &mut out));
-        // A peer that does not stop before it.
-        host.out.encrypt(u64::MAX, &[], b"abc", &mut sealed);
-        assert!(!board.open(u64::MAX, &sealed, &mut out));
+        let forged = sealed;
+        assert!(!board.open_in_place(0, &mut sealed) && sealed == forged);
+        assert!(board.open_in_place(u64::MAX - 1, &mut sealed));
+        assert_eq!(&sealed[..3], b"abc");
+        assert!(!board.open_in_place(u64::MAX, &mut sealed));
         assert_eq!(format!("{board:?}"), "Ciphers(secret)");
     }
 
-    /// A cipher that knows nothing but its key.
-    struct Keyed(Arc<Mutex<[u8; KEY]>>);
-
-    impl Cipher for Keyed {
-        fn name(&self) -> &'static str {
-            "none"
-        }
-
-        fn set(&mut self, key: &[u8; KEY]) {
-            *self.0.lock().unwrap() = *key;
-        }
-
-        fn encrypt(&self, _: u64, _: &[u8], _: &[u8], _: &mut [u8]) -> usize {
-            0
-        }
-
-        fn decrypt(&self, _: u64, _: &[u8], _: &[u8], _: &mut [u8]) -> Result<usize, snow::Error> {
-            Err(snow::Error::Decrypt)
-        }
+    #[test]
+    fn records_are_sealed_as_noise_does() {
+        let (host, _) = shaken();
+        let mut record = *b"abc0123456789abcdef";
+        assert!(host.ciphers().seal(0x0102_0304_0506_0708, &mut record));
+        let noise = DefaultResolver.resolve_cipher(&CipherChoice::ChaChaPoly);
+        let mut noise = noise.unwrap();
+        noise.set(&host.out);
+        let mut expected = [0; 3 + TAG];
+        noise.encrypt(0x0102_0304_0506_0708, &[], b"abc", &mut expected);
+        assert_eq!(record, expected);
     }
+
+    /// What overwrites itself when it is dropped.
+    fn is_overwritten<T: ZeroizeOnDrop>(_: &T) {}
 
     #[test]
     fn keys_are_overwritten_when_they_are_dropped() {
-        let keys = [7, 8].map(|byte| Arc::new(Mutex::new([byte; KEY])));
-        let [out, into] = keys.each_ref().map(|key| Box::new(Keyed(key.clone())));
-        drop(Ciphers { out, into });
-        assert_eq!(keys.map(|key| *key.lock().unwrap()), [[0; KEY]; 2]);
+        let ciphers = shaken().0.ciphers();
+        is_overwritten(&ciphers.out);
+        is_overwritten(&ciphers.into);
     }
 }

@@ -27,8 +27,25 @@ pub fn sealed<'a, E: End>(
     spans: impl IntoIterator<Item = SendSpan<'a>>,
 ) -> Result<(), E::Error> {
     let send = |sealed: &[u8]| plain(end, [Span::source(sealed)]);
-    // Guest RAM is copied before it is sealed, so that it does not change
-    // meanwhile: no more at a time than stays in the cache.
+    if records.has_crew() {
+        return sealed_together(records, spans, send);
+    }
+    for mut span in spans {
+        match span.steady() {
+            Some(bytes) => records.seal_all(bytes, send)?,
+            None => records.seal_all_of(&mut span, send)?,
+        }
+    }
+    records.finish(send)
+}
+
+/// The same where a crew seals many records at once. Guest RAM is copied before that,
+/// so that it does not change meanwhile: no more at a time than stays in the cache.
+fn sealed_together<'a, E: From<SecureError>>(
+    records: &mut Records,
+    spans: impl IntoIterator<Item = SendSpan<'a>>,
+    send: impl Fn(&[u8]) -> Result<(), E> + Copy,
+) -> Result<(), E> {
     let most = records.at_once();
     let mut copy = Vec::new();
     for mut span in spans {
