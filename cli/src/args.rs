@@ -15,6 +15,7 @@ use gil_guest_image::guest::Wanted;
 use gil_guest_image::module::Detect;
 use gil_guest_image::platforms::Platforms;
 use gil_host::config::WATCH_LIMIT;
+use gil_run_support::cache::contents;
 use gil_wire::address::Address;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -345,7 +346,7 @@ pub enum CacheCommand {
     /// needs, it fetches or makes again.
     Prune {
         /// What may stay.
-        #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = cache_size)]
+        #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = contents::parse_size)]
         keep: u64,
     },
 }
@@ -380,25 +381,11 @@ const LEAST_MEMORY: u64 = 256 << 20;
 const MOST_MEMORY: u64 = 255 << 30;
 
 fn size(text: &str) -> Result<u64, String> {
-    let bytes = cache_size(text)? & !0xfff;
+    let bytes = contents::parse_size(text)? & !0xfff;
     match bytes {
         LEAST_MEMORY..=MOST_MEMORY => Ok(bytes),
         _ => Err("the guest takes 256M to 255G".into()),
     }
-}
-
-fn cache_size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "K" => 10,
-        "" | "M" => 20,
-        "G" => 30,
-        _ => return Err("write a number and K, M or G, such as 2G".into()),
-    };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "write a number and K, M or G, such as 2G")?;
-    Ok(number.saturating_mul(1 << shift))
 }
 
 fn package(text: &str) -> Result<String, String> {

@@ -19,7 +19,11 @@ pub fn run(command: &CacheCommand) -> Result<(), CacheError> {
             let entries = cache.entries()?;
             let (count, bytes) = sum(&entries);
             let root = cache.root().display();
-            format!("{}{count} in {root}: {bytes}\n", lines(&entries))
+            let most = mib(cache.limit());
+            format!(
+                "{}{count} in {root}: {bytes}, at most {most}\n",
+                lines(&entries)
+            )
         }
         CacheCommand::Prune { keep } => {
             let lock = cache.lock(&Progress::new(false))?;

@@ -6,7 +6,7 @@ use gil_detect::watch::{Spec, WatchError, Watches};
 use gil_guest_image::apt::AptError;
 use gil_guest_image::disk_image;
 use gil_guest_image::guest_files::GuestFiles;
-use gil_guest_image::packages::PackageSet;
+use gil_guest_image::layers::PackageSet;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::file;
 use std::fs;

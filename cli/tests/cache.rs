@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 fn gil(cache: &Path, args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gil"));
     command.arg("cache").args(args).env("GIL_CACHE", cache);
+    command.env_remove("GIL_CACHE_MAX");
     let output = command.output().expect("gil starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), said)
@@ -46,6 +47,7 @@ fn the_oldest_are_removed_until_the_rest_fits() {
     );
     assert_eq!(words[3], ["4", "MiB", "now", "sets-7/bookworm/new"]);
     assert!(said.contains("3 folders in "), "{said}");
+    assert!(said.ends_with(": 10 MiB, at most 4096 MiB\n"), "{said}");
 
     let (code, said) = gil(cache.path(), &["prune", "--keep", "5M"]);
     assert_eq!(code, Some(0));

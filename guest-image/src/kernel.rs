@@ -28,15 +28,14 @@ pub fn ensure(cache: &Cache, progress: &Progress) -> Result<Kernel, AptError> {
     let apt = Apt::open(cache, &["arm64"], progress)?;
     let folder = Path::new("kernel").join(apt.release());
     let place = cache.root().join(&folder);
-    if !place.exists() {
+    if !cache.is_used(&place) {
         let lock = cache.lock(progress)?;
-        if !place.exists() {
+        if !cache.is_used(&place) {
             progress.say("fetching Debian's arm64 kernel");
             let sources = fetch(cache, &apt, progress)?;
             cache.publish(&lock, &folder, |at| build(at, &place, &sources, progress))?;
         }
     }
-    cache.is_used(&place);
     open(&place)
 }
 
@@ -84,16 +83,15 @@ impl Modules {
     ) -> Result<Vec<PathBuf>, AptError> {
         let folder = Path::new("kernel-modules").join(format!("{}-{}", self.name, kernel.release));
         let place = cache.root().join(&folder);
-        if !place.exists() {
+        if !cache.is_used(&place) {
             let lock = cache.lock(progress)?;
-            if !place.exists() {
+            if !cache.is_used(&place) {
                 progress.say("fetching the kernel's modules");
                 let apt = Apt::open(cache, &["arm64"], progress)?;
                 let package = one(&apt, format!("linux-image-{}", kernel.release))?;
                 cache.publish(&lock, &folder, |at| self.take(at, &package))?;
             }
         }
-        cache.is_used(&place);
         Ok(self.files().map(|name| place.join(name)).collect())
     }
 

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`apt`], [`checksum`] | Debian's packages, fetched and checked |
-//! | [`packages`], [`unpacked`], [`alternatives`], [`python`], [`platforms`] | sets of them, as a guest has them |
+//! | [`packages`], [`layers`], [`unpacked`], [`alternatives`], [`python`], [`platforms`] | sets of them, as a guest has them |
 //! | [`tree`], [`copied`], [`placed`] | what files the guest will have, and the user's among them |
 //! | [`program`], [`elf`], [`brought`], [`interpreter`] | the program to run, and what it runs by: its libraries, a script's interpreter |
 //! | [`kernel`], [`module`] | Debian's kernel, and gil's modules for it |
@@ -29,6 +29,7 @@ pub mod guest_files;
 pub mod image;
 pub mod interpreter;
 pub mod kernel;
+pub mod layers;
 pub mod libraries;
 pub mod machine;
 pub mod memory;

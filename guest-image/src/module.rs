@@ -54,14 +54,13 @@ pub fn ensure(
     let key = cache::key(&(&sources, &kernel.release, kernel::compiler()?, detect));
     let folder = Path::new("module").join(format!("{}-{key}", kernel.release));
     let place = cache.root().join(&folder);
-    if !place.exists() {
+    if !cache.is_used(&place) {
         let lock = cache.lock(progress)?;
-        if !place.exists() {
+        if !cache.is_used(&place) {
             progress.say("building the guest's driver");
             cache.publish(&lock, &folder, |at| build(at, kernel, &sources, detect))?;
         }
     }
-    cache.is_used(&place);
     Ok(OwnModules {
         driver: place.join(DRIVER),
         disk: place.join(DISK),

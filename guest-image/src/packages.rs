@@ -1,10 +1,10 @@
 //! Debian packages as parts of the guest's image: resolved once, unpacked without
-//! executing their scripts, and stored in the cache.
+//! executing their scripts, and stored in the cache, in layers that sets share.
 
 use crate::alternatives;
 use crate::apt::{Apt, AptError, Deb};
 use crate::arch::Arch;
-use crate::disk_image;
+use crate::layers::{self, Layers, PackageSet, read_json, safe, write_json};
 use crate::platforms::Platforms;
 use crate::python;
 use crate::tree::Tree;
@@ -13,53 +13,14 @@ use gil_run_support::cache::{self, At, Cache, CacheError};
 use gil_run_support::progress::Progress;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
-/// Packages with all they depend on, ready for a guest.
-pub struct PackageSet {
-    /// Its files, as a read-only disk.
-    pub disk: PathBuf,
-    /// Its files.
-    pub tree: Tree,
-    packages: Vec<Deb>,
-}
-
-impl PackageSet {
-    /// Its files in a folder of the folder `within`, removed when it is dropped.
-    ///
-    /// # Errors
-    /// [`AptError`] if they cannot be unpacked.
-    pub fn unpack(&self, within: &Path) -> Result<Folder, AptError> {
-        let folder = tempfile::tempdir_in(within).at(within)?;
-        disk_image::unpack(&self.disk, &folder.path().join(FILES))?;
-        Ok(Folder(folder))
-    }
-
-    /// Its files as a part of an initramfs at `path`, unpacked beside it; how
-    /// many bytes of the guest's memory they take there.
-    ///
-    /// # Errors
-    /// [`AptError`] if they cannot be unpacked or written.
-    pub fn write_archive(&self, path: &Path) -> Result<u64, AptError> {
-        disk_image::write_archive(&self.disk, path)
-    }
-}
-
-/// A set's files, unpacked.
-pub struct Folder(TempDir);
-
-/// Their folder in it.
-const FILES: &str = "files";
-
-impl Folder {
-    /// The folder with its files.
-    pub fn files(&self) -> PathBuf {
-        self.0.path().join(FILES)
-    }
-}
-
-/// A set's disk.
-const DISK: &str = "files.erofs";
+/// The cache's folder of sets, with a name of its own for every way in which they are
+/// made.
+const SETS: &str = "sets-8";
+/// That of sets of which each is one layer, as they were made before.
+const WHOLE_SETS: &str = "sets-7";
+/// The names of a set's layers.
+const LAYERS: &str = "layers.json";
 /// The C and C++ libraries, which most programs need.
 const LIBRARIES: [&str; 3] = ["libc6", "libgcc-s1", "libstdc++6"];
 /// The guest's shell and its tools.
@@ -73,6 +34,10 @@ pub struct Packages<'a> {
     /// The base of each architecture that the guest has, its own first, then
     /// what was added.
     sets: Vec<PackageSet>,
+    /// How many of them are the base of its own.
+    own: usize,
+    /// And of the second one.
+    second: usize,
     has_armhf: bool,
 }
 
@@ -96,9 +61,12 @@ impl<'a> Packages<'a> {
             platforms,
             progress,
             sets: Vec::new(),
+            own: 0,
+            second: 0,
             has_armhf: false,
         };
-        this.sets.push(this.ensure(&names, 0)?);
+        this.sets = this.ensure(&names, 0, false)?;
+        this.own = this.sets.len();
         Ok(this)
     }
 
@@ -112,8 +80,9 @@ impl<'a> Packages<'a> {
             return Ok(());
         }
         let names = LIBRARIES.map(|name| arch.package(name));
-        let set = self.ensure(&names, 1)?;
-        self.sets.insert(1, set);
+        let layers = self.ensure(&names, self.own, false)?;
+        self.second = layers.len();
+        self.sets.splice(self.own..self.own, layers);
         self.has_armhf = true;
         Ok(())
     }
@@ -128,12 +97,12 @@ impl<'a> Packages<'a> {
         let bases = match names.iter().any(|name| Arch::Armhf.is_of(name)) {
             true => {
                 self.support(Arch::Armhf)?;
-                2
+                self.own + self.second
             }
-            false => 1,
+            false => self.own,
         };
-        let set = self.ensure(names, bases)?;
-        self.sets.push(set);
+        let layers = self.ensure(names, bases, true)?;
+        self.sets.extend(layers);
         Ok(())
     }
 
@@ -172,122 +141,99 @@ fn apt_for(cache: &Cache, names: &[String], progress: &Progress) -> Result<Apt, 
 }
 
 impl Packages<'_> {
-    /// The set of `names`, from the cache or the archive, without what the
-    /// first `bases` sets have already.
-    fn ensure(&self, names: &[String], bases: usize) -> Result<PackageSet, AptError> {
+    /// The layers of the set of `names`, from the cache or the archive, without what
+    /// the first `bases` layers have already; large packages have their own if
+    /// `has_large`.
+    fn ensure(
+        &self,
+        names: &[String],
+        bases: usize,
+        has_large: bool,
+    ) -> Result<Vec<PackageSet>, AptError> {
         let mut names = names.to_vec();
         names.sort();
         names.dedup();
         let apt = apt_for(self.cache, &names, self.progress)?;
-        // A name of its own for every way in which sets are built.
-        let folder = Path::new("sets-7")
-            .join(apt.release())
-            .join(folder_name(&names, self.platforms));
-        let place = self.cache.root().join(&folder);
-        if !place.exists() {
-            let lock = self.cache.lock(self.progress)?;
-            if !place.exists() {
-                let (debs, files) = self.fetch(&apt, &names, bases)?;
-                self.cache
-                    .publish(&lock, &folder, |at| self.build(at, &debs, &files))?;
-            }
+        let layers = Layers {
+            cache: self.cache,
+            release: apt.release(),
+            platforms: self.platforms,
+            has_large,
+            progress: self.progress,
+        };
+        let name = folder_name(&names, self.platforms);
+        if let Some(set) = self.open(&layers, &name)? {
+            return Ok(set);
         }
-        self.cache.is_used(&place);
-        open(&place)
+        let lock = self.cache.lock(self.progress)?;
+        if let Some(set) = self.open(&layers, &name)? {
+            return Ok(set);
+        }
+        let debs = self.fetch(&apt, &names, bases)?;
+        let folder = Path::new(SETS).join(apt.release()).join(&name);
+        self.cache.publish(&lock, &folder, |at| {
+            let settled = self.settled(at, &debs)?;
+            let made = layers.make(&lock, &debs, &settled)?;
+            fs::remove_dir_all(&settled).at(&settled)?;
+            Ok::<_, AptError>(write_json(&at.join(LAYERS), &made)?)
+        })?;
+        let set = self.open(&layers, &name)?;
+        Ok(set.ok_or(CacheError::Damaged { path: folder })?)
     }
 
-    /// The packages of a set, and their files.
+    /// A set of the cache, if it is there with all its layers.
+    fn open(&self, layers: &Layers, name: &str) -> Result<Option<Vec<PackageSet>>, CacheError> {
+        let at = |sets: &str| self.cache.root().join(sets).join(layers.release).join(name);
+        let (place, whole) = (at(SETS), at(WHOLE_SETS));
+        if self.cache.is_used(&place) {
+            let names: Vec<String> = read_json(&place.join(LAYERS))?;
+            return names.iter().map(|name| layers.open(name)).collect();
+        }
+        match self.cache.is_used(&whole) {
+            true => Ok(Some(vec![layers::open(&whole)?])),
+            false => Ok(None),
+        }
+    }
+
+    /// The packages of a set, with their files.
     fn fetch(
         &self,
         apt: &Apt,
         names: &[String],
         bases: usize,
-    ) -> Result<(Vec<Deb>, Vec<PathBuf>), AptError> {
+    ) -> Result<Vec<(Deb, PathBuf)>, AptError> {
         self.progress
             .say(&format!("fetching packages: {}", names.join(" ")));
         let mut debs = apt.resolve(names, self.platforms)?;
         let bases = &self.sets[..bases];
         debs.retain(|deb| !bases.iter().any(|base| base.packages.contains(deb)));
         let files = apt.fetch(&debs)?;
-        Ok((debs, files))
+        Ok(debs.into_iter().zip(files).collect())
     }
 
-    fn build(&self, at: &Path, debs: &[Deb], files: &[PathBuf]) -> Result<(), AptError> {
-        let root = at.join("root");
-        unpacked::unpack(files, &root, self.progress)?;
-        alternatives::link(files, &root)?;
+    /// Unpacks packages in the folder `at`, as they are in the guest; where.
+    fn settled(&self, at: &Path, debs: &[(Deb, PathBuf)]) -> Result<PathBuf, AptError> {
+        let files: Vec<PathBuf> = debs.iter().map(|(_, file)| file.clone()).collect();
+        let (root, settled) = (at.join("root"), at.join("settled"));
+        unpacked::unpack(&files, &root, self.progress)?;
+        alternatives::link(&files, &root)?;
         python::compile(self.cache, &root, self.progress)?;
         self.platforms.settle(&root)?;
-        let settled = at.join("settled");
-        let tree = unpacked::settle(&root, &settled)?;
-        disk_image::make(&settled, &at.join(DISK))?;
-        for folder in [&root, &settled] {
-            fs::remove_dir_all(folder).at(folder)?;
-        }
-        write_json(&at.join("tree.json"), &tree)?;
-        write_json(&at.join("packages.json"), &debs)?;
-        Ok(())
+        unpacked::settle(&root, &settled)?;
+        fs::remove_dir_all(&root).at(&root)?;
+        Ok(settled)
     }
 }
 
 /// Readable as far as it goes, and unique.
 fn folder_name(names: &[String], platforms: Platforms) -> String {
     let readable: String = names.join("+").chars().take(60).collect();
-    let safe = readable.replace(
-        |c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)),
-        "_",
-    );
-    format!("{safe}-{}", cache::key(&(names, platforms)))
-}
-
-fn open(place: &Path) -> Result<PackageSet, AptError> {
-    let disk = place.join(DISK);
-    disk_image::check(&disk)?;
-    Ok(PackageSet {
-        disk,
-        tree: read_json(&place.join("tree.json"))?,
-        packages: read_json(&place.join("packages.json"))?,
-    })
-}
-
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheError> {
-    let text = fs::read(path).at(path)?;
-    serde_json::from_slice(&text)
-        .map_err(std::io::Error::from)
-        .at(path)
-}
-
-fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), CacheError> {
-    let text = serde_json::to_vec(value)
-        .map_err(std::io::Error::from)
-        .at(path)?;
-    fs::write(path, text).at(path)
+    format!("{}-{}", safe(&readable), cache::key(&(names, platforms)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What a killed `gil` leaves goes with the folder that it worked on.
-    #[test]
-    fn a_set_is_unpacked_where_it_is_needed() {
-        let work = tempfile::tempdir().unwrap();
-        let at = |name: &str| work.path().join(name);
-        fs::create_dir_all(at("in/usr")).unwrap();
-        fs::write(at("in/usr/file"), "text").unwrap();
-        disk_image::make(&at("in"), &at(DISK)).unwrap();
-        write_json(&at("tree.json"), &Tree::default()).unwrap();
-        write_json(&at("packages.json"), &Vec::<Deb>::new()).unwrap();
-        let set = open(work.path()).unwrap();
-        let folder = set.unpack(&at("in")).unwrap();
-        let files = folder.files();
-        assert!(files.starts_with(at("in")) && files.join("usr/file").exists());
-        drop(folder);
-        assert_eq!(fs::read_dir(at("in")).unwrap().count(), 1);
-
-        fs::write(at(DISK), "no image").unwrap();
-        assert!(open(work.path()).is_err());
-    }
 
     #[test]
     fn folder_names_are_safe_and_differ() {

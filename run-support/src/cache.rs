@@ -46,6 +46,15 @@ pub enum CacheError {
         /// Mebibytes free.
         free: u64,
     },
+    /// The variable for the cache's size is no size.
+    #[error(
+        "{} is \"{found}\": write a number and K, M or G, such as 4G",
+        contents::LIMIT
+    )]
+    Limit {
+        /// Its value.
+        found: String,
+    },
     /// Something else than a file or folder.
     #[error("{} is neither {wanted}", path.display())]
     Special {
@@ -125,6 +134,8 @@ pub fn has_room(path: &Path, bytes: u64) -> Result<(), CacheError> {
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    /// Bytes that it may take.
+    limit: u64,
 }
 
 /// Held while something is added to the cache.
@@ -136,10 +147,22 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if the folder is not known or cannot be made.
     pub fn open() -> Result<Self, CacheError> {
-        let root = place().ok_or(CacheError::NoPlace)?;
-        fs::create_dir_all(&root).at(&root)?;
-        let root = fs::canonicalize(&root).at(&root)?;
-        Ok(Self { root })
+        Self::at(&place().ok_or(CacheError::NoPlace)?, contents::limit()?)
+    }
+
+    /// Opens the cache in this folder, which may take so many bytes.
+    ///
+    /// # Errors
+    /// [`CacheError::File`] if it cannot be made.
+    pub fn at(root: &Path, limit: u64) -> Result<Self, CacheError> {
+        fs::create_dir_all(root).at(root)?;
+        let root = fs::canonicalize(root).at(root)?;
+        Ok(Self { root, limit })
+    }
+
+    /// How many bytes it may take.
+    pub fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// The cache's folder.
@@ -189,14 +212,15 @@ impl Cache {
         }
     }
 
-    /// Makes the folder `name` by `fill`, all or nothing. The caller holds the
-    /// lock.
+    /// Makes the folder `name` by `fill`, all or nothing, in the place of one that is
+    /// there. The caller holds the lock, and this process the folder. If the cache is then
+    /// larger than its limit, what was used longest ago is removed.
     ///
     /// # Errors
     /// Those of `fill`, and [`CacheError`].
     pub fn publish<E: From<CacheError>>(
         &self,
-        _lock: &CacheLock,
+        lock: &CacheLock,
         name: &Path,
         fill: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
@@ -209,9 +233,15 @@ impl Cache {
             .tempdir_in(parent)
             .at(parent)?;
         fill(unfinished.path())?;
+        match fs::remove_dir_all(&target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at(&target)?,
+            _ => {}
+        }
         fs::rename(unfinished.path(), &target).at(&target)?;
         // Moved: there is nothing left for the guard to remove.
         let _ = unfinished.keep();
+        self.is_used(&target);
+        self.prune(lock, self.limit)?;
         Ok(target)
     }
 }
@@ -257,7 +287,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn cache(root: &Path) -> Cache {
-        Cache { root: root.into() }
+        Cache::at(root, u64::MAX).unwrap()
     }
 
     fn quiet() -> Progress {

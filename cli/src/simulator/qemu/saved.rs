@@ -64,9 +64,9 @@ pub fn ensure(machine: &Machine, at: &Path, progress: &Progress) -> Result<(), S
     let cache = Cache::open()?;
     let name = Path::new(FOLDER).join(key(machine, at)?);
     let place = cache.root().join(&name);
-    if !is_whole(&place) {
+    if !(cache.is_used(&place) && is_whole(&place)) {
         let lock = cache.lock(progress)?;
-        if !is_whole(&place) {
+        if !(cache.is_used(&place) && is_whole(&place)) {
             discard(&place)?;
             discard_oldest(&cache.root().join(FOLDER));
             cache::has_room(cache.root(), RAM_BYTES + STATE_BYTES)?;
@@ -74,7 +74,6 @@ pub fn ensure(machine: &Machine, at: &Path, progress: &Progress) -> Result<(), S
             cache.publish(&lock, &name, |to| save(machine, at, to))?;
         }
     }
-    cache.is_used(&place);
     for (saved, link) in [(RAM, file::SAVED_RAM), (STATE, file::SAVED_STATE)] {
         symlink(place.join(saved), at.join(link)).at(&place)?;
     }
