@@ -199,7 +199,8 @@ fn build(
     part: HostPart,
 ) -> Result<(), ToolError> {
     let mut guest = cargo(checkout, profile);
-    guest.args(["run", "--quiet", "--package", "xtask", "--", "guest"]);
+    guest.args(["run", "--quiet", "--release", "--package", "xtask"]);
+    guest.args(["--", "guest"]);
     if with_armhf {
         guest.arg("--armhf");
     }
