@@ -12,6 +12,7 @@ use gil_detect::watch::Spec;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::Start;
 use gil_guest_image::guest::Wanted;
+use gil_guest_image::image::Live;
 use gil_guest_image::module::Detect;
 use gil_guest_image::platforms::Platforms;
 use gil_host::config::WATCH_LIMIT;
@@ -159,6 +160,12 @@ pub struct RunArgs {
     /// Give the program this file as standard input.
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// Give the program what comes on gil's own standard input, as it comes.
+    #[arg(long, short, conflicts_with = "stdin")]
+    pub interactive: bool,
+    /// Give the program a terminal, whose other end is the one that gil runs in.
+    #[arg(long, short, requires = "interactive")]
+    pub tty: bool,
     /// Set a variable in the program's environment; NAME alone has its value
     /// on this machine, if it is set here.
     #[arg(long = "env", short, value_name = "NAME[=VALUE]", value_parser = environment::variable)]
@@ -243,12 +250,20 @@ impl RunArgs {
             env: self.env(),
             cwd: &self.workdir,
             has_stdin: self.stdin.is_some(),
+            input: match (self.interactive, self.tty) {
+                (false, _) => None,
+                (true, false) => Some(Live::Pipe),
+                (true, true) => Some(Live::Terminal),
+            },
         }
     }
 
     /// The variables that are added to the program's environment.
     pub fn env(&self) -> Vec<(String, String)> {
-        environment::join(self.env_files.iter().chain(&self.env))
+        let terminal = self.tty.then(|| environment::variable("TERM"));
+        let terminal = terminal.and_then(Result::ok);
+        let all = terminal.iter().chain(&self.env_files);
+        environment::join(all.chain(&self.env))
     }
 
     /// How long the board may take to answer what runs nothing.

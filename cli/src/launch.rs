@@ -1,11 +1,13 @@
 //! Starts the simulator, and watches it to its end.
 
 use crate::args::RunArgs;
+use crate::input;
 use crate::monitor::{self, Message};
 use crate::relay::Relay;
 use crate::signals::Signalled;
 use crate::simulator::{Simulator, SimulatorError};
 use crate::supervise::{self, Ended, Simulation};
+use crate::terminal;
 use gil_board_client::agent::{AgentError, Starting};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
@@ -62,6 +64,7 @@ pub fn simulate(
     let (sender, messages) = mpsc::sync_channel(EVENTS_WAITING);
     let connection = monitor::listen(listener, sender.clone());
     let relays = relays(simulator, at, &sender)?;
+    let _terminal = give_input(args, at)?;
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say(&format!("starting {}", simulator.name()));
@@ -85,6 +88,17 @@ pub fn simulate(
     });
     signalled.watched_by(None);
     Ok(ended)
+}
+
+/// The program's standard input, if it is this process's. The terminal is as it
+/// was once what is returned is dropped.
+fn give_input(args: &RunArgs, at: &Path) -> Result<Option<terminal::Restored>, CacheError> {
+    if !args.interactive {
+        return Ok(None);
+    }
+    let socket = at.join(file::INPUT);
+    input::serve(UnixListener::bind(&socket).at(&socket)?, args.tty);
+    args.tty.then(terminal::guard).transpose().at(&socket)
 }
 
 fn relays(

@@ -5,6 +5,7 @@ mod args;
 mod cache_command;
 mod doctor;
 mod generate;
+mod input;
 mod kernel_command;
 mod launch;
 mod machine;
@@ -21,6 +22,7 @@ mod status;
 mod stdin;
 mod supervise;
 mod sysroot;
+mod terminal;
 mod watch;
 
 use args::{Cli, Command, KeyCommand};

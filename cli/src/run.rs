@@ -142,7 +142,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
         Output::of("--keep", keep).check_folder()?;
     }
     placed::check(&args.files)?;
-    args.stdin.as_deref().map(stdin::is_pipe).transpose()?;
+    stdin::check(args)?;
     let key = args.key.as_deref();
     agent::key_option(args.board.as_ref(), key)?;
     match &args.board {

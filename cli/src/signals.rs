@@ -1,6 +1,7 @@
 //! Ctrl-C and similar signals: end the run cleanly, or at once if that takes too long.
 
 use crate::monitor::Message;
+use crate::terminal;
 use gil_report::Exit;
 use gil_run_support::folder;
 use gil_run_support::progress::Progress;
@@ -116,6 +117,7 @@ impl Signalled {
     }
 
     fn end_now(&self, signal: i32) -> ! {
+        terminal::restore();
         self.state().ends = true;
         let folder = self.state().folder.take();
         if let Some(folder) = folder {

@@ -2,6 +2,7 @@
 //! read to its end, for at most the run's `--timeout`.
 
 use crate::args::RunArgs;
+use crate::terminal;
 use gil_guest_image::copied::FILE_MAX;
 use gil_guest_image::memory::{self, MemoryError};
 use gil_run_support::cache::{At, CacheError};
@@ -40,6 +41,9 @@ pub enum StdinError {
         /// Bytes.
         most: u64,
     },
+    /// No terminal where one was asked for.
+    #[error("--tty needs a terminal as standard input: run gil in one, or leave --tty out")]
+    NoTerminal,
     /// The pipe is not closed.
     #[error("--stdin {} was not read to its end within the {} s of --timeout: close the pipe, or give a longer one", path.display(), timeout.as_secs_f64())]
     Slow {
@@ -50,11 +54,23 @@ pub enum StdinError {
     },
 }
 
+/// Looks whether standard input can be what was asked for.
+///
+/// # Errors
+/// [`StdinError`].
+pub fn check(args: &RunArgs) -> Result<(), StdinError> {
+    if args.tty && !terminal::is_there() {
+        return Err(StdinError::NoTerminal);
+    }
+    args.stdin.as_deref().map(is_pipe).transpose()?;
+    Ok(())
+}
+
 /// Whether it is a pipe, and not a file.
 ///
 /// # Errors
 /// [`CacheError`] if it is neither.
-pub fn is_pipe(path: &Path) -> Result<bool, CacheError> {
+fn is_pipe(path: &Path) -> Result<bool, CacheError> {
     let kind = fs::metadata(path).at(path)?.file_type();
     match (kind.is_file(), kind.is_fifo()) {
         (false, false) => Err(CacheError::Special {

@@ -20,6 +20,8 @@ fn wrong_arguments_of_run_give_125_and_others_2() {
         (&["run", "--file", "nocolon", "x"], 125),
         (&["run", "--timeout", "0", "x"], 125),
         (&["run", "--env", "=x", "x"], 125),
+        (&["run", "-t", "x"], 125),
+        (&["run", "-i", "--stdin", "/dev/null", "x"], 125),
         (&["run", "--env-file", "no-such-file", "x"], 125),
         (&["run", "--board-timeout", "0", "x"], 125),
         (&["run", "--board", "http://x", "x"], 125),
@@ -110,6 +112,14 @@ fn files_to_copy_must_be_there() {
     bench.refuses(&mut bench.gil(&args), 125, &["no-such-file"]);
     let args = ["run", "--stdin", "no-such-input", "./arm64"];
     bench.refuses(&mut bench.gil(&args), 125, &["no-such-input"]);
+}
+
+#[test]
+fn a_terminal_is_none_where_standard_input_is_none() {
+    let bench = Bench::new();
+    bench.arm64_program();
+    let mut gil = bench.gil(&["run", "-it", "./arm64"]);
+    bench.refuses(&mut gil, 125, &["--tty", "terminal", "leave"]);
 }
 
 #[test]

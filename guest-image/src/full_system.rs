@@ -4,7 +4,7 @@
 use crate::apt::AptError;
 use crate::archive::Sizes;
 use crate::guest::Guest;
-use crate::image::{self, Contents, RunFile};
+use crate::image::{self, Contents, Live, RunFile};
 use crate::kernel::{self, Kernel};
 use crate::module::{self, Detect, OwnModules};
 use gil_run_support::cache::{At, Cache, CacheError};
@@ -34,6 +34,8 @@ pub struct Start<'a> {
     pub cwd: &'a str,
     /// Whether a file in the run's folder is its standard input.
     pub has_stdin: bool,
+    /// How it reads what the guest asks the host for, instead.
+    pub input: Option<Live>,
 }
 
 /// Where a simulator has the packages' files.
@@ -118,6 +120,7 @@ fn run_file(start: &Start, guest: &Guest) -> RunFile {
         env: image::environment(&start.env),
         cwd: start.cwd.into(),
         stdin: start.has_stdin.then(|| image::STDIN.into()),
+        input: start.input,
         module: image::MODULE.into(),
         uid: 0,
     }

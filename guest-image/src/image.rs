@@ -33,10 +33,23 @@ pub struct RunFile {
     pub cwd: String,
     /// The file it reads as standard input.
     pub stdin: Option<String>,
+    /// How it reads what the host is asked for, instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Live>,
     /// The driver.
     pub module: String,
     /// Its user.
     pub uid: u32,
+}
+
+/// How input that the guest asks the host for reaches the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Live {
+    /// Through a pipe.
+    Pipe,
+    /// Through a terminal, which is the program's output, too.
+    Terminal,
 }
 
 /// The driver's path.

@@ -27,6 +27,9 @@ pub struct Config {
     /// The file that is its standard input; none: empty.
     #[serde(default)]
     pub stdin: Option<PathBuf>,
+    /// Standard input that the host is asked for; none: [`Config::stdin`].
+    #[serde(default)]
+    pub input: Option<Live>,
     /// The driver.
     #[serde(default = "module")]
     pub module: String,
@@ -36,6 +39,16 @@ pub struct Config {
     /// Seed of the guest's random numbers: other seeds, other runs.
     #[serde(default)]
     pub seed: u64,
+}
+
+/// How input that the host is asked for reaches the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Live {
+    /// Through a pipe.
+    Pipe,
+    /// Through a terminal, which is the program's output, too.
+    Terminal,
 }
 
 fn root() -> PathBuf {
@@ -95,7 +108,9 @@ mod tests {
         assert_eq!(config.module, MODULE);
         assert_eq!(config.search(), SEARCH);
         assert_eq!(config.env["HOME"], "/root");
-        assert_eq!((config.stdin, config.uid), (None, 0));
+        assert_eq!((config.stdin, config.uid, config.input), (None, 0, None));
+        let config = read(r#"{"argv": ["true"], "input": "terminal"}"#).unwrap();
+        assert_eq!(config.input, Some(Live::Terminal));
     }
 
     #[test]

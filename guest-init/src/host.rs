@@ -3,8 +3,9 @@
 use crate::Error;
 use gil_guest::{Client, entry};
 use gil_wire::Op;
-use gil_wire::control::{self, Console, Exited, Failed, Started, Stream};
+use gil_wire::control::{self, Channel, Console, Exchanged, Exited, Failed, Started, Stream};
 use gil_wire::envelope::{Class, Envelope};
+use gil_wire::input::{Ask, Given};
 use serde::Serialize;
 
 /// Most bytes in one console call: with its envelope it fits a submission.
@@ -27,6 +28,12 @@ pub trait Host {
     /// # Errors
     /// [`Error::Device`].
     fn exited(&mut self, ended: Exited) -> Result<(), Error>;
+    /// Asks for what the program is to read. The answer is decoded in `room`;
+    /// there is none if nobody answers.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn ask<'a>(&mut self, ask: Ask, room: &'a mut [u8]) -> Result<Option<Given<'a>>, Error>;
     /// The program could not be run.
     ///
     /// # Errors
@@ -64,6 +71,15 @@ impl Host for Simulator {
 
     fn exited(&mut self, ended: Exited) -> Result<(), Error> {
         self.call(control::EXITED, &ended)
+    }
+
+    fn ask<'a>(&mut self, ask: Ask, room: &'a mut [u8]) -> Result<Option<Given<'a>>, Error> {
+        let message = postcard::to_stdvec(&ask).map_err(gil_guest::Error::Answer)?;
+        let exchanged = self.0.exchange(Channel::Input, &message, room)?;
+        let Exchanged::Answered { len } = exchanged else {
+            return Ok(None);
+        };
+        Ok(postcard::from_bytes(&room[..len as usize]).ok())
     }
 
     fn failed(&mut self, code: u8, reason: &str) -> Result<(), Error> {

@@ -7,9 +7,11 @@
 //! | [`disks`] | the root: the disks, with a layer above them that the program writes |
 //! | [`system`] | mounts, host name, loopback, the module, power |
 //! | [`host`] | control calls to the host interface |
+//! | [`streams`] | the program's streams: pipes, or a terminal |
 //! | [`program`] | the program's process: search, fork, exec |
 //! | [`explain`] | why a program could not be executed |
 //! | [`watch`] | its output and its end |
+//! | [`input`] | its standard input, as the host gives it |
 //! | [`error`] | errors, each with its exit code |
 
 mod config;
@@ -17,7 +19,9 @@ mod disks;
 mod error;
 mod explain;
 mod host;
+mod input;
 mod program;
+mod streams;
 mod system;
 mod watch;
 
@@ -62,10 +66,15 @@ fn boot() -> Result<(), Error> {
 /// Runs the program to its end.
 fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let watch = watch::Watch::new()?;
-    let program = program::Program::new(config)?;
-    let running = program.fork()?;
-    host.started(running.pid())?;
-    let running = running.execute(&program)?;
-    let ended = watch.follow(running, host)?;
+    let (theirs, ours) = streams::open(config)?;
+    let program = program::Program::new(config, theirs)?;
+    let waiting = program.fork()?;
+    host.started(waiting.pid())?;
+    let mut streams = watch::Streams::new(ours)?;
+    streams.begin(host)?;
+    let pid = waiting.execute(&program)?;
+    // The other ends of pipes are the program's alone now.
+    drop(program);
+    let ended = watch.follow(pid, streams, host)?;
     host.exited(ended)
 }

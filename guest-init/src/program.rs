@@ -2,7 +2,8 @@
 //! was reported, so that the host knows its process number before its first call.
 
 use crate::config::Config;
-use crate::{Error, explain, system};
+use crate::streams::Theirs;
+use crate::{Error, explain};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
@@ -11,7 +12,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Everything that the child needs, made before the fork.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Program {
     argv: Vec<CString>,
     env: Vec<CString>,
     cwd: PathBuf,
-    stdin: OwnedFd,
+    streams: Theirs,
     uid: u32,
 }
 
@@ -44,11 +45,11 @@ fn candidates(name: &str, search: &str) -> Vec<String> {
 }
 
 impl Program {
-    /// What `config` asks for.
+    /// What `config` asks for, with these streams.
     ///
     /// # Errors
     /// What can be found without trying.
-    pub fn new(config: &Config) -> Result<Self, Error> {
+    pub fn new(config: &Config, streams: Theirs) -> Result<Self, Error> {
         let name = config.argv.first().filter(|name| !name.is_empty());
         let name = name.ok_or(Error::NoProgram)?.clone();
         if !config.cwd.is_dir() {
@@ -67,7 +68,7 @@ impl Program {
             argv: config.argv.iter().map(c_string).collect::<Result<_, _>>()?,
             env: pairs.map(c_string).collect::<Result<_, _>>()?,
             cwd: config.cwd.clone(),
-            stdin: open_input(config.stdin.as_deref())?,
+            streams,
             uid: config.uid,
             name,
             search,
@@ -80,29 +81,27 @@ impl Program {
     /// [`Error::System`].
     pub fn fork(&self) -> Result<Waiting, Error> {
         let pipe = || nix::unistd::pipe2(OFlag::O_CLOEXEC).map_err(Error::system("make a pipe"));
-        let (out, err, gate, verdict) = (pipe()?, pipe()?, pipe()?, pipe()?);
+        let (gate, verdict) = (pipe()?, pipe()?);
         // SAFETY: init has one thread, so the child may do whatever it could.
         match unsafe { nix::unistd::fork() }.map_err(Error::system("fork"))? {
             ForkResult::Child => {
                 drop(gate.1);
-                self.become_program(gate.0, verdict.1, &out.1, &err.1)
+                self.become_program(gate.0, verdict.1)
             }
             ForkResult::Parent { child } => Ok(Waiting {
                 pid: child,
                 gate: gate.1,
                 verdict: verdict.0,
-                out: out.0,
-                err: err.0,
             }),
         }
     }
 
     /// The child: waits for the gate, then executes the program, or says why
     /// not.
-    fn become_program(&self, gate: OwnedFd, verdict: OwnedFd, out: &OwnedFd, err: &OwnedFd) -> ! {
+    fn become_program(&self, gate: OwnedFd, verdict: OwnedFd) -> ! {
         // An end of file is the go-ahead too: init is gone, and so is all.
         let _ = File::from(gate).read(&mut [0]);
-        let errno = match self.settle(out, err) {
+        let errno = match self.settle() {
             Ok(()) => self.execute(),
             Err(errno) => errno,
         };
@@ -112,8 +111,8 @@ impl Program {
     }
 
     /// Streams, signals, folder and user, as a program expects them.
-    fn settle(&self, out: &OwnedFd, err: &OwnedFd) -> Result<(), Errno> {
-        for (from, to) in [(&self.stdin, 0), (out, 1), (err, 2)] {
+    fn settle(&self) -> Result<(), Errno> {
+        for (from, to) in self.streams.streams.iter().zip(0..) {
             // SAFETY: both are descriptors of this child, which executes next.
             Errno::result(unsafe { libc::dup2(from.as_raw_fd(), to) })?;
         }
@@ -122,6 +121,10 @@ impl Program {
         // SAFETY: the default action runs no code of ours.
         unsafe { sigaction(Signal::SIGPIPE, &default) }?;
         nix::unistd::setsid()?;
+        if self.streams.is_terminal {
+            // SAFETY: takes plain numbers; the result is checked.
+            Errno::result(unsafe { libc::ioctl(0, libc::TIOCSCTTY as _, 0) })?;
+        }
         nix::unistd::chdir(&self.cwd)?;
         if self.uid != 0 {
             nix::unistd::setgroups(&[])?;
@@ -158,38 +161,12 @@ impl Program {
     }
 }
 
-fn open_input(path: Option<&Path>) -> Result<OwnedFd, Error> {
-    match path {
-        None => system::empty_input().map_err(Error::system("open /dev/null")),
-        Some(path) => match File::open(path) {
-            Ok(file) => Ok(file.into()),
-            Err(error) => Err(Error::Input {
-                path: path.into(),
-                error,
-            }),
-        },
-    }
-}
-
 /// The forked process before it executes the program.
 #[derive(Debug)]
 pub struct Waiting {
     pid: Pid,
     gate: OwnedFd,
     verdict: OwnedFd,
-    out: OwnedFd,
-    err: OwnedFd,
-}
-
-/// The program's process.
-#[derive(Debug)]
-pub struct Running {
-    /// Its number.
-    pub pid: Pid,
-    /// What it writes to its standard output.
-    pub out: OwnedFd,
-    /// What it writes to its standard error.
-    pub err: OwnedFd,
 }
 
 impl Waiting {
@@ -198,20 +175,16 @@ impl Waiting {
         self.pid.as_raw().unsigned_abs()
     }
 
-    /// Lets it execute the program.
+    /// Lets it execute the program; its number.
     ///
     /// # Errors
     /// Why it could not.
-    pub fn execute(self, program: &Program) -> Result<Running, Error> {
+    pub fn execute(self, program: &Program) -> Result<Pid, Error> {
         drop(self.gate);
         let mut verdict = [0; 4];
         match File::from(self.verdict).read_exact(&mut verdict) {
             // Closed by the execution itself.
-            Err(_) => Ok(Running {
-                pid: self.pid,
-                out: self.out,
-                err: self.err,
-            }),
+            Err(_) => Ok(self.pid),
             Ok(()) => Err(program.explain(Errno::from_raw(i32::from_le_bytes(verdict)))),
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::host::{CHUNK, Host};
-use crate::program::Running;
+use crate::input::Input;
+use crate::streams::Ours;
 use gil_wire::control::{Exited, Stream};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -14,6 +15,7 @@ use signal_hook::SigId;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 /// Notices children that end: a pipe that gets a byte then.
 #[derive(Debug)]
@@ -67,6 +69,42 @@ impl Pipe {
     }
 }
 
+/// What init has of the program's streams.
+pub struct Streams {
+    outputs: Vec<Pipe>,
+    input: Option<Input>,
+    /// Open, so that the terminal is there while no program has it open.
+    _terminal: Option<OwnedFd>,
+}
+
+impl Streams {
+    /// Those that were opened.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn new(ours: Ours) -> Result<Self, Error> {
+        let is_terminal = ours.terminal.is_some();
+        let outputs = ours.outputs.into_iter();
+        let input = ours.input.map(|end| Input::new(end, is_terminal));
+        Ok(Self {
+            outputs: outputs
+                .map(|(stream, end)| Pipe::new(stream, end))
+                .collect::<Result<_, _>>()?,
+            input: input.transpose()?,
+            _terminal: ours.terminal,
+        })
+    }
+
+    /// What is to happen before the program is executed.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn begin(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        let input = self.input.as_mut();
+        input.map_or(Ok(()), |input| input.begin(host))
+    }
+}
+
 impl Watch {
     /// Begins to watch. Children made before are not noticed.
     ///
@@ -80,49 +118,54 @@ impl Watch {
         Ok(Self { ended, handler })
     }
 
-    /// Passes on what the program and its children write, until the program
-    /// ends and nothing is left.
+    /// Passes on what the program and its children write, and what they are to
+    /// read, until the program ends and nothing is left.
     ///
     /// # Errors
     /// [`Error::Device`] or [`Error::System`].
-    pub fn follow(&self, running: Running, host: &mut dyn Host) -> Result<Exited, Error> {
-        let mut pipes = [
-            Pipe::new(Stream::Out, running.out)?,
-            Pipe::new(Stream::Err, running.err)?,
-        ];
+    pub fn follow(
+        &self,
+        program: Pid,
+        mut streams: Streams,
+        host: &mut dyn Host,
+    ) -> Result<Exited, Error> {
         loop {
-            self.sleep(&pipes)?;
+            let happened = self.sleep(&streams)?;
             // Looked at before the pipes: what the program wrote is in them by
             // the time that it has ended.
-            let ended = self.reap(running.pid);
+            let ended = self.reap(program);
             if ended.is_some() {
                 end_the_others();
             }
-            for pipe in &mut pipes {
+            for pipe in &mut streams.outputs {
                 pipe.drain(host)?;
             }
             if let Some(ended) = ended {
                 return Ok(ended);
             }
+            if let Some(input) = &mut streams.input {
+                input.step(happened, host)?;
+            }
         }
     }
 
-    fn sleep(&self, pipes: &[Pipe]) -> Result<(), Error> {
+    /// What happened at the input's end.
+    fn sleep(&self, streams: &Streams) -> Result<PollFlags, Error> {
         let readable = |end| PollFd::new(end, PollFlags::POLLIN);
         let mut ends = vec![readable(self.ended.as_fd())];
-        ends.extend(
-            pipes
-                .iter()
-                .filter(|pipe| pipe.open)
-                .map(|pipe| readable(pipe.end.as_fd())),
-        );
-        match poll(&mut ends, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(errno) => Err(Error::System {
-                what: "poll",
-                errno,
-            }),
+        let open = streams.outputs.iter().filter(|pipe| pipe.open);
+        ends.extend(open.map(|pipe| readable(pipe.end.as_fd())));
+        let input = streams.input.as_ref();
+        let awaited = input.and_then(Input::awaited);
+        let has_input = awaited.is_some();
+        ends.extend(awaited);
+        match poll(&mut ends, timeout(input.and_then(Input::pause))) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(PollFlags::empty()),
+            Err(errno) => return Err(Error::system("poll")(errno)),
         }
+        let last = ends.last().filter(|_| has_input);
+        Ok(last.and_then(PollFd::revents).unwrap_or(PollFlags::empty()))
     }
 
     /// Takes in every child that ended, orphans included; says how `program`
@@ -138,6 +181,15 @@ impl Watch {
             }
         }
     }
+}
+
+/// No shorter than the pause, which ends between two milliseconds.
+fn timeout(pause: Option<Duration>) -> PollTimeout {
+    let Some(pause) = pause else {
+        return PollTimeout::NONE;
+    };
+    let millis = pause.as_nanos().div_ceil(1_000_000);
+    PollTimeout::try_from(millis as u64).unwrap_or(PollTimeout::MAX)
 }
 
 fn end_of(status: WaitStatus) -> Option<Exited> {

@@ -37,6 +37,8 @@ pub mod file {
     pub const SYSROOT: &str = "sysroot";
     /// What the program reads as standard input.
     pub const STDIN: &str = "stdin";
+    /// Where the guest asks for standard input.
+    pub const INPUT: &str = "input";
     /// What the guest's kernel wrote.
     pub const CONSOLE: &str = "console.log";
     /// QEMU's plugin.

@@ -14,6 +14,7 @@
 //! | [`length`] | guest, board | sizes computed from arguments, the same on both sides |
 //! | [`pieces`] | board | arrays of strings as C functions take them |
 //! | [`control`] | guest's init → host | calls that the host interface answers itself |
+//! | [`input`] | guest's init ↔ `gil run` | the program's standard input |
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
 //! | [`api`], [`description`] | host ↔ board | the APIs, and which of them both sides have |
 //! | [`address`] | users → host, board | where an agent listens |
@@ -34,6 +35,7 @@ pub mod frame;
 pub mod generated;
 pub mod hello;
 pub mod identity;
+pub mod input;
 pub mod length;
 pub mod message;
 pub mod monitor;

@@ -227,6 +227,9 @@ impl<'a> Gem5<'a> {
     }
 
     fn full_system(&self, command: &mut Command, at: &Path) {
+        if self.args.interactive {
+            command.arg("--channel-input").arg(at.join(file::INPUT));
+        }
         let files = [
             ("--kernel", at.join(file::KERNEL_ELF)),
             ("--initrd", at.join(file::INITRD)),
@@ -270,6 +273,10 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     let refused = |option, of, mend| Err(SimulatorError::Options { option, of, mend });
     if args.count {
         return refused("--count", "QEMU", "leave it out with --sim gem5");
+    }
+    if args.interactive && mode == Mode::Se {
+        let mend = "use --stdin FILE, or leave out --mode se";
+        return refused("--interactive", "a full system", mend);
     }
     if args.detect == Detect::Symbol && mode == Mode::Se {
         let mend = "leave it out with --mode se";

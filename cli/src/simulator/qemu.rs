@@ -196,6 +196,9 @@ impl Qemu<'_> {
             at(file::MONITOR),
             args.detect.name(),
         );
+        if args.interactive {
+            option += &format!(",channel-input={}", at(file::INPUT));
+        }
         if self.life == Life::Continues {
             option += &format!(",ram-mapped={}", at(file::SAVED_RAM));
         }
