@@ -67,6 +67,7 @@ fn look() -> Vec<Finding> {
         },
         tool("cross compiler", Arch::Arm64.compiler(), &["--version"]),
         tool("make", "make", &["--version"]),
+        tool("unpacker of modules", "xz", &["--version"]),
         tool("package fetcher", "apt-get", &["--version"]),
         tool("package unpacker", "dpkg-deb", &["--version"]),
         tool("maker of disks", disk_image::READER, &["-V"]),
