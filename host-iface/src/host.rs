@@ -332,6 +332,7 @@ impl State {
             Ok(mailbox) => mailbox,
             Err(error) => return (Took::default(), self.refuse(memory, gpa, &error)),
         };
+        self.stats.rang(mailbox.now_ns);
         if let Some(instructions) = instructions {
             self.counts_instructions = true;
             // What the driver's timer executes is part of whatever wait or

@@ -58,6 +58,8 @@ struct Clock {
     started: Option<Instant>,
     ended: Option<Instant>,
     first_call: Option<Instant>,
+    /// The latest simulated time that was heard of.
+    now_ns: u64,
     /// Since when the simulator runs by itself.
     outside_since: Instant,
     /// Since when the bridge works.
@@ -94,6 +96,7 @@ impl Stats {
                 started: None,
                 ended: None,
                 first_call: None,
+                now_ns: 0,
                 outside_since: now,
                 inside_since: now,
                 simulator: Duration::ZERO,
@@ -138,6 +141,11 @@ impl Stats {
         if let Some(op) = op {
             self.entry(op).wall_ns += nanos(whole);
         }
+    }
+
+    /// A doorbell rang at this simulated time.
+    pub fn rang(&mut self, now_ns: u64) {
+        self.clock.now_ns = self.clock.now_ns.max(now_ns);
     }
 
     /// The program starts: the stopwatches count from here.
@@ -240,7 +248,7 @@ impl Stats {
     /// The report as of now.
     pub fn finish(&mut self) -> Report {
         if self.clock.ended.is_none() {
-            self.stop();
+            self.cut_short();
         }
         self.report.wall.since_load_ns = nanos(self.clock.loaded.elapsed());
         self.report.entries = self.entries.values().cloned().collect();
@@ -251,6 +259,21 @@ impl Stats {
         self.report.totals.bytes_to_board = sum(|entry| entry.bytes_to_board);
         self.report.totals.bytes_from_board = sum(|entry| entry.bytes_from_board);
         self.report.clone()
+    }
+
+    /// The run ends before the program: its simulated time is that of its last doorbell,
+    /// and since then the simulator ran.
+    fn cut_short(&mut self) {
+        self.stop();
+        if self.clock.started.is_none() {
+            return;
+        }
+        let simulated = &mut self.report.simulated;
+        simulated.program_ns = self.clock.now_ns.saturating_sub(simulated.boot_ns);
+        let wall = &mut self.report.wall;
+        let since = nanos(self.clock.outside_since.elapsed());
+        wall.simulator_ns = wall.simulator_ns.saturating_add(since);
+        wall.unaccounted_ns = wall.unaccounted_ns.saturating_sub_unsigned(since);
     }
 
     /// Takes the stopwatches' values.
@@ -297,6 +320,25 @@ mod tests {
         let entries = stats.finish().entries;
         let counts: Vec<_> = entries.iter().map(|e| (e.name.as_str(), e.count)).collect();
         assert_eq!(counts, [("unknown", 1000), ("clGetPlatformIDs", 1)]);
+    }
+
+    #[test]
+    fn a_run_that_is_cut_short_has_its_times_so_far() {
+        let mut stats = Stats::new("test");
+        assert_eq!(stats.finish().simulated.program_ns, 0);
+        stats.enter();
+        stats.started(1000);
+        stats.leave(Duration::ZERO, None);
+        stats.enter();
+        stats.rang(5000);
+        stats.leave(Duration::ZERO, None);
+        std::thread::sleep(Duration::from_millis(20));
+        let report = stats.finish();
+        let wall = report.wall;
+        assert_eq!(report.simulated.program_ns, 4000);
+        assert!(wall.simulator_ns >= 20_000_000, "{wall:?}");
+        let off = wall.unaccounted_ns.unsigned_abs();
+        assert!(off * 20 < wall.total_ns, "{wall:?}");
     }
 
     #[test]
