@@ -2,6 +2,7 @@
 
 mod environment;
 mod gem5;
+mod share;
 mod simulator;
 
 use clap::{Args, Parser, Subcommand};
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use gem5::{Gem5Options, Mode};
+pub use share::{Out, Share};
 pub use simulator::{Sim, Time};
 
 /// Run programs in a simulated ARM Linux system, with a real GPU in the loop.
@@ -118,6 +120,14 @@ pub struct RunArgs {
     /// Copy a file or folder into the guest.
     #[arg(long = "file", value_name = "SRC:DST")]
     pub files: Vec<Copied>,
+    /// Share a folder of this machine with the guest, which sees it as GUEST, or
+    /// in /mnt under its own name. Nothing outside it can be reached. With :ro,
+    /// nothing can be changed in it.
+    #[arg(long = "share", value_name = "DIR[:GUEST][:ro]")]
+    pub shares: Vec<Share>,
+    /// When the program has ended, copy a file or folder of the guest here.
+    #[arg(long = "out", value_name = "GUEST:HOST")]
+    pub outputs: Vec<Out>,
     /// The simulator; QEMU if it is not said.
     #[arg(long, value_enum, value_name = "SIMULATOR")]
     pub sim: Option<Sim>,
@@ -255,6 +265,8 @@ impl RunArgs {
                 (true, false) => Some(Live::Pipe),
                 (true, true) => Some(Live::Terminal),
             },
+            shares: self.shares.iter().map(Share::in_guest).collect(),
+            outputs: self.outputs.iter().map(Out::in_guest).collect(),
         }
     }
 
@@ -264,6 +276,11 @@ impl RunArgs {
         let terminal = terminal.and_then(Result::ok);
         let all = terminal.iter().chain(&self.env_files);
         environment::join(all.chain(&self.env))
+    }
+
+    /// Whether the guest reaches folders of this machine.
+    pub fn has_shares(&self) -> bool {
+        !self.shares.is_empty() || !self.outputs.is_empty()
     }
 
     /// How long the board may take to answer what runs nothing.

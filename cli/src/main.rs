@@ -16,6 +16,7 @@ mod relay;
 mod report;
 mod run;
 mod setup;
+mod shares;
 mod signals;
 mod simulator;
 mod status;
@@ -32,6 +33,9 @@ use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
+    if let Some(folders) = shares::to_serve() {
+        return exit_with(shares::serve(&folders));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

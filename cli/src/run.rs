@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
 use crate::report;
+use crate::shares::{ShareError, Shared};
 use crate::signals::Signalled;
 use crate::simulator::{self, Simulator, SimulatorError};
 use crate::stdin::{self, StdinError};
@@ -53,6 +54,9 @@ pub enum RunError {
     /// What is copied into the guest.
     #[error(transparent)]
     Place(#[from] PlaceError),
+    /// Shared folders and outputs.
+    #[error(transparent)]
+    Share(#[from] ShareError),
     /// Standard input.
     #[error(transparent)]
     Stdin(#[from] StdinError),
@@ -106,6 +110,7 @@ fn prepare_and_simulate(
 ) -> Result<Ended, RunError> {
     let mut simulator = simulator::choose(args)?;
     check_cheap_things(args, &*simulator)?;
+    let mut shared = Shared::prepare(args, signalled)?;
     let folder = folder::create()?;
     signalled.remove_at_exit(folder.path().into());
     let at = folder.path();
@@ -119,8 +124,10 @@ fn prepare_and_simulate(
     if let Some(lack) = agent::lack(board, &args.confining, Support::here()) {
         progress.note(lack);
     }
+    shared.serve(at, progress)?;
     let _recording = make_recording(args, at)?;
     let mut ended = launch::simulate(args, &*simulator, at, starting, signalled, progress)?;
+    shared.deliver(&mut ended.exit);
     keep(args, &*simulator, at, &ended)?;
     ended.outdir = simulator.outdir().map(Into::into);
     Ok(ended)

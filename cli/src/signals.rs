@@ -37,7 +37,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 #[derive(Default)]
 struct State {
     watcher: Option<SyncSender<Message>>,
-    folder: Option<PathBuf>,
+    folders: Vec<PathBuf>,
     ends: bool,
 }
 
@@ -66,9 +66,9 @@ impl Signalled {
         Ok(signalled)
     }
 
-    /// The folder to remove if there is no time for an orderly end.
+    /// One more folder to remove if there is no time for an orderly end.
     pub fn remove_at_exit(&self, folder: PathBuf) {
-        self.state().folder = Some(folder);
+        self.state().folders.push(folder);
     }
 
     /// Who ends the run in order from now on; nobody with `None`.
@@ -119,8 +119,8 @@ impl Signalled {
     fn end_now(&self, signal: i32) -> ! {
         terminal::restore();
         self.state().ends = true;
-        let folder = self.state().folder.take();
-        if let Some(folder) = folder {
+        let folders = std::mem::take(&mut self.state().folders);
+        for folder in folders {
             folder::remove(&folder);
         }
         std::process::exit(128 + signal);

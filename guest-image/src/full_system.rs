@@ -4,7 +4,7 @@
 use crate::apt::AptError;
 use crate::archive::Sizes;
 use crate::guest::Guest;
-use crate::image::{self, Contents, Live, RunFile};
+use crate::image::{self, Contents, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
 use crate::module::{self, Detect, OwnModules};
 use gil_run_support::cache::{At, Cache, CacheError};
@@ -20,6 +20,8 @@ pub struct FullSystem {
     pub kernel: Kernel,
     /// gil's own modules.
     modules: OwnModules,
+    /// The kernel's module for folders of this machine, if the run shares any.
+    fuse: Option<PathBuf>,
     /// What mounts disks, if the simulator has them for the packages.
     layers: Option<Vec<PathBuf>>,
 }
@@ -36,6 +38,10 @@ pub struct Start<'a> {
     pub has_stdin: bool,
     /// How it reads what the guest asks the host for, instead.
     pub input: Option<Live>,
+    /// Folders of this machine in the guest.
+    pub shares: Vec<Share>,
+    /// What is copied to this machine in the end.
+    pub outputs: Vec<String>,
 }
 
 /// Where a simulator has the packages' files.
@@ -56,11 +62,16 @@ impl FullSystem {
         guest: &Guest,
         place: Place,
         detect: Detect,
+        has_shares: bool,
         progress: &Progress,
     ) -> Result<Self, AptError> {
         let cache = Cache::open()?;
         let kernel = kernel::ensure(&cache, progress)?;
         let modules = module::ensure(&cache, &kernel, &guest.assets.driver, detect, progress)?;
+        let fuse = match has_shares {
+            true => kernel::SHARES.ensure(&cache, &kernel, progress)?.pop(),
+            false => None,
+        };
         let layers = match place {
             Place::Initramfs => None,
             Place::Disks => {
@@ -72,6 +83,7 @@ impl FullSystem {
         Ok(Self {
             kernel,
             modules,
+            fuse,
             layers,
         })
     }
@@ -89,6 +101,7 @@ impl FullSystem {
         let contents = Contents {
             assets: &guest.assets,
             module: &self.modules.driver,
+            fuse: self.fuse.as_deref(),
             tree: &guest.tree,
             program: &guest.program,
             files: &guest.files,
@@ -121,6 +134,8 @@ fn run_file(start: &Start, guest: &Guest) -> RunFile {
         cwd: start.cwd.into(),
         stdin: start.has_stdin.then(|| image::STDIN.into()),
         input: start.input,
+        shares: start.shares.clone(),
+        outputs: start.outputs.clone(),
         module: image::MODULE.into(),
         uid: 0,
     }

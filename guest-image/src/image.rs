@@ -36,6 +36,10 @@ pub struct RunFile {
     /// How it reads what the host is asked for, instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Live>,
+    /// Folders of this machine.
+    pub shares: Vec<Share>,
+    /// What is copied to this machine when the program has ended.
+    pub outputs: Vec<String>,
     /// The driver.
     pub module: String,
     /// Its user.
@@ -52,6 +56,17 @@ pub enum Live {
     Terminal,
 }
 
+/// A folder of this machine in the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Where it is mounted.
+    pub at: String,
+    /// Whether nothing can be changed there.
+    pub read_only: bool,
+}
+
+/// The path of the module for shared folders.
+pub const FUSE: &str = "/usr/lib/gil/fuse.ko";
 /// The driver's path.
 pub const MODULE: &str = "/usr/lib/gil/gil.ko";
 /// The path of `--stdin`'s contents.
@@ -63,6 +78,8 @@ pub struct Contents<'a> {
     pub assets: &'a Assets,
     /// The driver, built.
     pub module: &'a Path,
+    /// The kernel's module for shared folders, if there are any.
+    pub fuse: Option<&'a Path>,
     /// All of the guest's packages.
     pub tree: &'a Tree,
     /// The program.
@@ -261,6 +278,9 @@ pub const ACCOUNTS: [(&str, &str); 4] = [
 
 fn write_run(files: &mut impl Files, path: &Path, contents: &Contents) -> Result<(), CacheError> {
     files.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
+    if let Some(fuse) = contents.fuse {
+        files.copy(FUSE.trim_start_matches('/'), 0o644, fuse)?;
+    }
     write_libraries(files, contents)?;
     if let Program::Local(local) = contents.program {
         files.file(&local.guest_path(), 0o755, &local.bytes)?;

@@ -45,13 +45,13 @@ pub struct Modules {
     /// Of the cache's folder.
     name: &'static str,
     /// Without `.ko`, from the folder of all modules.
-    paths: [&'static str; 4],
+    paths: &'static [&'static str],
 }
 
 /// What a machine with a network of QEMU's needs.
 pub const NETWORK: Modules = Modules {
     name: "network",
-    paths: [
+    paths: &[
         "drivers/virtio/virtio_mmio",
         "net/core/failover",
         "drivers/net/net_failover",
@@ -62,12 +62,18 @@ pub const NETWORK: Modules = Modules {
 /// What a root of read-only disks and a layer above them needs.
 pub const LAYERS: Modules = Modules {
     name: "layers",
-    paths: [
+    paths: &[
         "crypto/crc32c_generic",
         "lib/libcrc32c",
         "fs/erofs/erofs",
         "fs/overlayfs/overlay",
     ],
+};
+
+/// What folders of this machine in the guest need.
+pub const SHARES: Modules = Modules {
+    name: "shares",
+    paths: &["fs/fuse/fuse"],
 };
 
 impl Modules {
@@ -103,7 +109,10 @@ impl Modules {
     /// As they are loaded soonest: not compressed, which Debian's are since
     /// 13, and without type information, which the kernel would look through.
     fn take(&self, at: &Path, package: &Path) -> Result<(), AptError> {
-        let patterns = self.paths.map(|path| format!("*/kernel/{path}.ko*"));
+        let patterns = self.paths.iter();
+        let patterns: Vec<_> = patterns
+            .map(|path| format!("*/kernel/{path}.ko*"))
+            .collect();
         take(at, package, &patterns)?;
         for name in self.files() {
             let packed = at.join(format!("{name}.xz"));

@@ -30,6 +30,13 @@ pub struct Config {
     /// Standard input that the host is asked for; none: [`Config::stdin`].
     #[serde(default)]
     pub input: Option<Live>,
+    /// Folders of the host, by their numbers there.
+    #[serde(default)]
+    pub shares: Vec<Share>,
+    /// What is copied to the host when the program has ended: each to a folder of
+    /// its own, numbered behind `shares`.
+    #[serde(default)]
+    pub outputs: Vec<PathBuf>,
     /// The driver.
     #[serde(default = "module")]
     pub module: String,
@@ -49,6 +56,17 @@ pub enum Live {
     Pipe,
     /// Through a terminal, which is the program's output, too.
     Terminal,
+}
+
+/// A folder of the host in the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// Where it is mounted.
+    pub at: PathBuf,
+    /// Whether nothing can be changed there.
+    #[serde(default)]
+    pub read_only: bool,
 }
 
 fn root() -> PathBuf {
@@ -109,6 +127,7 @@ mod tests {
         assert_eq!(config.search(), SEARCH);
         assert_eq!(config.env["HOME"], "/root");
         assert_eq!((config.stdin, config.uid, config.input), (None, 0, None));
+        assert!(config.shares.is_empty() && config.outputs.is_empty());
         let config = read(r#"{"argv": ["true"], "input": "terminal"}"#).unwrap();
         assert_eq!(config.input, Some(Live::Terminal));
     }
@@ -117,7 +136,9 @@ mod tests {
     fn what_is_said_stays() {
         let config = read(
             r#"{"argv": ["a", "b"], "env": {"PATH": "/x", "LANG": "C"}, "cwd": "/tmp",
-                "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7}"#,
+                "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7,
+                "shares": [{"at": "/mnt/a"}, {"at": "/mnt/b", "read_only": true}],
+                "outputs": ["o"]}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
@@ -125,6 +146,13 @@ mod tests {
         assert_eq!(config.stdin.as_deref(), Some(Path::new("/in")));
         assert_eq!((config.module.as_str(), config.uid), ("/m.ko", 1000));
         assert_eq!(config.seed, 7);
+        let shared = |at: &str, read_only| Share {
+            at: at.into(),
+            read_only,
+        };
+        let shares = [shared("/mnt/a", false), shared("/mnt/b", true)];
+        assert_eq!(config.shares, shares);
+        assert_eq!(config.outputs, [Path::new("o")]);
     }
 
     #[test]

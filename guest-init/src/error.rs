@@ -118,6 +118,24 @@ pub enum Error {
     /// The working folder is not there.
     #[error("the working folder {0} is not in the guest: name one that is")]
     Folder(PathBuf),
+    /// A folder of the host cannot be mounted, or does not take what was written.
+    #[error(
+        "the shared folder {at} cannot be used in the guest ({errno}): name a folder of the guest that can be made, and see that the disk on the host is not full"
+    )]
+    Share {
+        /// Where it is mounted.
+        at: PathBuf,
+        /// The operating system's error.
+        errno: Errno,
+    },
+    /// What was to be copied to the host is not there, or cannot be copied.
+    #[error("--out {path} cannot be copied from the guest ({error})")]
+    Output {
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's error.
+        error: std::io::Error,
+    },
     /// The standard input is not there.
     #[error("the standard input {path} cannot be opened in the guest ({error})")]
     Input {

@@ -8,6 +8,8 @@
 //! | [`system`] | mounts, host name, loopback, the module, power |
 //! | [`host`] | control calls to the host interface |
 //! | [`streams`] | the program's streams: pipes, or a terminal |
+//! | [`shares`] | folders of the host |
+//! | [`outputs`] | what is copied to the host in the end |
 //! | [`program`] | the program's process: search, fork, exec |
 //! | [`explain`] | why a program could not be executed |
 //! | [`watch`] | its output and its end |
@@ -20,13 +22,16 @@ mod error;
 mod explain;
 mod host;
 mod input;
+mod outputs;
 mod program;
+mod shares;
 mod streams;
 mod system;
 mod watch;
 
 use config::Config;
 use error::Error;
+use gil_wire::control::{Exited, Stream};
 use host::{Host, Simulator};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,6 +71,7 @@ fn boot() -> Result<(), Error> {
 /// Runs the program to its end.
 fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let watch = watch::Watch::new()?;
+    let shares = shares::Shares::mount(0, &config.shares)?;
     let (theirs, ours) = streams::open(config)?;
     let program = program::Program::new(config, theirs)?;
     let waiting = program.fork()?;
@@ -76,5 +82,22 @@ fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     // The other ends of pipes are the program's alone now.
     drop(program);
     let ended = watch.follow(pid, streams, host)?;
+    let mut failed = outputs::copy(config);
+    failed.extend(shares.unmount().err());
+    report(ended, &failed, host)
+}
+
+/// How the program ended; what went wrong after it is the run's end only if the
+/// program's was a success.
+fn report(ended: Exited, failed: &[Error], host: &mut dyn Host) -> Result<(), Error> {
+    let is_success = ended.code == Some(0);
+    for (number, error) in failed.iter().enumerate() {
+        if number == 0 && is_success {
+            host.failed(error.code(), &error.to_string())?;
+        } else {
+            let text = format!("gil: {error}\n");
+            host.console(Stream::Err, text.as_bytes())?;
+        }
+    }
     host.exited(ended)
 }

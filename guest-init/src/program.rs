@@ -82,7 +82,8 @@ impl Program {
     pub fn fork(&self) -> Result<Waiting, Error> {
         let pipe = || nix::unistd::pipe2(OFlag::O_CLOEXEC).map_err(Error::system("make a pipe"));
         let (gate, verdict) = (pipe()?, pipe()?);
-        // SAFETY: init has one thread, so the child may do whatever it could.
+        // SAFETY: init's other threads pass on requests of shared folders and hold
+        // no lock that the child needs: C's library keeps its own usable.
         match unsafe { nix::unistd::fork() }.map_err(Error::system("fork"))? {
             ForkResult::Child => {
                 drop(gate.1);

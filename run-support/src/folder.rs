@@ -49,6 +49,8 @@ pub mod file {
     pub const WATCH: &str = "watched-";
     /// The recording.
     pub const TRACE: &str = "trace";
+    /// The socket of the process that serves shared folders.
+    pub const FILES: &str = "files";
     /// The socket that `gil run` listens on.
     pub const MONITOR: &str = "monitor";
     /// QEMU's own output.

@@ -21,8 +21,8 @@ pub const LATE: Op = Op::new(0, 6);
 /// out region.
 pub const EXCHANGE: Op = Op::new(0, 7);
 
-/// Most bytes of a message on a channel, either way.
-pub const MESSAGE_MAX: usize = 1 << 20;
+/// Most bytes of a message on a channel, either way: 1 MiB, and what goes with it.
+pub const MESSAGE_MAX: usize = (1 << 20) + (64 << 10);
 
 /// How long after its simulated end output, or a callback after its moment,
 /// counts as late.
@@ -82,7 +82,8 @@ pub struct Exited {
 /// a `u32` each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Channel {
-    /// Folders of the host.
+    /// Folders of the host. A message is a folder's number, in one byte, and a
+    /// request of FUSE; the answer is FUSE's reply, or empty if there is none.
     Files,
     /// The program's standard input.
     Input,

@@ -147,7 +147,13 @@ impl<'a> Gem5<'a> {
         at: &Path,
         progress: &Progress,
     ) -> Result<(), SimulatorError> {
-        let system = FullSystem::prepare(guest, Place::Initramfs, self.args.detect, progress)?;
+        let system = FullSystem::prepare(
+            guest,
+            Place::Initramfs,
+            self.args.detect,
+            self.args.has_shares(),
+            progress,
+        )?;
         progress.say("writing the guest's image");
         let sizes = system.lay_out(&self.args.start(), guest, at)?;
         self.memory = memory::choose(self.args.memory, sizes)?;
@@ -242,6 +248,9 @@ impl<'a> Gem5<'a> {
         if self.args.detect == Detect::Symbol {
             command.args(["--detect", "symbol"]);
         }
+        if self.args.has_shares() {
+            command.arg("--channel-files").arg(at.join(file::FILES));
+        }
     }
 
     fn emulation(&self, command: &mut Command, at: &Path) {
@@ -281,6 +290,10 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.detect == Detect::Symbol && mode == Mode::Se {
         let mend = "leave it out with --mode se";
         return refused("--detect symbol", "a full system", mend);
+    }
+    if args.has_shares() && mode == Mode::Se {
+        let mend = "leave them out with --mode se";
+        return refused("--share and --out", "a full system", mend);
     }
     Ok(())
 }

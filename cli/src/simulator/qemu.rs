@@ -108,7 +108,13 @@ impl Simulator for Qemu<'_> {
         at: &Path,
         progress: &Progress,
     ) -> Result<(), SimulatorError> {
-        let system = FullSystem::prepare(guest, Place::Disks, self.args.detect, progress)?;
+        let system = FullSystem::prepare(
+            guest,
+            Place::Disks,
+            self.args.detect,
+            self.args.has_shares(),
+            progress,
+        )?;
         progress.say("writing the guest's image");
         full_system::link(&guest.assets.host_part, &at.join(file::PLUGIN))?;
         let sizes = system.lay_out(&self.args.start(), guest, at)?;
@@ -198,6 +204,9 @@ impl Qemu<'_> {
         );
         if args.interactive {
             option += &format!(",channel-input={}", at(file::INPUT));
+        }
+        if args.has_shares() {
+            option += &format!(",channel-files={}", at(file::FILES));
         }
         if self.life == Life::Continues {
             option += &format!(",ram-mapped={}", at(file::SAVED_RAM));
