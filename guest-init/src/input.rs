@@ -5,7 +5,8 @@
 //! it is asked again after [`PAUSE`] of simulated time. If no program of the guest had
 //! anything to do then, the host waits as long for the user, in wall time: so the clock of
 //! a guest that waits for its user goes about as fast as the user's, and this machine has
-//! nearly nothing to do.
+//! nearly nothing to do. While programs compute it is asked less and less often, up to
+//! [`LONGEST_PAUSE`]: a question has them wait.
 
 use crate::Error;
 use crate::host::Host;
@@ -20,6 +21,8 @@ use std::time::{Duration, Instant};
 /// Between questions when there was no answer; and how long the host waits for one,
 /// in wall time.
 const PAUSE: Duration = Duration::from_millis(10);
+/// The same while programs compute.
+const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// What a terminal of the guest's takes at once.
 const TERMINAL_MAX: usize = 4096;
 
@@ -33,6 +36,8 @@ pub struct Input {
     unwritten: Vec<u8>,
     /// Nothing comes after that.
     has_ended: bool,
+    /// Until the next question if this one has no answer.
+    pause: Duration,
     next: Next,
 }
 
@@ -59,6 +64,7 @@ impl Input {
             room: vec![0; ANSWER_MAX],
             unwritten: Vec::new(),
             has_ended: false,
+            pause: PAUSE,
             next: Next::OnceWritable,
         })
     }
@@ -108,7 +114,9 @@ impl Input {
                 self.ask(self.most(), false, host)?;
             }
             Next::At(then) if then <= Instant::now() => {
-                self.ask(self.most(), is_idle(), host)?;
+                let is_idle = is_idle();
+                self.pause = next_pause(self.pause, is_idle);
+                self.ask(self.most(), is_idle, host)?;
             }
             _ => {}
         }
@@ -135,7 +143,7 @@ impl Input {
         if most > 0 {
             self.unwritten.extend_from_slice(given.bytes);
             self.next = match given.bytes.is_empty() {
-                true => Next::At(Instant::now() + PAUSE),
+                true => Next::At(Instant::now() + self.pause),
                 false => Next::OnceWritable,
             };
         }
@@ -159,6 +167,13 @@ impl Input {
             self.end = None;
         }
         Ok(())
+    }
+}
+
+fn next_pause(last: Duration, is_idle: bool) -> Duration {
+    match is_idle {
+        true => PAUSE,
+        false => LONGEST_PAUSE.min(last * 2),
     }
 }
 
@@ -198,6 +213,16 @@ fn resize(terminal: &OwnedFd, size: Size) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_computes_is_left_alone_for_longer() {
+        let mut pause = PAUSE;
+        let pauses = [false, false, false, false, false, true].map(|is_idle| {
+            pause = next_pause(pause, is_idle);
+            pause.as_millis()
+        });
+        assert_eq!(pauses, [20, 40, 80, 160, 160, 10]);
+    }
 
     #[test]
     fn the_running_are_told_from_all() {
