@@ -2,6 +2,7 @@
 
 mod environment;
 mod gem5;
+mod network;
 mod share;
 mod simulator;
 
@@ -11,7 +12,7 @@ use gil_benchmarks::BenchArgs;
 use gil_board_client::agent::{self, Board};
 use gil_detect::watch::Spec;
 use gil_guest_image::copied::Copied;
-use gil_guest_image::full_system::Start;
+use gil_guest_image::full_system::{Reaches, Start};
 use gil_guest_image::guest::Wanted;
 use gil_guest_image::image::Live;
 use gil_guest_image::module::Detect;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use gem5::{Gem5Options, Mode};
+pub use network::Network;
 pub use share::{Out, Share};
 pub use simulator::{Sim, Time};
 
@@ -128,6 +130,11 @@ pub struct RunArgs {
     /// When the program has ended, copy a file or folder of the guest here.
     #[arg(long = "out", value_name = "GUEST:HOST")]
     pub outputs: Vec<Out>,
+    /// Give the guest a network, over which it reaches servers on this machine's
+    /// loopback at these TCP ports, by the name "host", or all that this machine
+    /// reaches.
+    #[arg(long, value_name = "host:PORT[,PORT]…|outside")]
+    pub net: Option<Network>,
     /// The simulator; QEMU if it is not said.
     #[arg(long, value_enum, value_name = "SIMULATOR")]
     pub sim: Option<Sim>,
@@ -267,6 +274,7 @@ impl RunArgs {
             },
             shares: self.shares.iter().map(Share::in_guest).collect(),
             outputs: self.outputs.iter().map(Out::in_guest).collect(),
+            has_outside: self.net == Some(Network::Outside),
         }
     }
 
@@ -276,6 +284,14 @@ impl RunArgs {
         let terminal = terminal.and_then(Result::ok);
         let all = terminal.iter().chain(&self.env_files);
         environment::join(all.chain(&self.env))
+    }
+
+    /// Modules of the kernel that the guest needs for what it reaches.
+    pub fn reaches(&self) -> Reaches {
+        Reaches {
+            folders: self.has_shares(),
+            network: self.net.is_some(),
+        }
     }
 
     /// Whether the guest reaches folders of this machine.

@@ -12,6 +12,7 @@ mod machine;
 mod monitor;
 mod output;
 mod ping;
+mod reach;
 mod relay;
 mod report;
 mod run;
@@ -35,6 +36,9 @@ use tracing_subscriber::EnvFilter;
 fn main() -> ExitCode {
     if let Some(folders) = shares::to_serve() {
         return exit_with(shares::serve(&folders));
+    }
+    if let Some(port) = reach::wanted() {
+        return reach::carry(port);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -22,6 +22,8 @@ pub struct FullSystem {
     modules: OwnModules,
     /// The kernel's module for folders of this machine, if the run shares any.
     fuse: Option<PathBuf>,
+    /// The kernel's modules for a network, if the run has one.
+    network: Vec<PathBuf>,
     /// What mounts disks, if the simulator has them for the packages.
     layers: Option<Vec<PathBuf>>,
 }
@@ -42,6 +44,17 @@ pub struct Start<'a> {
     pub shares: Vec<Share>,
     /// What is copied to this machine in the end.
     pub outputs: Vec<String>,
+    /// Whether a network, if the guest has one, leads outside.
+    pub has_outside: bool,
+}
+
+/// What of this machine a guest reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaches {
+    /// Folders.
+    pub folders: bool,
+    /// A network.
+    pub network: bool,
 }
 
 /// Where a simulator has the packages' files.
@@ -62,15 +75,19 @@ impl FullSystem {
         guest: &Guest,
         place: Place,
         detect: Detect,
-        has_shares: bool,
+        reaches: Reaches,
         progress: &Progress,
     ) -> Result<Self, AptError> {
         let cache = Cache::open()?;
         let kernel = kernel::ensure(&cache, progress)?;
         let modules = module::ensure(&cache, &kernel, &guest.assets.driver, detect, progress)?;
-        let fuse = match has_shares {
+        let fuse = match reaches.folders {
             true => kernel::SHARES.ensure(&cache, &kernel, progress)?.pop(),
             false => None,
+        };
+        let network = match reaches.network {
+            true => kernel::NETWORK.ensure(&cache, &kernel, progress)?,
+            false => Vec::new(),
         };
         let layers = match place {
             Place::Initramfs => None,
@@ -84,6 +101,7 @@ impl FullSystem {
             kernel,
             modules,
             fuse,
+            network,
             layers,
         })
     }
@@ -102,11 +120,12 @@ impl FullSystem {
             assets: &guest.assets,
             module: &self.modules.driver,
             fuse: self.fuse.as_deref(),
+            network: &self.network,
             tree: &guest.tree,
             program: &guest.program,
             files: &guest.files,
             stdin: stdin.as_deref(),
-            run: &run_file(start, guest),
+            run: &self.run_file(start, guest),
         };
         match &self.layers {
             None => image::write(&initrd, &guest.sets, &contents),
@@ -114,6 +133,21 @@ impl FullSystem {
                 image::write_own(&at.join(file::OWN), &contents)?;
                 Ok(image::write_base(&initrd, &guest.assets.init, layers)?)
             }
+        }
+    }
+
+    fn run_file(&self, start: &Start, guest: &Guest) -> RunFile {
+        RunFile {
+            argv: guest.argv(start.arguments),
+            env: image::environment(&start.env),
+            cwd: start.cwd.into(),
+            stdin: start.has_stdin.then(|| image::STDIN.into()),
+            input: start.input,
+            shares: start.shares.clone(),
+            outputs: start.outputs.clone(),
+            network: image::network(&self.network, start.has_outside),
+            module: image::MODULE.into(),
+            uid: 0,
         }
     }
 }
@@ -125,18 +159,4 @@ impl FullSystem {
 pub fn link(target: &Path, at: &Path) -> Result<(), CacheError> {
     let target = fs::canonicalize(target).at(target)?;
     symlink(&target, at).at(&target)
-}
-
-fn run_file(start: &Start, guest: &Guest) -> RunFile {
-    RunFile {
-        argv: guest.argv(start.arguments),
-        env: image::environment(&start.env),
-        cwd: start.cwd.into(),
-        stdin: start.has_stdin.then(|| image::STDIN.into()),
-        input: start.input,
-        shares: start.shares.clone(),
-        outputs: start.outputs.clone(),
-        module: image::MODULE.into(),
-        uid: 0,
-    }
 }

@@ -40,6 +40,9 @@ pub struct RunFile {
     pub shares: Vec<Share>,
     /// What is copied to this machine when the program has ended.
     pub outputs: Vec<String>,
+    /// The network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// The driver.
     pub module: String,
     /// Its user.
@@ -54,6 +57,27 @@ pub enum Live {
     Pipe,
     /// Through a terminal, which is the program's output, too.
     Terminal,
+}
+
+/// The guest's network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Network {
+    /// The kernel's modules, in the order in which they are loaded.
+    pub modules: Vec<String>,
+    /// Whether it leads outside.
+    pub outside: bool,
+}
+
+/// The network that has these modules; none without.
+pub fn network(modules: &[PathBuf], outside: bool) -> Option<Network> {
+    let modules: Vec<String> = modules.iter().map(|path| module_path(path)).collect();
+    (!modules.is_empty()).then_some(Network { modules, outside })
+}
+
+/// Where the guest has a module of the kernel's.
+fn module_path(module: &Path) -> String {
+    let name = module.file_name().unwrap_or_default();
+    format!("/usr/lib/gil/{}", name.display())
 }
 
 /// A folder of this machine in the guest.
@@ -80,6 +104,8 @@ pub struct Contents<'a> {
     pub module: &'a Path,
     /// The kernel's module for shared folders, if there are any.
     pub fuse: Option<&'a Path>,
+    /// The kernel's modules for a network, if there is one.
+    pub network: &'a [PathBuf],
     /// All of the guest's packages.
     pub tree: &'a Tree,
     /// The program.
@@ -280,6 +306,10 @@ fn write_run(files: &mut impl Files, path: &Path, contents: &Contents) -> Result
     files.copy(MODULE.trim_start_matches('/'), 0o644, contents.module)?;
     if let Some(fuse) = contents.fuse {
         files.copy(FUSE.trim_start_matches('/'), 0o644, fuse)?;
+    }
+    for module in contents.network {
+        let path = module_path(module);
+        files.copy(path.trim_start_matches('/'), 0o644, module)?;
     }
     write_libraries(files, contents)?;
     if let Program::Local(local) = contents.program {

@@ -37,6 +37,9 @@ pub struct Config {
     /// its own, numbered behind `shares`.
     #[serde(default)]
     pub outputs: Vec<PathBuf>,
+    /// The network; none: loopback alone.
+    #[serde(default)]
+    pub network: Option<Network>,
     /// The driver.
     #[serde(default = "module")]
     pub module: String,
@@ -56,6 +59,16 @@ pub enum Live {
     Pipe,
     /// Through a terminal, which is the program's output, too.
     Terminal,
+}
+
+/// A network of the simulator's.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Modules of the kernel, in the order in which they are loaded.
+    pub modules: Vec<String>,
+    /// Whether it leads outside.
+    pub outside: bool,
 }
 
 /// A folder of the host in the guest.
@@ -138,7 +151,7 @@ mod tests {
             r#"{"argv": ["a", "b"], "env": {"PATH": "/x", "LANG": "C"}, "cwd": "/tmp",
                 "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7,
                 "shares": [{"at": "/mnt/a"}, {"at": "/mnt/b", "read_only": true}],
-                "outputs": ["o"]}"#,
+                "outputs": ["o"], "network": {"modules": ["/n.ko"], "outside": true}}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
@@ -153,6 +166,11 @@ mod tests {
         let shares = [shared("/mnt/a", false), shared("/mnt/b", true)];
         assert_eq!(config.shares, shares);
         assert_eq!(config.outputs, [Path::new("o")]);
+        let network = config.network.unwrap();
+        assert_eq!(
+            (&network.modules[..], network.outside),
+            (&["/n.ko".to_owned()][..], true)
+        );
     }
 
     #[test]

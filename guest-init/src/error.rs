@@ -128,6 +128,9 @@ pub enum Error {
         /// The operating system's error.
         errno: Errno,
     },
+    /// The network cannot be used.
+    #[error("the guest's network cannot be set up ({0}): leave --net out")]
+    Network(Errno),
     /// What was to be copied to the host is not there, or cannot be copied.
     #[error("--out {path} cannot be copied from the guest ({error})")]
     Output {

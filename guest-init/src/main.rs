@@ -9,6 +9,7 @@
 //! | [`host`] | control calls to the host interface |
 //! | [`streams`] | the program's streams: pipes, or a terminal |
 //! | [`shares`] | folders of the host |
+//! | [`network`] | its Ethernet device, if it has one |
 //! | [`outputs`] | what is copied to the host in the end |
 //! | [`program`] | the program's process: search, fork, exec |
 //! | [`explain`] | why a program could not be executed |
@@ -22,6 +23,7 @@ mod error;
 mod explain;
 mod host;
 mod input;
+mod network;
 mod outputs;
 mod program;
 mod shares;
@@ -71,6 +73,7 @@ fn boot() -> Result<(), Error> {
 /// Runs the program to its end.
 fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let watch = watch::Watch::new()?;
+    config.network.as_ref().map_or(Ok(()), network::begin)?;
     let shares = shares::Shares::mount(0, &config.shares)?;
     let (theirs, ours) = streams::open(config)?;
     let program = program::Program::new(config, theirs)?;

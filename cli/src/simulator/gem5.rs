@@ -151,7 +151,7 @@ impl<'a> Gem5<'a> {
             guest,
             Place::Initramfs,
             self.args.detect,
-            self.args.has_shares(),
+            self.args.reaches(),
             progress,
         )?;
         progress.say("writing the guest's image");
@@ -282,6 +282,9 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     let refused = |option, of, mend| Err(SimulatorError::Options { option, of, mend });
     if args.count {
         return refused("--count", "QEMU", "leave it out with --sim gem5");
+    }
+    if args.net.is_some() {
+        return refused("--net", "QEMU", "leave it out with --sim gem5");
     }
     if args.interactive && mode == Mode::Se {
         let mend = "use --stdin FILE, or leave out --mode se";

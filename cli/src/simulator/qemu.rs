@@ -7,6 +7,7 @@ pub mod version;
 
 use super::{Ending, Simulator, SimulatorError};
 use crate::args::{RunArgs, Time};
+use crate::reach;
 use crate::watch;
 use gil_board_client::agent;
 use gil_detect::watch::Spec;
@@ -62,6 +63,7 @@ impl<'a> Qemu<'a> {
                     cpu: args.cpu.as_deref().unwrap_or(CPU).into(),
                     memory: 0,
                     disks: Vec::new(),
+                    network: args.net.clone(),
                 },
                 watch: Vec::new(),
             }),
@@ -112,7 +114,7 @@ impl Simulator for Qemu<'_> {
             guest,
             Place::Disks,
             self.args.detect,
-            self.args.has_shares(),
+            self.args.reaches(),
             progress,
         )?;
         progress.say("writing the guest's image");
@@ -125,6 +127,10 @@ impl Simulator for Qemu<'_> {
             self.continue_saved(at, progress);
         }
         self.machine.write_disks(at, self.life)?;
+        if self.args.net.is_some() {
+            let gil = std::env::current_exe().at(at)?;
+            full_system::link(&gil, &at.join(reach::NAME))?;
+        }
         let console = at.join(file::CONSOLE);
         create_file(&console).at(&console)?;
         Ok(())

@@ -4,6 +4,8 @@
 //! guest's kernel can see.
 
 use super::version::PROGRAM;
+use crate::args::Network;
+use crate::reach;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
 use gil_uapi::disks::{Disk, Disks, MAX};
@@ -28,6 +30,10 @@ const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=p
 
 /// Where this machine's RAM begins: hw/arm/virt.c of QEMU, `VIRT_MEM`.
 const RAM: u64 = 0x4000_0000;
+
+/// Where a guest that reaches nothing else finds the host's servers: in the crate
+/// `gil-init` too.
+const SERVERS: &str = "10.0.2.100";
 
 /// Bytes of what lies between the RAM and the disks: of the largest pages, so that
 /// what is behind it begins at one.
@@ -55,6 +61,8 @@ pub struct Machine {
     pub memory: u64,
     /// Each disk's file in the run's folder, and its bytes.
     pub disks: Vec<(String, u64)>,
+    /// What it reaches over a network.
+    pub network: Option<Network>,
 }
 
 impl Machine {
@@ -66,7 +74,7 @@ impl Machine {
         self.memory_options(&mut command, folder, life);
         command
             .args(["-cpu", &self.cpu])
-            .args(["-smp", "1", "-icount", "shift=0,sleep=off"])
+            .args(["-smp", "1", "-icount", self.clock()])
             // Nothing of this machine, not even its date, reaches the guest: the
             // same run gives the same times.
             .args(["-rtc", "base=2025-01-01,clock=vm", "-seed", "1"])
@@ -75,6 +83,11 @@ impl Machine {
             // Where `gil_disk.ko` writes, this machine can be saved.
             .args(["-device", "pvpanic-pci,addr=1"])
             .args(["-serial", &format!("file:{}", at(file::CONSOLE))]);
+        if let Some(network) = &self.network {
+            let reach = folder.join(reach::NAME);
+            command.args(["-netdev", &netdev(network, &reach, life)]);
+            command.args(["-device", "virtio-net-device,netdev=net"]);
+        }
         if life != Life::Continues {
             command
                 .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
@@ -97,6 +110,16 @@ impl Machine {
             Life::Continues => &["-action", "panic=none", "-incoming", "defer"],
         });
         command
+    }
+
+    /// How time passes: one instruction a nanosecond, and at once where the guest is idle.
+    /// One with a network idles as long as this machine does, or it would give up
+    /// waiting for an answer before that could come.
+    fn clock(&self) -> &'static str {
+        match self.network {
+            None => "shift=0,sleep=off",
+            Some(_) => "shift=0,sleep=on",
+        }
     }
 
     /// Writes the table of disks into the run's folder, and all of them as one for
@@ -205,6 +228,24 @@ impl Machine {
     }
 }
 
+/// QEMU's user network. Of the host's ports, each connection is carried by a process of
+/// its own; QEMU keeps the guest from all others. A guest that is saved knows none.
+fn netdev(network: &Network, reach: &Path, life: Life) -> String {
+    let mut option = "user,id=net,ipv6=off".to_owned();
+    match network {
+        Network::Outside => {}
+        Network::Host(_) if life == Life::IsSaved => option += ",restrict=on",
+        Network::Host(ports) => {
+            option += ",restrict=on";
+            for port in ports {
+                let command = format!("{} {port}", reach.display());
+                option += &format!(",guestfwd=tcp:{SERVERS}:{port}-cmd:{command}");
+            }
+        }
+    }
+    option
+}
+
 /// Memory of the machine.
 struct Node {
     id: String,
@@ -265,6 +306,7 @@ mod tests {
             cpu: "c".into(),
             memory: 1 << 30,
             disks: (0..disks).map(|n| (format!("d{n}"), STEP)).collect(),
+            network: None,
         };
         let saved = words(&machine(0), Life::IsSaved);
         for disks in [1, 6] {
@@ -291,6 +333,7 @@ mod tests {
             cpu: "c".into(),
             memory: 1 << 30,
             disks: vec![("a".into(), 4 << 20), ("b".into(), 2 << 20)],
+            network: None,
         };
         let table = 0x8000_0000;
         for (life, at) in [
