@@ -119,8 +119,10 @@ impl Program {
         }
         SigSet::all().thread_unblock()?;
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-        // SAFETY: the default action runs no code of ours.
-        unsafe { sigaction(Signal::SIGPIPE, &default) }?;
+        for signal in [Signal::SIGPIPE, Signal::SIGINT, Signal::SIGQUIT] {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { sigaction(signal, &default) }?;
+        }
         nix::unistd::setsid()?;
         if self.streams.is_terminal {
             // SAFETY: takes plain numbers; the result is checked.

@@ -191,7 +191,7 @@ fn standard_input_is_the_file_or_empty() {
 
 #[test]
 fn much_input_arrives_whole_as_it_is_read() {
-    let bytes: Vec<u8> = (0..1 << 20).map(|n| ((n * 7919) >> 8) as u8).collect();
+    let bytes: Vec<u8> = (0..1 << 20).map(|n: u64| ((n * 7919) >> 8) as u8).collect();
     let user = User {
         hangs_up: true,
         ..types(&[("", &bytes)])
