@@ -3,6 +3,7 @@
 
 use crate::args::{Out, RunArgs, Share};
 use crate::signals::Signalled;
+use gil_board::confine::folder::flatten;
 use gil_report::Exit;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::file;
@@ -10,10 +11,11 @@ use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_shared_folders::{Access, Folder, confine};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -77,11 +79,31 @@ fn folder(share: &Share) -> Result<Folder, ShareError> {
     Ok(Folder { path, access })
 }
 
+/// A folder, whatever its path leads to later: a guest that shares the folder above
+/// may move it and leave a link in its place.
+struct Held(File);
+
+impl Held {
+    fn open(path: &Path) -> io::Result<Self> {
+        let flags = libc::O_PATH | libc::O_DIRECTORY;
+        let file = File::options().read(true).custom_flags(flags).open(path);
+        Ok(Self(file?))
+    }
+
+    /// The path of a name in it.
+    fn at(&self, name: impl AsRef<Path>) -> PathBuf {
+        Path::new(&format!("/proc/self/fd/{}", self.0.as_raw_fd())).join(name)
+    }
+}
+
 /// An output on its way.
 struct Arriving {
     /// Beside its target, so that it is there all at once.
     folder: TempDir,
     target: PathBuf,
+    /// The folder, and the one above both.
+    from: Held,
+    above: Held,
 }
 
 impl Arriving {
@@ -92,27 +114,42 @@ impl Arriving {
             source,
         };
         let target = out.target().map_err(failed)?;
-        let above = target.parent().unwrap_or(Path::new("/"));
-        fs::metadata(above).map_err(failed)?;
-        let folder = tempfile::Builder::new().prefix(ARRIVING).tempdir_in(above);
+        let path = target.parent().unwrap_or(Path::new("/"));
+        let above = Held::open(path).map_err(failed)?;
+        let folder = tempfile::Builder::new().prefix(ARRIVING).tempdir_in(path);
         let folder = folder.map_err(failed)?;
+        let from = Held::open(folder.path()).map_err(failed)?;
         match folder.path().to_str() {
-            Some(_) => Ok(Self { folder, target }),
+            Some(_) => Ok(Self {
+                folder,
+                target,
+                from,
+                above,
+            }),
             None => Err(ShareError::NotText(folder.path().into())),
         }
     }
 
     /// Puts what the guest copied where it belongs, if it did.
     fn deliver(&self) -> Result<(), ShareError> {
-        let whole = self.folder.path().join(WHOLE);
+        let whole = self.from.at(WHOLE);
         let Ok(meta) = fs::symlink_metadata(&whole) else {
             return Ok(());
         };
-        let moved = put(&whole, &meta, &self.target);
+        let name = self.target.file_name().unwrap_or_default();
+        let moved = put(&whole, &meta, &self.above.at(name));
         moved.map_err(|source| ShareError::Out {
             path: self.target.clone(),
             source,
         })
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        // However deep a guest makes it, and wherever it is: an error says that it
+        // is gone.
+        let _ = flatten(&self.from.at("."));
     }
 }
 
@@ -131,8 +168,17 @@ fn put(from: &Path, meta: &Metadata, to: &Path) -> io::Result<()> {
             )
         }),
         (true, false) if there.is_ok() => Err(io::ErrorKind::NotADirectory.into()),
-        _ => fs::rename(from, to),
+        (true, false) => move_folder(from, meta, to),
+        (false, _) => fs::rename(from, to),
     }
+}
+
+/// A folder that nobody may write does not move, unless this user is root.
+fn move_folder(from: &Path, meta: &Metadata, to: &Path) -> io::Result<()> {
+    let writable = Permissions::from_mode(meta.permissions().mode() | 0o700);
+    fs::set_permissions(from, writable)?;
+    fs::rename(from, to)?;
+    fs::set_permissions(to, meta.permissions())
 }
 
 /// What of this machine the guest of a run reaches.
@@ -201,6 +247,13 @@ impl Shared {
     /// Puts outputs where they belong, when the simulator has ended. What cannot be
     /// is the run's end, if the program's was a success.
     pub fn deliver(mut self, exit: &mut Exit) {
+        if let Some(status) = self.server.as_mut().and_then(Owned::ended)
+            && !status.success()
+        {
+            eprintln!(
+                "gil: the process that serves shared folders ended too early ({status}): what the guest did with them then failed"
+            );
+        }
         // Nothing changes any more.
         drop(self.server.take());
         for error in self.arriving.iter().filter_map(|one| one.deliver().err()) {
@@ -256,7 +309,50 @@ pub fn serve(folders: &[Folder]) -> Result<(), gil_shared_folders::ServeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::dir::Dir;
+    use nix::fcntl::OFlag;
+    use nix::sys::stat::{Mode, mkdirat};
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn an_output_arrives_in_its_folder_wherever_a_guest_moves_it() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        for folder in ["there", "outside"] {
+            fs::create_dir(at(folder)).unwrap();
+        }
+        let text = format!("/root/result:{}", at("there").display());
+        let arriving = Arriving::new(&text.parse().unwrap()).unwrap();
+        let own = arriving.folder.path().to_owned();
+        fs::write(own.join(WHOLE), "result").unwrap();
+        fs::write(at("outside").join(WHOLE), "mine").unwrap();
+        fs::rename(&own, at("there/away")).unwrap();
+        symlink(at("outside"), &own).unwrap();
+        fs::rename(at("there"), at("moved")).unwrap();
+        symlink(at("outside"), at("there")).unwrap();
+        arriving.deliver().unwrap();
+        assert_eq!(fs::read(at("moved/result")).unwrap(), b"result");
+        assert_eq!(fs::read(at("outside").join(WHOLE)).unwrap(), b"mine");
+        assert_eq!(fs::read_dir(at("outside")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_does_not_arrive_goes_however_deep_it_is() {
+        let work = tempfile::tempdir().unwrap();
+        let text = format!("/root/result:{}", work.path().display());
+        let arriving = Arriving::new(&text.parse().unwrap()).unwrap();
+        let mut folder = Dir::open(arriving.folder.path(), OFlag::O_RDONLY, Mode::empty()).unwrap();
+        mkdirat(&folder, "gil-0", Mode::S_IRWXU).unwrap();
+        mkdirat(&folder, "gil-0/inner", Mode::S_IRWXU).unwrap();
+        // Deeper than files can be open.
+        for _ in 0..30_000 {
+            mkdirat(&folder, "d", Mode::S_IRWXU).unwrap();
+            folder = Dir::openat(&folder, "d", OFlag::O_RDONLY, Mode::empty()).unwrap();
+        }
+        drop(folder);
+        drop(arriving);
+        assert_eq!(fs::read_dir(work.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_folders_contents_join_what_is_there_and_no_link_is_followed() {

@@ -6,6 +6,7 @@ use crate::cache::{At, Cache, CacheError};
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -115,14 +116,21 @@ fn lock(file: File) -> io::Result<Flock<File>> {
 }
 
 /// Removes one while tools may still write there: what comes too late to be
-/// removed has a lock, so that the next run removes it.
+/// removed has a lock, so that the next run removes it. A link in its place, which
+/// a guest may have put into a shared folder, is not followed.
 pub fn remove(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut options = File::options();
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
+    let Ok(open) = options.read(true).custom_flags(flags.bits()).open(folder) else {
+        return;
+    };
+    let within = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+    let entries = fs::read_dir(&within).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     for path in paths.filter(|path| !path.ends_with(LOCK)) {
         let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
     }
-    let lock = folder.join(LOCK);
+    let lock = within.join(LOCK);
     let _ = fs::remove_file(&lock);
     if fs::remove_dir(folder).is_err() {
         let _ = create_file(&lock);
@@ -236,6 +244,19 @@ mod tests {
             (mode(&file), mode(&folder.path().join(LOCK))),
             (0o600, 0o600)
         );
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let base = tempfile::tempdir().unwrap();
+        fs::create_dir(base.path().join("mine")).unwrap();
+        fs::write(base.path().join("mine/file"), "").unwrap();
+        let link = base.path().join("link");
+        std::os::unix::fs::symlink("mine", &link).unwrap();
+        remove(&link);
+        let left = fs::read_dir(base.path().join("mine")).unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["file"]);
     }
 
     #[test]

@@ -39,6 +39,9 @@ const VALID: Duration = Duration::from_secs(1);
 pub(crate) struct Served {
     server: Server<PassthroughFs>,
     is_read_only: bool,
+    /// The folder: INIT opens it again, by this file and not by its path, which may
+    /// lead elsewhere once a guest has moved a folder that it shares, too.
+    _root: File,
     /// Where the server writes replies.
     replies: File,
     buffer: Vec<u8>,
@@ -48,9 +51,10 @@ pub(crate) struct Served {
 impl Served {
     /// Opens it.
     pub fn open(folder: &Folder) -> io::Result<Self> {
-        let root_dir = folder.path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+        let root = File::open(&folder.path)?;
         let files = PassthroughFs::new(Config {
-            root_dir: root_dir.into(),
+            // No link is followed at the path's end.
+            root_dir: format!("/proc/self/fd/{}/.", root.as_raw_fd()),
             // INIT opens it.
             do_import: true,
             cache_policy: CachePolicy::Auto,
@@ -61,6 +65,7 @@ impl Served {
         Ok(Self {
             server: Server::new(files),
             is_read_only: folder.access == Access::ReadOnly,
+            _root: root,
             replies: memfd_create(c"gil-replies", MFdFlags::MFD_CLOEXEC)?.into(),
             buffer: vec![0; MESSAGE_MAX],
             reply: Vec::new(),

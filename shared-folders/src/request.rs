@@ -88,6 +88,9 @@ mod at {
     pub const MAKE_MODE: usize = HEADER;
     pub const SETATTR_VALID: usize = HEADER;
     pub const SETATTR_MODE: usize = HEADER + 68;
+    /// Of READ and WRITE: how the file is open in the guest.
+    pub const DATA_FLAGS: usize = HEADER + 32;
+    pub const RENAME_FLAGS: usize = HEADER + 8;
 }
 
 /// In SETATTR: owner and group are to change.
@@ -98,6 +101,10 @@ const SET_ID: u32 = 0o6000;
 /// Kinds of access that the kernel asks for, which are the same on every machine;
 /// what else it says is about the guest's own ways (O_DIRECT, O_NOFOLLOW).
 const OPEN_KEPT: i32 = libc::O_ACCMODE | libc::O_TRUNC | libc::O_APPEND | libc::O_EXCL;
+
+/// Ways to move: over nothing, and two files to each other's places. RENAME_WHITEOUT
+/// would leave a device.
+const RENAME_KEPT: u32 = libc::RENAME_NOREPLACE | libc::RENAME_EXCHANGE;
 
 /// What of FUSE is used: several reads at a time, large writes, checks whether a
 /// file changed on the host, several lookups at a time, large requests.
@@ -155,9 +162,9 @@ impl<'a> Request<'a> {
             op::INIT => self.narrow(at::INIT_FLAGS, FEATURES),
             op::LOOKUP => self.judge_name(),
             op::OPEN | op::OPENDIR => self.judge_open(is_read_only),
+            op::READ => self.judge_data(),
             op::GETATTR
             | op::READLINK
-            | op::READ
             | op::STATFS
             | op::RELEASE
             | op::FSYNC
@@ -182,14 +189,14 @@ impl<'a> Request<'a> {
             {
                 Verdict::Refuse(libc::EROFS)
             }
-            op::SYMLINK
-            | op::UNLINK
-            | op::RMDIR
-            | op::RENAME
-            | op::LINK
-            | op::WRITE
-            | op::FALLOCATE
-            | op::RENAME2 => Verdict::Execute,
+            op::SYMLINK | op::UNLINK | op::RMDIR | op::RENAME | op::LINK | op::FALLOCATE => {
+                Verdict::Execute
+            }
+            op::WRITE => self.judge_data(),
+            op::RENAME2 if self.word(at::RENAME_FLAGS) & !RENAME_KEPT != 0 => {
+                Verdict::Refuse(libc::EINVAL)
+            }
+            op::RENAME2 => Verdict::Execute,
             op::SETATTR => self.judge_attributes(),
             op::MKNOD => self.judge_node(),
             op::MKDIR => self.narrow(at::MAKE_MODE, !SET_ID),
@@ -201,12 +208,20 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// No folder's own folder: the guest's kernel never asks for it.
+    /// No folder's own folder: the guest's kernel never asks for it. A folder may have
+    /// moved out of the one that is served. What stands behind the name's end is not
+    /// read.
     fn judge_name(&self) -> Verdict {
-        match &self.0[HEADER..] {
-            b"..\0" => Verdict::Refuse(libc::ENOENT),
-            _ => Verdict::Execute,
+        match self.0[HEADER..].starts_with(b"..\0") {
+            true => Verdict::Refuse(libc::ENOENT),
+            false => Verdict::Execute,
         }
+    }
+
+    /// How the file is open here stays as it is: `fuse-backend-rs` closes a file whose
+    /// flags the system does not change, and goes on to use its number.
+    fn judge_data(&mut self) -> Verdict {
+        self.narrow(at::DATA_FLAGS, libc::O_APPEND.cast_unsigned())
     }
 
     fn judge_open(&mut self, is_read_only: bool) -> Verdict {
@@ -317,8 +332,10 @@ mod tests {
             let verdict = judge(&mut request(opcode, &[0; 100]), false);
             assert_eq!(verdict, Verdict::Refuse(libc::ENOSYS), "{opcode}");
         }
-        let above = judge(&mut request(op::LOOKUP, b"..\0"), false);
-        assert_eq!(above, Verdict::Refuse(libc::ENOENT));
+        for above in [&b"..\0"[..], b"..\0\0", b"..\0name\0"] {
+            let verdict = judge(&mut request(op::LOOKUP, above), false);
+            assert_eq!(verdict, Verdict::Refuse(libc::ENOENT));
+        }
         assert_eq!(
             judge(&mut request(op::LOOKUP, b"..a\0"), false),
             Verdict::Execute
@@ -327,6 +344,16 @@ mod tests {
             let own = (kind | 0o644).to_le_bytes();
             let verdict = judge(&mut request(op::MKNOD, &own), false);
             assert_eq!(verdict, Verdict::Refuse(libc::EPERM), "{kind:o}");
+        }
+    }
+
+    #[test]
+    fn a_file_stays_open_as_it_was_opened() {
+        for opcode in [op::READ, op::WRITE] {
+            let mut bytes = request(opcode, &[0xff; 40]);
+            assert_eq!(judge(&mut bytes, false), Verdict::Execute);
+            let flags = &bytes[at::DATA_FLAGS..at::DATA_FLAGS + 4];
+            assert_eq!(flags, libc::O_APPEND.to_le_bytes());
         }
     }
 

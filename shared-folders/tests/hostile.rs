@@ -159,6 +159,40 @@ fn no_name_leads_outside() {
     host.outside_is_as_it_was();
 }
 
+/// Where two folders of a run overlap, a guest moves what one of them serves to where
+/// the other one does not reach.
+#[test]
+fn a_folder_that_was_moved_leads_nowhere() {
+    let mut host = Host::serving(Access::ReadWrite);
+    let inner = host.find(ROOT, "inner").unwrap();
+    fs::rename(host.at("shared/inner"), host.at("outside/inner")).unwrap();
+    for above in [&b"..\0"[..], b"..\0\0", b"..\0x\0"] {
+        assert!(host.ask(op::LOOKUP, inner, above).is_err());
+    }
+    fs::remove_dir(host.at("outside/inner")).unwrap();
+    fs::rename(host.at("shared"), host.at("moved")).unwrap();
+    symlink("outside", host.at("shared")).unwrap();
+    host.begin();
+    assert!(host.find(ROOT, "file").is_ok());
+    assert_eq!(host.find(ROOT, "secret"), Err(libc::ENOENT));
+}
+
+#[test]
+fn a_move_leaves_no_device() {
+    let mut host = Host::serving(Access::ReadWrite);
+    let to = |flags| {
+        let own = words(&[ROOT as u32, 0, flags, 0]);
+        [own, text("file"), text("moved")].concat()
+    };
+    let whiteout = host.ask(op::RENAME2, ROOT, &to(libc::RENAME_WHITEOUT));
+    assert_eq!(whiteout, Err(libc::EINVAL));
+    assert_eq!(host.find(ROOT, "moved"), Err(libc::ENOENT));
+    assert!(
+        host.ask(op::RENAME2, ROOT, &to(libc::RENAME_NOREPLACE))
+            .is_ok()
+    );
+}
+
 #[test]
 fn no_link_is_followed() {
     let mut host = Host::serving(Access::ReadWrite);

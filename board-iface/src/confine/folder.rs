@@ -164,14 +164,23 @@ impl Drop for Folder {
 
 /// Removes what is in a folder. However deep it is, two levels are open at a
 /// time: what is in a folder of it moves up before the folder goes.
-fn flatten(root: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The system's.
+pub fn flatten(root: &Path) -> io::Result<()> {
     let mut next = 0_u64;
     let mut folders = emptied(root)?;
     while let Some(folder) = folders.pop() {
         fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
         for inner in emptied(&folder)? {
-            let up = root.join(format!("gil-{next}"));
-            next += 1;
+            let up = loop {
+                let up = root.join(format!("gil-{next}"));
+                next += 1;
+                // The name may be one of theirs.
+                if fs::symlink_metadata(&up).is_err() {
+                    break up;
+                }
+            };
             // What moves changes its entry for the folder above.
             fs::set_permissions(&inner, Permissions::from_mode(0o700))?;
             fs::rename(inner, &up)?;
