@@ -20,7 +20,8 @@ pub struct FullSystem {
     pub kernel: Kernel,
     /// gil's own modules.
     modules: OwnModules,
-    /// The kernel's module for folders of this machine, if the run shares any.
+    /// The kernel's module for folders of this machine, if the run shares any and the
+    /// kernel does not have it built in.
     fuse: Option<PathBuf>,
     /// The kernel's modules for a network, if the run has one.
     network: Vec<PathBuf>,

@@ -102,7 +102,7 @@ pub struct Contents<'a> {
     pub assets: &'a Assets,
     /// The driver, built.
     pub module: &'a Path,
-    /// The kernel's module for shared folders, if there are any.
+    /// The kernel's module for shared folders, if the guest needs it.
     pub fuse: Option<&'a Path>,
     /// The kernel's modules for a network, if there is one.
     pub network: &'a [PathBuf],

@@ -5,6 +5,7 @@ use crate::unpacked;
 use gil_run_support::cache::{At, Cache, CacheError};
 use gil_run_support::progress::Progress;
 use gil_run_support::tool;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,23 +99,27 @@ impl Modules {
                 cache.publish(&lock, &folder, |at| self.take(at, &package))?;
             }
         }
-        Ok(self.files().map(|name| place.join(name)).collect())
+        Ok(self.files(&place))
     }
 
-    fn files(&self) -> impl Iterator<Item = String> {
-        let names = self.paths.iter().map(|path| path.rsplit('/').next());
-        names.map(|name| format!("{}.ko", name.unwrap_or_default()))
+    /// Those that lie in this folder: a kernel has none of what is built into it.
+    fn files(&self, place: &Path) -> Vec<PathBuf> {
+        let files = self.paths.iter().map(|path| place.join(file_name(path)));
+        files.filter(|file| file.exists()).collect()
     }
 
     /// As they are loaded soonest: not compressed, which Debian's are since
     /// 13, and without type information, which the kernel would look through.
     fn take(&self, at: &Path, package: &Path) -> Result<(), AptError> {
-        let patterns = self.paths.iter();
-        let patterns: Vec<_> = patterns
-            .map(|path| format!("*/kernel/{path}.ko*"))
-            .collect();
+        let built_in = built_in(at, package)?;
+        let paths = self.paths.iter().filter(|path| !built_in.contains(**path));
+        let patterns = paths.clone().map(|path| format!("*/kernel/{path}.ko*"));
+        let patterns: Vec<_> = patterns.collect();
+        if patterns.is_empty() {
+            return Ok(());
+        }
         take(at, package, &patterns)?;
-        for name in self.files() {
+        for name in paths.map(|path| file_name(path)) {
             let packed = at.join(format!("{name}.xz"));
             if packed.exists() {
                 let mut command = Command::new("xz");
@@ -128,6 +133,21 @@ impl Modules {
         }
         Ok(())
     }
+}
+
+fn file_name(path: &str) -> String {
+    format!("{}.ko", path.rsplit('/').next().unwrap_or_default())
+}
+
+/// What the kernel of this package has built in, by the paths that the modules
+/// would have: Debian 13's has FUSE, Debian 12's a module of it.
+fn built_in(at: &Path, package: &Path) -> Result<HashSet<String>, AptError> {
+    take(at, package, &["*/modules.builtin".into()])?;
+    let list = at.join("modules.builtin");
+    let text = fs::read_to_string(&list).at(&list)?;
+    let paths = text.lines().filter_map(|line| line.strip_prefix("kernel/"));
+    let paths = paths.filter_map(|path| path.strip_suffix(".ko"));
+    Ok(paths.map(str::to_owned).collect())
 }
 
 /// Package files of one kernel.
@@ -248,4 +268,77 @@ pub fn compiler() -> Result<Vec<u8>, tool::ToolError> {
     let mut command = Command::new("aarch64-linux-gnu-gcc");
     command.arg("-dumpfullversion");
     tool::run(&mut command, "asking for its version", Path::new("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULES: Modules = Modules {
+        name: "test",
+        paths: &["fs/inside/inside", "lib/beside"],
+    };
+
+    fn run(command: &mut Command) {
+        assert!(command.status().unwrap().success(), "{command:?}");
+    }
+
+    /// A kernel's package of `fs/inside` built in and `lib/beside` as a module.
+    fn package(at: &Path) -> PathBuf {
+        let tree = at.join("tree");
+        let modules = tree.join("usr/lib/modules/1-test");
+        fs::create_dir_all(modules.join("kernel/lib")).unwrap();
+        fs::create_dir_all(tree.join("DEBIAN")).unwrap();
+        let control = "Package: linux-test\nVersion: 1\nArchitecture: arm64\n\
+                       Maintainer: nobody <nobody@localhost>\nDescription: test\n";
+        fs::write(tree.join("DEBIAN/control"), control).unwrap();
+        let list = "kernel/fs/inside/inside.ko\n";
+        fs::write(modules.join("modules.builtin"), list).unwrap();
+        let module = modules.join("kernel/lib/beside.ko");
+        let mut compiler = Command::new("aarch64-linux-gnu-gcc");
+        run(compiler
+            .args(["-c", "-x", "c", "/dev/null", "-o"])
+            .arg(module));
+        let package = at.join("linux-test.deb");
+        let mut builder = Command::new("dpkg-deb");
+        run(builder
+            .args(["--root-owner-group", "--build"])
+            .arg(&tree)
+            .arg(&package));
+        package
+    }
+
+    #[test]
+    fn what_the_kernel_has_built_in_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = package(folder.path());
+        let taken = folder.path().join("taken");
+        fs::create_dir(&taken).unwrap();
+        MODULES.take(&taken, &package).unwrap();
+        assert_eq!(MODULES.files(&taken), [taken.join("beside.ko")]);
+    }
+
+    #[test]
+    fn a_kernel_may_have_all_of_them_built_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = package(folder.path());
+        let inside = Modules {
+            name: "inside",
+            paths: &["fs/inside/inside"],
+        };
+        inside.take(folder.path(), &package).unwrap();
+        assert!(inside.files(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_module_that_the_kernel_lacks_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = package(folder.path());
+        let missing = Modules {
+            name: "missing",
+            paths: &["fs/missing"],
+        };
+        let error = missing.take(folder.path(), &package).unwrap_err();
+        assert!(error.to_string().contains("fs/missing"), "{error}");
+    }
 }
