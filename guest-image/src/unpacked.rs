@@ -87,8 +87,9 @@ fn visit_one<E: From<CacheError>>(
     } else {
         return Ok(false);
     };
-    // What is in it goes to `/usr`, which has that folder.
-    if !(meta.is_dir() && MERGED.contains(&inside.as_ref())) {
+    // What is in it goes to `/usr`, which has that folder. The link is the guest's own;
+    // the package base-files has it, too, since Debian 13.
+    if meta.is_file() || !MERGED.contains(&inside.as_ref()) {
         let source = path.into();
         seen(&Found { source, name, kind })?;
     }
@@ -129,6 +130,24 @@ pub fn settle(root: &Path, place: &Path) -> Result<Tree, CacheError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_of_debians_merge_leave_the_folders_that_they_lead_to() {
+        let work = tempfile::tempdir().unwrap();
+        let (root, place) = (work.path().join("root"), work.path().join("place"));
+        for name in ["bin", "lib"] {
+            let target = format!("usr/{name}");
+            fs::create_dir_all(root.join(&target)).unwrap();
+            symlink(&target, root.join(name)).unwrap();
+        }
+        fs::write(root.join("usr/bin/bash"), "shell").unwrap();
+
+        let tree = settle(&root, &place).unwrap();
+        assert_eq!(fs::read(place.join("usr/bin/bash")).unwrap(), b"shell");
+        assert!(place.join("usr/lib").is_dir());
+        assert!(place.join("bin").symlink_metadata().is_err());
+        assert!(tree.is_folder("usr/bin") && tree.is_folder("usr/lib"));
+    }
 
     #[test]
     fn packages_lie_where_debian_merged_them() {
