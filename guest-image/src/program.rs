@@ -36,7 +36,7 @@ pub enum ProgramError {
     #[error("{0} is not executable: run `chmod +x` on it")]
     NotExecutable(String),
     /// Neither ELF nor a script.
-    #[error("{} is neither an ELF program nor a script: give an arm64 or armhf program", .0.display())]
+    #[error("{} is neither an ELF program nor a script: give an arm64 or armhf program, or begin a script with the line that names its interpreter, such as #!/usr/bin/env python3", .0.display())]
     NoProgram(PathBuf),
     /// Another machine's.
     #[error("{} is a program for {machine}, and the guest runs arm64 and armhf: compile it with scripts/guest-cc (installed: gil-guest-cc)", path.display())]
