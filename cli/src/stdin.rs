@@ -62,6 +62,9 @@ pub fn check(args: &RunArgs) -> Result<(), StdinError> {
     if args.tty && !terminal::is_there() {
         return Err(StdinError::NoTerminal);
     }
+    if args.interactive {
+        check_own()?;
+    }
     args.stdin.as_deref().map(is_pipe).transpose()?;
     Ok(())
 }
@@ -78,6 +81,22 @@ fn is_pipe(path: &Path) -> Result<bool, CacheError> {
             wanted: "a file nor a pipe: --stdin takes one of these; without it, standard input is empty",
         }),
         (_, is_fifo) => Ok(is_fifo),
+    }
+}
+
+/// Whether a program can read this process's own standard input.
+///
+/// # Errors
+/// [`CacheError`] if it is a folder.
+fn check_own() -> Result<(), CacheError> {
+    let path = Path::new("/dev/stdin");
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(CacheError::Special {
+            path: path.into(),
+            wanted: "a file, a pipe nor a terminal: -i gives it to the program",
+        }),
+        // A closed one is empty.
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

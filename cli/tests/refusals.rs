@@ -44,6 +44,14 @@ fn more_memory_than_this_machine_has_is_refused_with_both() {
 }
 
 #[test]
+fn a_folder_is_no_standard_input() {
+    let bench = Bench::new();
+    let mut command = bench.gil(&["run", "-i", "cat"]);
+    command.stdin(std::fs::File::open("/").unwrap());
+    bench.refuses(&mut command, 125, &["/dev/stdin", "a pipe nor a terminal"]);
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     let bench = Bench::new();
     let help = succeeds(&mut bench.gil(&["run", "--help"]));

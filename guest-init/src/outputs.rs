@@ -35,6 +35,11 @@ fn copy_one(number: usize, from: &Path) -> Result<(), Error> {
     };
     // Behind a link, if the name is one.
     let meta = fs::metadata(from).map_err(failed)?;
+    if !meta.is_file() && !meta.is_dir() {
+        return Err(failed(io::Error::other(
+            "it is neither a file nor a folder",
+        )));
+    }
     let at = PathBuf::from(PLACE);
     let share = Share {
         at: at.clone(),
@@ -100,6 +105,12 @@ mod tests {
         assert_eq!(meta.permissions().mode() & 0o7777, 0o640);
         let link = fs::read_link(to.join("link")).unwrap();
         assert_eq!(link, Path::new("/etc/passwd"), "a link stays a link");
+    }
+
+    #[test]
+    fn what_has_no_contents_is_refused() {
+        let error = copy_one(0, Path::new("/dev/null")).unwrap_err().to_string();
+        assert!(error.contains("neither a file nor a folder"), "{error}");
     }
 
     #[test]
