@@ -2,6 +2,7 @@
 
 use crate::error::BenchError;
 use gil_run_support::cache::Cache;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -75,8 +76,29 @@ pub fn run(command: &mut Command) -> Result<Duration, BenchError> {
     }
 }
 
+/// Runs it to its end; when each of its `count` lines came.
+///
+/// # Errors
+/// [`BenchError`] with what it said if it writes another number of lines.
+pub fn moments(command: &mut Command, count: usize) -> Result<Vec<Instant>, BenchError> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let mut moments = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            line?;
+            moments.push(Instant::now());
+        }
+    }
+    let output = child.wait_with_output()?;
+    match moments.len() == count {
+        true => Ok(moments),
+        false => Err(failed(command, &output.stderr)),
+    }
+}
+
 /// The error of a program that said this.
-pub fn failed(command: &Command, stderr: &[u8]) -> BenchError {
+fn failed(command: &Command, stderr: &[u8]) -> BenchError {
     let said = String::from_utf8_lossy(stderr);
     BenchError::Program {
         command: command.get_program().to_string_lossy().into_owned(),

@@ -10,10 +10,9 @@ use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use crate::sampling::{Times, us};
 use gil_wire::address::Address;
-use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 const SOURCE: &str = "benchmarks/programs/calls.c";
 /// How many times each is measured.
@@ -156,19 +155,7 @@ fn each(command: &mut Command, kinds: &[(&str, u32)]) -> Result<Vec<Duration>, B
     for (kind, number) in kinds {
         command.arg(kind).arg(number.to_string());
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::piped()).spawn()?;
-    let mut moments = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines() {
-            line?;
-            moments.push(Instant::now());
-        }
-    }
-    let output = child.wait_with_output()?;
-    if moments.len() != 2 * kinds.len() {
-        return Err(built::failed(command, &output.stderr));
-    }
+    let moments = built::moments(command, 2 * kinds.len())?;
     let took = moments.chunks(2).map(|pair| pair[1] - pair[0]);
     Ok(took.zip(kinds).map(|(took, (_, n))| took / *n).collect())
 }

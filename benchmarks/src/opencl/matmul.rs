@@ -2,17 +2,16 @@
 //! device, in the guest with the same device as the board, and in the guest
 //! with the GPU stack emulated there, which is PoCL in the guest.
 
-use super::built::{self, Built, failed, in_guest_with_kernels, run};
+use super::built::{self, Built, in_guest_with_kernels, run};
 use crate::bench::{Bench, Effort};
 use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use gil_board_client::agent::Connection;
 use gil_guest_names::{Loader, OPENCL};
 use gil_report::Report;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 const SOURCE: &str = "examples/matmul/matmul.c";
 /// Of the native time.
@@ -202,19 +201,8 @@ fn script(mut shell: Command, program: &Path, size: u32, more: More) -> Command 
 /// Of the runs of [`script`]: by differences, in which beginning and end cancel
 /// out.
 fn each(command: &mut Command, more: More) -> Result<Each, BenchError> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::piped()).spawn()?;
-    let mut ends = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines() {
-            line?;
-            ends.push(Instant::now());
-        }
-    }
-    let output = child.wait_with_output()?;
-    let [first, second, third, fourth] = ends[..] else {
-        return Err(failed(command, &output.stderr));
-    };
+    let ends = built::moments(command, 4)?;
+    let [first, second, third, fourth] = [ends[0], ends[1], ends[2], ends[3]];
     let one = second - first;
     Ok(Each {
         product: (third - second).saturating_sub(one) / more.0,
