@@ -37,8 +37,8 @@ fn main() -> ExitCode {
     if let Some(folders) = shares::to_serve() {
         return exit_with(shares::serve(&folders));
     }
-    if let Some(port) = reach::wanted() {
-        return reach::carry(port);
+    if let Some(connection) = reach::wanted() {
+        return reach::carry(connection);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

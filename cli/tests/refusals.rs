@@ -623,6 +623,39 @@ fn what_a_killed_run_left_was_private_and_goes_at_the_next_start() {
     assert!(!folder.exists());
 }
 
+/// Nobody has the cache locked once gil is gone.
+#[test]
+fn a_killed_run_leaves_no_tool_that_works_in_the_cache() {
+    let bench = Bench::new();
+    let home = hollow_home(&bench);
+    let note = bench.path("tool");
+    let script = format!(
+        "#!/bin/sh\necho $$ >{0}.new; mv {0}.new {0}; exec sleep 1000\n",
+        note.display()
+    );
+    let mut path = bench.program("apt-get", &script).into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    let mut command = bench.gil(&["run", "--quiet", "--pkg", "x", "true"]);
+    command.env("GIL_HOME", &home).env("PATH", &path);
+    command.env("GIL_CACHE", bench.path("cache"));
+    let mut run = Running(command.spawn().unwrap());
+    while !note.exists() {
+        let ended = run.0.try_wait().unwrap();
+        assert!(ended.is_none(), "the run ended early: {ended:?}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let tool = std::fs::read_to_string(&note).unwrap();
+    drop(run);
+    let stat = format!("/proc/{}/stat", tool.trim());
+    let is_alive = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    let is_gone = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        !is_alive()
+    });
+    assert!(is_gone, "{stat}");
+}
+
 fn mode(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }

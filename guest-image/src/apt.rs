@@ -126,7 +126,10 @@ impl Deb {
 
 /// apt for one architecture, or for a machine with a second one, in the cache.
 pub struct Apt {
+    cache: Cache,
     root: PathBuf,
+    /// Its folder is this process's.
+    is_held: Cell<bool>,
     /// Debian's names; the first is the machine's own.
     archs: Vec<String>,
     release: String,
@@ -162,7 +165,9 @@ impl Apt {
         let release = debian_release().ok_or(AptError::NoRelease)?;
         let name = format!("{release}-{}", archs.join("+"));
         Ok(Self {
+            cache: cache.clone(),
             root: cache.root().join("apt").join(name),
+            is_held: Cell::new(false),
             archs: archs.iter().map(|&arch| arch.into()).collect(),
             release,
             progress: progress.clone(),
@@ -180,7 +185,7 @@ impl Apt {
     /// # Errors
     /// [`AptError`], with the package's name if it does not exist.
     pub fn resolve(&self, packages: &[String], platforms: Platforms) -> Result<Vec<Deb>, AptError> {
-        fs::create_dir_all(&self.root).at(&self.root)?;
+        self.hold()?;
         let status = self.root.join("installed");
         fs::write(&status, platforms.installed(&self.archs[0])).at(&status)?;
         let status = format!("Dir::State::status={}", status.display());
@@ -236,6 +241,7 @@ impl Apt {
     /// # Errors
     /// [`AptError::Network`], or a full disk.
     pub fn fetch(&self, debs: &[Deb]) -> Result<Vec<PathBuf>, AptError> {
+        self.hold()?;
         let folder = self.root.join("debs");
         fs::create_dir_all(&folder).at(&folder)?;
         let mut missing = Vec::new();
@@ -291,8 +297,18 @@ impl Apt {
         }
     }
 
-    fn update(&self, stamp: &Path) -> Result<(), AptError> {
+    /// Keeps its folder, which is made if need be, in the cache: what is added there
+    /// while packages are unpacked may make it larger than its limit.
+    fn hold(&self) -> Result<(), CacheError> {
         fs::create_dir_all(&self.root).at(&self.root)?;
+        if !self.is_held.get() {
+            self.is_held.set(self.cache.is_used(&self.root));
+        }
+        Ok(())
+    }
+
+    fn update(&self, stamp: &Path) -> Result<(), AptError> {
+        self.hold()?;
         cache::has_room(&self.root, ROOM_FOR_LISTS)?;
         match self.update_lists(Suites::All) {
             Ok(()) => Ok(fs::write(stamp, "").at(stamp)?),
@@ -598,6 +614,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn its_packages_stay_in_a_cache_that_is_too_small_until_they_are_unpacked() {
+        let work = tempfile::tempdir().unwrap();
+        let mut apt = of_a_folder(work.path());
+        let cache = Cache::at(&work.path().join("cache"), 0).unwrap();
+        apt.root = cache.root().join("apt/none-arm64");
+        apt.cache = cache.clone();
+        let file = apt.root.join("debs/miner_1_arm64.deb");
+        fs::create_dir_all(apt.root.join("debs")).unwrap();
+        fs::write(&file, "x").unwrap();
+        let deb = Deb {
+            file: "miner_1_arm64.deb".into(),
+            size: 1,
+            sha256: SHA256_OF_X.into(),
+        };
+        assert_eq!(apt.fetch(&[deb]).unwrap(), std::slice::from_ref(&file));
+        let lock = cache.lock(&Progress::new(true)).unwrap();
+        cache
+            .publish(&lock, Path::new("layers-1/none/x"), |_| {
+                Ok::<_, AptError>(())
+            })
+            .unwrap();
+        assert!(file.exists());
+    }
+
+    #[test]
     fn apts_answers_are_read() {
         let deb = parse_uri(
             "'http://archive/pool/b/busybox-static_1.35_arm64.deb' busybox-static_1%3a1.35-4+b1_arm64.deb 822236 SHA256:0a",
@@ -616,7 +657,9 @@ mod tests {
     /// apt whose archive is a folder with a program of OpenCL's and a platform.
     fn of_a_folder(root: &Path) -> Apt {
         let apt = Apt {
+            cache: Cache::at(root, u64::MAX).unwrap(),
             root: root.into(),
+            is_held: Cell::new(false),
             archs: vec!["arm64".into(), "armhf".into()],
             release: "none".into(),
             progress: Progress::new(true),

@@ -8,7 +8,7 @@
 use crate::arch::Arch;
 use crate::copied::{Found, Kind};
 use crate::elf::{self, Elf, ElfError};
-use crate::program::{LOCAL_FOLDER, Local, ProgramError};
+use crate::program::{self, LOCAL_FOLDER, Local, ProgramError};
 use crate::tree::{self, Tree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -165,7 +165,7 @@ impl Libraries {
                     return None;
                 }
             }
-            match fs::read(&path).as_deref().map(elf::read) {
+            match program::read(&path).as_deref().map(elf::read) {
                 Ok(Ok(elf)) if elf.arch == arch => return Some((folder.clone(), elf)),
                 // The dynamic linker passes these over, too.
                 Ok(Ok(elf)) => self.pass_over(name, path, elf.arch.debian().into()),

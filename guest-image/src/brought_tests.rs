@@ -211,3 +211,35 @@ fn missing_libraries_are_named_once_nobody_has_them() {
     let error = bench.error("p");
     assert!(error.contains("--pkg PACKAGE:armhf"), "{error}");
 }
+
+/// Reading them would never end.
+#[test]
+fn devices_and_pipes_are_no_libraries() {
+    let bench = Bench::new();
+    bench.guest("libone.so.1", &[], &[NAMES[0]]);
+    let runpath = "-Wl,-rpath,$ORIGIN";
+    bench.guest("program", &["libone.so.1"], &[runpath]);
+    let library = bench.at("libone.so.1");
+    for command in ["ln -sf /dev/zero", "rm -f \"$1\"; mkfifo"] {
+        let script = format!("{command} \"$1\"");
+        let mut sh = Command::new("sh");
+        sh.args(["-c", &script, "sh"]).arg(&library);
+        assert!(sh.status().unwrap().success());
+        let found = bench.find("program");
+        assert!(found.files.is_empty(), "{:?}", names(&found));
+        assert_eq!(others(&found), ["libone.so.1"]);
+    }
+}
+
+#[test]
+fn libraries_that_need_each_other_come_once() {
+    let bench = Bench::new();
+    let runpath = "-Wl,-rpath,$ORIGIN";
+    bench.guest("libtwo.so.1", &[], &[NAMES[1], runpath]);
+    bench.guest("libone.so.1", &["libtwo.so.1"], &[NAMES[0], runpath]);
+    bench.guest("libtwo.so.1", &["libone.so.1"], &[NAMES[1], runpath]);
+    bench.guest("program", &["libone.so.1"], &[runpath]);
+    let found = bench.find("program");
+    let places = ["opt/gil/libone.so.1", "opt/gil/libtwo.so.1"];
+    assert_eq!(names(&found), places);
+}

@@ -4,7 +4,6 @@
 use crate::apt::AptError;
 use crate::archive::{Archive, DATE};
 use gil_run_support::cache::{self, At, CacheError};
-use gil_run_support::process::dies_with_us;
 use gil_run_support::tool::{self, ToolError};
 use std::fs::{self, File};
 use std::io;
@@ -48,9 +47,10 @@ pub fn make(folder: &Path, image: &Path) -> Result<(), AptError> {
 /// # Errors
 /// [`CacheError::Damaged`] if not.
 pub fn check(image: &Path) -> Result<(), CacheError> {
-    match is_whole(image).at(image)? {
-        true => Ok(()),
-        false => Err(CacheError::Damaged { path: image.into() }),
+    match is_whole(image) {
+        Ok(true) => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at(image),
+        _ => Err(CacheError::Damaged { path: image.into() }),
     }
 }
 
@@ -90,11 +90,7 @@ pub fn unpack(image: &Path, folder: &Path) -> Result<(), AptError> {
         .args(["--no-preserve-owner", "--preserve-perms"])
         .arg(format!("--extract={}", folder.display()))
         .arg(image);
-    let read = tool::run(
-        dies_with_us(&mut command),
-        "reading a disk of packages",
-        folder,
-    );
+    let read = tool::run(&mut command, "reading a disk of packages", folder);
     read.map_err(|error| why(error, folder))?;
     fs::metadata(folder).at(folder)?;
     Ok(())

@@ -25,12 +25,35 @@ const PACKAGES: [(&str, &str); 17] = [
     ("make", "make"),
 ];
 
+/// So many bytes of a script the kernel looks at: `BINPRM_BUF_SIZE`, less its last.
+const LINE_MAX: usize = 255;
+
+/// A script's first line, as the kernel sees it, without `#!`.
+fn first_line(local: &Local) -> Option<&[u8]> {
+    let script = local.elf.is_none().then_some(&local.bytes)?;
+    let seen = &script[..script.len().min(LINE_MAX)];
+    let ends = |byte: &u8| *byte == b'\n' || *byte == 0;
+    seen.strip_prefix(b"#!")?.split(ends).next()
+}
+
+/// Whether the name of the interpreter would have a carriage return at its end.
+fn has_carriage_return(local: &Local) -> bool {
+    let line = first_line(local).and_then(|line| line.strip_suffix(b"\r"));
+    let words: Vec<_> = line.map_or(Vec::new(), |line| {
+        let words = line.split(u8::is_ascii_whitespace);
+        words.filter(|word| !word.is_empty()).collect()
+    });
+    match words.as_slice() {
+        [_] => true,
+        [program, _] => program.ends_with(b"/env"),
+        _ => false,
+    }
+}
+
 /// What a script's first line names: a path, or after `env` a name that is
 /// looked for among the guest's programs.
 fn of(local: &Local) -> Option<String> {
-    let script = local.elf.is_none().then_some(&local.bytes)?;
-    let line = script.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
-    let line = String::from_utf8_lossy(line);
+    let line = String::from_utf8_lossy(first_line(local)?);
     let mut words = line.split_whitespace();
     let program = words.next()?;
     let is_env = program.rsplit('/').next() == Some("env");
@@ -57,12 +80,17 @@ pub fn package(local: &Local, tree: &Tree) -> Option<&'static str> {
 /// or those that are added.
 ///
 /// # Errors
-/// [`ProgramError::NoInterpreter`] if not.
+/// [`ProgramError::NoInterpreter`] if not, [`ProgramError::CarriageReturn`] if the kernel
+/// would look for another one.
 pub fn check<'a>(
     local: &Local,
     tree: &Tree,
     mut added: impl Iterator<Item = &'a str>,
 ) -> Result<(), ProgramError> {
+    if has_carriage_return(local) {
+        let script = local.path.display().to_string();
+        return Err(ProgramError::CarriageReturn { script });
+    }
     match of(local).filter(|found| !has(tree, found)) {
         Some(found) if !added.any(|name| is_named(name, &found)) => Err(lacks(local, found)),
         _ => Ok(()),
@@ -143,6 +171,33 @@ mod tests {
             assert!(error.to_string().contains(&interpreter), "{error}");
         }
         check(&script("#!/usr/bin/perl"), &tree, [].into_iter()).unwrap();
+    }
+
+    #[test]
+    fn lines_that_end_as_on_windows_are_refused_where_the_kernel_refuses_them() {
+        let mut tree = Tree::default();
+        for name in ["usr/bin/perl", "usr/bin/env"] {
+            tree.insert(name, Entry::File { executable: true });
+        }
+        let checked = |line: &str| check(&script(line), &tree, [].into_iter());
+        for line in [
+            "#!/usr/bin/perl\r",
+            "#! /usr/bin/perl\r",
+            "#!/usr/bin/env perl\r",
+        ] {
+            let said = checked(line).unwrap_err().to_string();
+            assert!(said.contains("sed -i 's/\\r$//' s"), "{said}");
+        }
+        for line in ["#!/usr/bin/perl -w\r", "#!/usr/bin/env -S perl -w\r"] {
+            checked(line).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_read_of_a_line_is_no_name() {
+        let long = "a".repeat(100_000);
+        assert_eq!(of(&script(&format!("#!{long}"))).unwrap().len(), 253);
+        assert_eq!(of(&script("#!/bin/sh\0x")).as_deref(), Some("/bin/sh"));
     }
 
     #[test]

@@ -277,12 +277,18 @@ fn tree_of(files: &Path) -> Result<Tree, CacheError> {
 /// Reads what [`write_json`] wrote.
 ///
 /// # Errors
-/// [`CacheError::File`].
+/// [`CacheError::Damaged`] if it is not that.
 pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, CacheError> {
+    let damaged = || CacheError::Damaged { path: path.into() };
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {}
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Err(error).at(path);
+        }
+        _ => return Err(damaged()),
+    }
     let text = fs::read(path).at(path)?;
-    serde_json::from_slice(&text)
-        .map_err(std::io::Error::from)
-        .at(path)
+    serde_json::from_slice(&text).map_err(|_| damaged())
 }
 
 /// Writes a file of the cache.
@@ -457,5 +463,23 @@ mod tests {
 
         fs::write(at(DISK), "no image").unwrap();
         assert!(open(work.path()).is_err());
+    }
+
+    /// What a crash of the machine leaves of a file, and what no crash leaves.
+    #[test]
+    fn a_damaged_table_is_named_with_what_helps() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join(TREE);
+        let refused = || match read_json::<Tree>(&path) {
+            Err(error) => error.to_string(),
+            Ok(_) => "read".into(),
+        };
+        let helps = |said: String| assert!(said.contains("remove the folder"), "{said}");
+        helps(refused());
+        fs::write(&path, "").unwrap();
+        helps(refused());
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        helps(refused());
     }
 }

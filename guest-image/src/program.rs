@@ -4,8 +4,8 @@
 use crate::arch::Arch;
 use crate::elf::{self, Elf, ElfError};
 use crate::tree::Tree;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,17 @@ pub enum ProgramError {
     /// A folder or device.
     #[error("{} is no file: give the path of an arm64 or armhf program", .0.display())]
     NoRegularFile(PathBuf),
+    /// No guest has the memory for it.
+    #[error("{} is 4 GiB or larger, and a guest takes no program of that size: give an arm64 or armhf program", .0.display())]
+    Large(PathBuf),
+    /// A script whose first line the kernel does not understand.
+    #[error(
+        "{script} has lines that end with a carriage return, as on Windows, and the guest's kernel looks for an interpreter of that name: remove them, for example with `sed -i 's/\\r$//' {script}`"
+    )]
+    CarriageReturn {
+        /// The script.
+        script: String,
+    },
     /// Its execute bits are not set.
     #[error("{0} is not executable: run `chmod +x` on it")]
     NotExecutable(String),
@@ -141,7 +152,27 @@ pub fn local(path: &Path) -> Result<Local, ProgramError> {
     if meta.permissions().mode() & 0o111 == 0 {
         return Err(ProgramError::NotExecutable(path.display().to_string()));
     }
-    inspect(path, fs::read(path).map_err(unreadable)?)
+    if meta.len() > u32::MAX.into() {
+        return Err(ProgramError::Large(path.into()));
+    }
+    inspect(path, read(path).map_err(unreadable)?)
+}
+
+/// The bytes of an ELF file or a script; of any other, however large it is, the first few.
+///
+/// # Errors
+/// Those of reading it; one if it is a device, a pipe or a folder.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(4).read_to_end(&mut bytes)?;
+    if bytes.starts_with(b"#!") || bytes == object::elf::ELFMAG {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 fn inspect(path: &Path, bytes: Vec<u8>) -> Result<Local, ProgramError> {
@@ -216,6 +247,22 @@ pub fn find(name: &str, tree: &Tree) -> Result<Program, ProgramError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_file_is_read_only_if_it_is_a_program() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        // More than this machine has memory, and takes hours to read.
+        file.as_file().set_len(1 << 43).unwrap();
+        assert_eq!(read(path).unwrap(), [0; 4]);
+        let error = local(path).unwrap_err();
+        assert!(matches!(error, ProgramError::Large(_)), "{error}");
+        assert!(read(Path::new("/dev/zero")).is_err());
+        file.as_file().set_len(0).unwrap();
+        fs::write(path, "#!/bin/sh\ntrue\n").unwrap();
+        assert_eq!(local(path).unwrap().bytes, b"#!/bin/sh\ntrue\n");
+    }
 
     #[test]
     fn damaged_and_foreign_files_are_refused() {

@@ -13,6 +13,7 @@ use gil_wire::control::{
 use gil_wire::envelope::{Answer, Envelope};
 use gil_wire::message::Direction;
 use gil_wire::monitor::Event;
+use gil_wire::words::Words;
 
 /// A control call that is refused.
 #[derive(Debug, thiserror::Error)]
@@ -158,8 +159,11 @@ pub fn exited(exited: Exited, now_ns: u64, stats: &mut Stats, events: &mut Event
     });
 }
 
+/// Any process of the guest may say so: its words are shown as a peer's, and a failure
+/// is no success.
 fn failed(failed: Failed, stats: &mut Stats, events: &mut Events) {
-    let Failed { code, reason } = failed;
+    let code = failed.code.max(125);
+    let reason = Words::from(failed.reason).to_string();
     stats.report.program.failure = Some(Failure {
         code,
         reason: reason.clone(),

@@ -3,7 +3,7 @@
 mod support;
 
 use gil_uapi::{Status, WaitKind, flag};
-use gil_wire::control::{self, Console, Exited, Started, Stream};
+use gil_wire::control::{self, Console, Exited, Failed, Started, Stream};
 use gil_wire::envelope::{Class, Envelope, Queue, State};
 use gil_wire::generated::opencl::CL_ENQUEUE_READ_BUFFER;
 use gil_wire::hello::Hello;
@@ -836,6 +836,22 @@ fn control(op: gil_wire::Op, args: &[u8]) -> Envelope<'_> {
         args,
         ..call(Class::Sync, 0)
     }
+}
+
+/// Any process of the guest may send it.
+#[test]
+fn a_failure_is_no_success_and_its_words_move_no_cursor() {
+    let mut guest = Guest::with(config(None), false);
+    let failed = Failed {
+        code: 0,
+        reason: "clear\u{1b}[2J\n".into(),
+    };
+    let failed = postcard::to_stdvec(&failed).unwrap();
+    guest.submit(&[control(control::FAILED, &failed)], &[]);
+    let events = guest.log.0.lock().unwrap().clone();
+    let reason = r"clear\u{1b}[2J\n".to_owned();
+    let code = 125;
+    assert_eq!(events.last(), Some(&Event::Failed { code, reason }));
 }
 
 #[test]

@@ -24,6 +24,16 @@ pub enum CacheError {
     /// Neither `GIL_CACHE` nor `XDG_CACHE_HOME` nor `HOME` is set.
     #[error("gil has no folder for its cache: set GIL_CACHE to one")]
     NoPlace,
+    /// The cache's path has a character that tools do not take.
+    #[error(
+        "gil's cache cannot be in {root:?}: make and apt do not take {found:?} in its path; point GIL_CACHE to another folder"
+    )]
+    Place {
+        /// The path.
+        root: PathBuf,
+        /// The first such character, or bytes that are no UTF-8.
+        found: String,
+    },
     /// The disk is full.
     #[error(
         "the disk that holds {} is full: make room there, or point GIL_CACHE (cache) or TMPDIR (running) to another disk",
@@ -147,7 +157,13 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if the folder is not known or cannot be made.
     pub fn open() -> Result<Self, CacheError> {
-        Self::at(&place().ok_or(CacheError::NoPlace)?, contents::limit()?)
+        let place = place().ok_or(CacheError::NoPlace)?;
+        let place = std::path::absolute(&place).at(&place)?;
+        check_place(&place)?;
+        let cache = Self::at(&place, contents::limit()?)?;
+        // Links in it may lead elsewhere.
+        check_place(&cache.root)?;
+        Ok(cache)
     }
 
     /// Opens the cache in this folder, which may take so many bytes.
@@ -273,6 +289,26 @@ fn place() -> Option<PathBuf> {
         .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache/gil")))
 }
 
+/// Whether the tools that work in the cache take its path: make divides by blanks and
+/// colons, its shell by more, and apt's settings stand in quotes.
+fn check_place(root: &Path) -> Result<(), CacheError> {
+    let refused = |found: &str| {
+        Err(CacheError::Place {
+            root: root.into(),
+            found: found.into(),
+        })
+    };
+    let Some(text) = root.to_str() else {
+        return refused("bytes that are no UTF-8");
+    };
+    let is_special =
+        |c: &char| c.is_whitespace() || c.is_control() || "\"'`\\$;:%#&*?[](){}<>|!".contains(*c);
+    match text.chars().find(is_special) {
+        Some(c) => refused(&c.to_string()),
+        None => Ok(()),
+    }
+}
+
 /// A short name for `content`, for use in file names. Another compiler may
 /// give another name; then the thing is made again.
 pub fn key(content: &impl Hash) -> String {
@@ -311,6 +347,21 @@ mod tests {
             is_done.store(true, Ordering::SeqCst);
             drop(first);
         });
+    }
+
+    #[test]
+    fn a_path_that_no_tool_takes_is_refused_with_its_character() {
+        for fits in ["/home/jürgen/.cache/gil", "/a,b=c+d@e~f^g/gil"] {
+            check_place(Path::new(fits)).unwrap();
+        }
+        for (place, why) in [("/a b/gil", "\" \""), ("/a:b", "\":\""), ("/a\nb", "\\n")] {
+            let said = check_place(Path::new(place)).unwrap_err().to_string();
+            assert!(said.contains(why) && said.contains("GIL_CACHE"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+        let bytes = std::os::unix::ffi::OsStrExt::from_bytes(b"/a\xff");
+        let path: &std::ffi::OsStr = bytes;
+        assert!(check_place(path.as_ref()).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! recognises what a killed run left.
 
 use crate::cache::{At, Cache, CacheError};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -180,6 +181,19 @@ fn lock_of_the_dead(folder: &Path) -> Option<Flock<File>> {
     let mut options = File::options();
     options.read(true).custom_flags(OFlag::O_NOFOLLOW.bits());
     lock(options.open(folder.join(LOCK)).ok()?).ok()
+}
+
+/// Waits until the run whose folder this is has ended, however it ended.
+pub fn wait_for_end(folder: &Path) {
+    let lock = File::open(folder.join(LOCK));
+    let ended = lock.map(|mut file| {
+        // A signal may interrupt it.
+        while let Err((again, Errno::EINTR)) = Flock::lock(file, FlockArg::LockShared) {
+            file = again;
+        }
+    });
+    // Without the file, the run is gone.
+    drop(ended);
 }
 
 /// Copies all its files to `target`; if there is no such folder yet, to a new

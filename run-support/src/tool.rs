@@ -1,6 +1,7 @@
 //! Runs the host's tools (apt, dpkg-deb, make, cargo) and turns their failure
 //! into one sentence.
 
+use crate::process::dies_with_us;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -51,7 +52,8 @@ impl ToolError {
 }
 
 /// Runs `command` to its end and returns what it wrote to standard output.
-/// `place` is where it writes.
+/// `place` is where it writes. If `gil` is killed, the tool goes with it: nobody has the
+/// cache locked then.
 ///
 /// # Errors
 /// [`ToolError`] if it is missing or fails.
@@ -61,7 +63,7 @@ pub fn run(
     place: &std::path::Path,
 ) -> Result<Vec<u8>, ToolError> {
     let tool = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output();
+    let output = dies_with_us(command).stdin(Stdio::null()).output();
     let output = output.map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => ToolError::Missing { tool: tool.clone() },
         _ => ToolError::Start {

@@ -97,15 +97,28 @@ impl Cache {
         Ok(entries)
     }
 
+    /// None if it is unfinished, or another `gil` has just removed it.
     fn entry(&self, path: &Path) -> Result<Option<Entry>, CacheError> {
         let within = path.strip_prefix(self.root()).unwrap_or(path);
-        let is_whole = !name(path).starts_with(UNFINISHED);
-        let meta = fs::metadata(path).at(path)?;
-        Ok(is_whole.then_some(Entry {
-            name: within.into(),
-            bytes: size(path).at(path)?,
-            used: meta.modified().at(path)?,
-        }))
+        if name(path).starts_with(UNFINISHED) {
+            return Ok(None);
+        }
+        let read = || {
+            Ok(Entry {
+                name: within.into(),
+                bytes: size(path)?,
+                used: fs::metadata(path)?.modified()?,
+            })
+        };
+        unless_gone(read()).at(path)
+    }
+
+    /// Removes this folder of the cache, unless a run uses it now; whether it did.
+    ///
+    /// # Errors
+    /// [`CacheError::File`] if it cannot be removed.
+    pub fn discard(&self, _lock: &CacheLock, place: &Path) -> Result<bool, CacheError> {
+        remove(place).at(place)
     }
 
     /// Removes what was used longest ago, and is not used now, until the rest takes at
@@ -167,13 +180,26 @@ fn name(path: &Path) -> String {
 /// The folders in a folder, but not links to some.
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, CacheError> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).at(folder)? {
+    for entry in unless_gone(fs::read_dir(folder))
+        .at(folder)?
+        .into_iter()
+        .flatten()
+    {
         let entry = entry.at(folder)?;
-        if entry.file_type().at(&entry.path())?.is_dir() {
+        let kind = unless_gone(entry.file_type()).at(&entry.path())?;
+        if kind.is_some_and(|kind| kind.is_dir()) {
             found.push(entry.path());
         }
     }
     Ok(found)
+}
+
+/// None if there is no such file or folder: another `gil` may remove what is listed.
+fn unless_gone<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Bytes that a folder and all in it take of the disk.
@@ -267,6 +293,27 @@ mod tests {
             there(),
             ["module/four", "module/one", "module/three", "module/two"]
         );
+    }
+
+    #[test]
+    fn what_is_removed_while_the_cache_is_listed_is_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::at(root.path(), u64::MAX).unwrap();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..300 {
+                    let folder = root.path().join("sets-9/d/a/in");
+                    fs::create_dir_all(&folder).unwrap();
+                    fs::write(folder.join("file"), "x").unwrap();
+                    fs::remove_dir_all(root.path().join("sets-9")).unwrap();
+                }
+                is_done.store(true, std::sync::atomic::Ordering::SeqCst);
+            });
+            while !is_done.load(std::sync::atomic::Ordering::SeqCst) {
+                cache.entries().unwrap();
+            }
+        });
     }
 
     #[test]

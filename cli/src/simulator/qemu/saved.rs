@@ -4,7 +4,7 @@
 use super::machine::{Life, Machine};
 use super::qmp::{Qmp, QmpError};
 use super::version::{self, QemuError};
-use gil_run_support::cache::{self, At, Cache, CacheError};
+use gil_run_support::cache::{self, At, Cache, CacheError, CacheLock};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
@@ -68,7 +68,7 @@ pub fn ensure(machine: &Machine, at: &Path, progress: &Progress) -> Result<(), S
         let lock = cache.lock(progress)?;
         if !(cache.is_used(&place) && is_whole(&place)) {
             discard(&place)?;
-            discard_oldest(&cache.root().join(FOLDER));
+            discard_oldest(&cache, &lock);
             cache::has_room(cache.root(), RAM_BYTES + STATE_BYTES)?;
             progress.say("booting the guest once, for this run and later ones");
             cache.publish(&lock, &name, |to| save(machine, at, to))?;
@@ -236,8 +236,9 @@ fn discard(place: &Path) -> Result<(), CacheError> {
     }
 }
 
-/// Leaves room for one more. A QEMU that continues one has its files open.
-fn discard_oldest(folder: &Path) {
+/// Leaves a place for one more, but none that a run is about to continue.
+fn discard_oldest(cache: &Cache, lock: &CacheLock) {
+    let folder = cache.root().join(FOLDER);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<(SystemTime, PathBuf)> = entries
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
@@ -245,13 +246,14 @@ fn discard_oldest(folder: &Path) {
     found.sort();
     let many = (found.len() + 1).saturating_sub(KEPT);
     for (_, path) in &found[..many] {
-        let _ = fs::remove_dir_all(path);
+        let _ = cache.discard(lock, path);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::fcntl::{Flock, FlockArg};
     use std::os::unix::fs::FileExt;
 
     fn guest(at: &Path) {
@@ -286,21 +288,28 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go() {
+    fn the_oldest_go_unless_a_run_is_about_to_continue_them() {
         let work = tempfile::tempdir().unwrap();
+        let cache = Cache::at(work.path(), u64::MAX).unwrap();
+        let folder = work.path().join(FOLDER);
         for number in 0..KEPT as u64 + 2 {
-            let path = work.path().join(number.to_string());
-            fs::create_dir(&path).unwrap();
+            let path = folder.join(number.to_string());
+            fs::create_dir_all(&path).unwrap();
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(100 - number);
             File::open(&path).unwrap().set_modified(time).unwrap();
         }
-        discard_oldest(work.path());
-        let mut left: Vec<_> = fs::read_dir(work.path())
+        // As another process does, which noted its use before.
+        let other = File::open(folder.join("8")).unwrap();
+        let other = Flock::lock(other, FlockArg::LockSharedNonblock).map_err(|(_, errno)| errno);
+        assert!(other.is_ok());
+        let lock = cache.lock(&Progress::new(true)).unwrap();
+        discard_oldest(&cache, &lock);
+        let mut left: Vec<_> = fs::read_dir(folder)
             .unwrap()
             .flatten()
             .map(|e| e.file_name())
             .collect();
         left.sort();
-        assert_eq!(left, ["0", "1", "2", "3", "4", "5", "6"]);
+        assert_eq!(left, ["0", "1", "2", "3", "4", "5", "6", "8"]);
     }
 }
