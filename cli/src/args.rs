@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use gem5::{Gem5Options, Mode};
-pub use network::Network;
+pub use network::{Network, SERVERS};
 pub use share::{Out, Share};
 pub use simulator::{Sim, Time};
 
@@ -274,7 +274,7 @@ impl RunArgs {
             },
             shares: self.shares.iter().map(Share::in_guest).collect(),
             outputs: self.outputs.iter().map(Out::in_guest).collect(),
-            has_outside: self.net == Some(Network::Outside),
+            servers: self.net.as_ref().and_then(Network::servers),
         }
     }
 

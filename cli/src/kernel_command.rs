@@ -20,6 +20,14 @@ pub enum KernelError {
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// It is not there, or may not be read.
+    #[error("--image {} cannot be read ({source}): name an arm64 Image", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The image.
     #[error("{}: {error}", path.display())]
     Image {
@@ -39,7 +47,7 @@ pub enum KernelError {
 /// [`KernelError`].
 pub fn run(args: &KernelArgs) -> Result<(), KernelError> {
     let path = match &args.image {
-        Some(path) => path.clone(),
+        Some(path) => readable(path)?,
         None => stock()?,
     };
     let image = open(&path)?;
@@ -55,6 +63,14 @@ pub fn run(args: &KernelArgs) -> Result<(), KernelError> {
         // As `head` leaves it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
+    }
+}
+
+fn readable(path: &Path) -> Result<PathBuf, KernelError> {
+    let path = path.to_owned();
+    match fs::File::open(&path) {
+        Ok(_) => Ok(path),
+        Err(source) => Err(KernelError::Unreadable { path, source }),
     }
 }
 
@@ -118,4 +134,18 @@ fn print_summary(path: &Path, image: &KernelImage) -> io::Result<()> {
         image.symbols().len(),
         functions.count()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_is_not_there_is_named_once() {
+        let error = readable(Path::new("/nowhere/Image"))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error.matches("/nowhere/Image").count(), 1, "{error}");
+        assert!(error.ends_with("): name an arm64 Image"), "{error}");
+    }
 }

@@ -16,6 +16,7 @@ mod reach;
 mod relay;
 mod report;
 mod run;
+mod script;
 mod setup;
 mod shares;
 mod signals;

@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
 use crate::report;
+use crate::script::{self, NotInGuest};
 use crate::shares::{ShareError, Shared};
 use crate::signals::Signalled;
 use crate::simulator::{self, Simulator, SimulatorError};
@@ -60,6 +61,9 @@ pub enum RunError {
     /// Standard input.
     #[error(transparent)]
     Stdin(#[from] StdinError),
+    /// The script that the program is to run.
+    #[error(transparent)]
+    Script(#[from] NotInGuest),
     /// Signals cannot be handled.
     #[error("signals cannot be handled: {0}")]
     Signals(io::Error),
@@ -116,6 +120,7 @@ fn prepare_and_simulate(
     let at = folder.path();
     stdin::take(args, at)?;
     let guest = guest::prepare(&args.wanted(), simulator.part(), progress)?;
+    script::check(args, &guest)?;
     // It looks for its devices while the simulator gets ready.
     let board = args.board.as_ref().unwrap_or(&Board::Own);
     let within = args.first_contact();

@@ -1,6 +1,8 @@
 //! `--share` and `--out`: folders of this machine in the guest, which a process of their
 //! own serves, and what the program leaves there for the user.
 
+mod places;
+
 use crate::args::{Out, RunArgs, Share};
 use crate::signals::Signalled;
 use gil_board::confine::folder::flatten;
@@ -10,6 +12,7 @@ use gil_run_support::folder::file;
 use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_shared_folders::{Access, Folder, confine};
+use places::PlaceError;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
@@ -18,7 +21,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use tempfile::TempDir;
 
 /// How the names of folders begin in which outputs arrive.
@@ -39,6 +42,19 @@ pub enum ShareError {
         /// The system's error.
         source: io::Error,
     },
+    /// There is no such folder, but one of the name in front of a colon.
+    #[error("--share {} names no folder of this machine: if {at} is a path in the guest, write it from the guest's root, as in --share {folder}:/mnt/{at}", path.display())]
+    Relative {
+        /// As it was written.
+        path: PathBuf,
+        /// In front of the last colon.
+        folder: String,
+        /// Behind it.
+        at: String,
+    },
+    /// Its place in the guest.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// Its path cannot be passed on.
     #[error("{} is not UTF-8: --share and --out take folders whose whole paths are", .0.display())]
     NotText(PathBuf),
@@ -56,6 +72,11 @@ pub enum ShareError {
     /// The process that serves them does not start.
     #[error("the process that serves shared folders cannot be started: {0}")]
     Start(io::Error),
+    /// It did not live as long as the guest.
+    #[error(
+        "the process that serves shared folders ended before the guest did ({0}): what the guest did with them afterwards failed, so run again"
+    )]
+    Ended(ExitStatus),
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -63,9 +84,11 @@ pub enum ShareError {
 
 /// The folder that an option names, by its real path.
 fn folder(share: &Share) -> Result<Folder, ShareError> {
-    let failed = |source| ShareError::Folder {
-        path: share.source.clone(),
-        source,
+    let failed = |source| {
+        relative(&share.source).unwrap_or_else(|| ShareError::Folder {
+            path: share.source.clone(),
+            source,
+        })
     };
     fs::read_dir(&share.source).map_err(failed)?;
     let path = fs::canonicalize(&share.source).map_err(failed)?;
@@ -77,6 +100,17 @@ fn folder(share: &Share) -> Result<Folder, ShareError> {
         false => Access::ReadWrite,
     };
     Ok(Folder { path, access })
+}
+
+/// The likely mistake in a path that is not there.
+fn relative(path: &Path) -> Option<ShareError> {
+    let (folder, at) = path.to_str()?.rsplit_once(':')?;
+    let is_it = !path.exists() && Path::new(folder).is_dir();
+    is_it.then(|| ShareError::Relative {
+        path: path.into(),
+        folder: folder.into(),
+        at: at.into(),
+    })
 }
 
 /// A folder, whatever its path leads to later: a guest that shares the folder above
@@ -199,6 +233,7 @@ impl Shared {
         }
         let folders = args.shares.iter().map(folder);
         let mut folders = folders.collect::<Result<Vec<_>, _>>()?;
+        places::check(&args.shares, &args.files)?;
         let mut arriving = Vec::new();
         for out in &args.outputs {
             let one = Arriving::new(out)?;
@@ -250,18 +285,21 @@ impl Shared {
         if let Some(status) = self.server.as_mut().and_then(Owned::ended)
             && !status.success()
         {
-            eprintln!(
-                "gil: the process that serves shared folders ended too early ({status}): what the guest did with them then failed"
-            );
+            fail(ShareError::Ended(status), exit);
         }
         // Nothing changes any more.
         drop(self.server.take());
         for error in self.arriving.iter().filter_map(|one| one.deliver().err()) {
-            match exit.code {
-                0 => *exit = Exit::bridge(error.to_string()),
-                _ => eprintln!("gil: {error}"),
-            }
+            fail(error, exit);
         }
+    }
+}
+
+/// It is the run's end, if the program's was a success; else it is only said.
+fn fail(error: ShareError, exit: &mut Exit) {
+    match exit.code {
+        0 => *exit = Exit::bridge(error.to_string()),
+        _ => eprintln!("gil: {error}"),
     }
 }
 

@@ -11,6 +11,7 @@ use gil_run_support::cache::{At, Cache, CacheError};
 use gil_run_support::folder::file;
 use gil_run_support::progress::Progress;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -45,8 +46,8 @@ pub struct Start<'a> {
     pub shares: Vec<Share>,
     /// What is copied to this machine in the end.
     pub outputs: Vec<String>,
-    /// Whether a network, if the guest has one, leads outside.
-    pub has_outside: bool,
+    /// Where the guest finds the host's servers on a network that leads nowhere else.
+    pub servers: Option<Ipv4Addr>,
 }
 
 /// What of this machine a guest reaches.
@@ -146,7 +147,7 @@ impl FullSystem {
             input: start.input,
             shares: start.shares.clone(),
             outputs: start.outputs.clone(),
-            network: image::network(&self.network, start.has_outside),
+            network: image::network(&self.network, start.servers),
             module: image::MODULE.into(),
             uid: 0,
         }

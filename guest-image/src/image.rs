@@ -20,6 +20,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// The file that the guest's init reads.
@@ -64,14 +65,14 @@ pub enum Live {
 pub struct Network {
     /// The kernel's modules, in the order in which they are loaded.
     pub modules: Vec<String>,
-    /// Whether it leads outside.
-    pub outside: bool,
+    /// Where the host's servers are if nothing else is reached; none: it leads outside.
+    pub servers: Option<Ipv4Addr>,
 }
 
 /// The network that has these modules; none without.
-pub fn network(modules: &[PathBuf], outside: bool) -> Option<Network> {
+pub fn network(modules: &[PathBuf], servers: Option<Ipv4Addr>) -> Option<Network> {
     let modules: Vec<String> = modules.iter().map(|path| module_path(path)).collect();
-    (!modules.is_empty()).then_some(Network { modules, outside })
+    (!modules.is_empty()).then_some(Network { modules, servers })
 }
 
 /// Where the guest has a module of the kernel's.

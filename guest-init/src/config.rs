@@ -3,6 +3,7 @@
 use crate::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// The file's path in the guest.
@@ -67,8 +68,8 @@ pub enum Live {
 pub struct Network {
     /// Modules of the kernel, in the order in which they are loaded.
     pub modules: Vec<String>,
-    /// Whether it leads outside.
-    pub outside: bool,
+    /// Where the host's servers are if nothing else is reached; none: it leads outside.
+    pub servers: Option<Ipv4Addr>,
 }
 
 /// A folder of the host in the guest.
@@ -151,7 +152,7 @@ mod tests {
             r#"{"argv": ["a", "b"], "env": {"PATH": "/x", "LANG": "C"}, "cwd": "/tmp",
                 "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7,
                 "shares": [{"at": "/mnt/a"}, {"at": "/mnt/b", "read_only": true}],
-                "outputs": ["o"], "network": {"modules": ["/n.ko"], "outside": true}}"#,
+                "outputs": ["o"], "network": {"modules": ["/n.ko"], "servers": "10.0.2.9"}}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
@@ -168,8 +169,8 @@ mod tests {
         assert_eq!(config.outputs, [Path::new("o")]);
         let network = config.network.unwrap();
         assert_eq!(
-            (&network.modules[..], network.outside),
-            (&["/n.ko".to_owned()][..], true)
+            (&network.modules[..], network.servers),
+            (&["/n.ko".to_owned()][..], Some([10, 0, 2, 9].into()))
         );
     }
 

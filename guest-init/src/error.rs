@@ -131,8 +131,23 @@ pub enum Error {
     /// The network cannot be used.
     #[error("the guest's network cannot be set up ({0}): leave --net out")]
     Network(Errno),
-    /// What was to be copied to the host is not there, or cannot be copied.
-    #[error("--out {path} cannot be copied from the guest ({error})")]
+    /// What was to be copied to the host is not there.
+    #[error(
+        "--out {0} is not in the guest now that the program has ended: check that the program makes it, and where (a path that is not absolute begins at --workdir)"
+    )]
+    NoOutput(PathBuf),
+    /// It has no contents.
+    #[error("--out {0} is neither a file nor a folder in the guest: name one of these")]
+    NoContents(PathBuf),
+    /// The host's disk is full.
+    #[error(
+        "--out {0} does not fit on the disk of the host ({1}): free some of it, or name a place on another disk"
+    )]
+    Full(PathBuf, std::io::Error),
+    /// What was to be copied to the host cannot be copied.
+    #[error(
+        "--out {path} cannot be copied from the guest ({error}): see what the program left there, and where it is to go on the host"
+    )]
     Output {
         /// The file or folder.
         path: PathBuf,

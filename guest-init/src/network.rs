@@ -19,8 +19,6 @@ const MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 /// Where names are asked for.
 const NAMES: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 3);
-/// Where the host's servers are if nothing else can be reached.
-const SERVERS: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 100);
 
 /// Loads the device's modules, and gives it its addresses.
 ///
@@ -30,14 +28,14 @@ pub fn begin(network: &Network) -> Result<(), Error> {
     for module in &network.modules {
         system::load_module(Path::new(module))?;
     }
-    configure(network.outside).map_err(Error::Network)?;
-    write_names(network.outside).map_err(|error| {
+    configure(network.servers).map_err(Error::Network)?;
+    write_names(network.servers).map_err(|error| {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         Error::Network(Errno::from_raw(errno))
     })
 }
 
-fn configure(outside: bool) -> Result<(), Errno> {
+fn configure(servers: Option<Ipv4Addr>) -> Result<(), Errno> {
     // SAFETY: takes plain numbers; the result is checked.
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     // SAFETY: `socket` was just opened and has no other owner.
@@ -49,7 +47,7 @@ fn configure(outside: bool) -> Result<(), Errno> {
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     ask(&socket, libc::SIOCSIFFLAGS, &request)?;
-    if outside {
+    if servers.is_none() {
         ask(&socket, libc::SIOCADDRT, &default_route())?;
     }
     Ok(())
@@ -91,11 +89,11 @@ fn ask<T>(socket: &OwnedFd, what: libc::c_ulong, request: &T) -> Result<(), Errn
 }
 
 /// `host` is the host; other names are asked for where that leads anywhere.
-fn write_names(outside: bool) -> std::io::Result<()> {
-    let host = if outside { ROUTER } else { SERVERS };
+fn write_names(servers: Option<Ipv4Addr>) -> std::io::Result<()> {
+    let host = servers.unwrap_or(ROUTER);
     let hosts = fs::File::options().append(true).open("/etc/hosts");
     writeln!(hosts?, "{host} host")?;
-    if outside {
+    if servers.is_none() {
         fs::write("/etc/resolv.conf", format!("nameserver {NAMES}\n"))?;
         let switch = "passwd: files\ngroup: files\nhosts: files dns\n";
         fs::write("/etc/nsswitch.conf", switch)?;

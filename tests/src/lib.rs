@@ -329,13 +329,29 @@ pub fn native_program_with(source: &str, folder: &Path, more: &[&OsStr]) -> Path
 
 /// Processes whose command line names `text`, such as a run's own folder.
 pub fn processes_naming(text: &str) -> Vec<String> {
+    let found = numbers_and_lines(text).into_iter();
+    found.map(|(_, line)| line).collect()
+}
+
+/// The numbers of processes whose command line contains this text.
+pub fn numbers_of_processes(text: &str) -> Vec<i32> {
+    let found = numbers_and_lines(text).into_iter();
+    found.map(|(number, _)| number).collect()
+}
+
+fn numbers_and_lines(text: &str) -> Vec<(i32, String)> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .flatten()
-        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
-        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
-        .filter(|line| line.contains(text))
+        .filter_map(|entry| Some((entry.file_name(), command_line(&entry.path())?)))
+        .filter_map(|(number, line)| Some((number.to_str()?.parse().ok()?, line)))
+        .filter(|(_, line)| line.contains(text))
         .collect()
+}
+
+fn command_line(process: &Path) -> Option<String> {
+    let line = std::fs::read(process.join("cmdline")).ok()?;
+    Some(String::from_utf8_lossy(&line).replace('\0', " "))
 }

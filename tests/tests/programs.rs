@@ -91,6 +91,49 @@ both_widths! {
     }
 }
 
+#[test]
+fn a_compiler_that_is_missing_is_named_with_its_package() {
+    let bash = std::env::var_os("PATH")
+        .and_then(|folders| std::env::split_paths(&folders).find(|at| at.join("bash").is_file()))
+        .unwrap();
+    for (option, expected) in [
+        (
+            "-c",
+            "there is no aarch64-linux-gnu-gcc: install the Debian package gcc-aarch64-linux-gnu",
+        ),
+        (
+            "--armhf",
+            "there is no arm-linux-gnueabihf-gcc: install the Debian package gcc-arm-linux-gnueabihf",
+        ),
+    ] {
+        let mut command = Command::new(bash.join("bash"));
+        command.arg(root().join("scripts/guest-cc")).arg(option);
+        let output = command.env("PATH", "/nowhere").output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(text, format!("guest-cc: {expected}\n"));
+    }
+}
+
+#[test]
+fn a_script_that_is_not_in_the_guest_is_named_before_it_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.sh");
+    std::fs::write(&script, "echo \"$0\"\n").unwrap();
+    let script = script.display().to_string();
+    let run = Run::new(["sh", &script]).finish();
+    assert_eq!((run.code, &run.stdout[..]), (Some(125), ""), "{run:#?}");
+    let expected =
+        format!("sh in the guest will not find {script}, which is a file of this machine");
+    assert!(run.stderr.contains(&expected), "{run:#?}");
+    let copied = format!("--file={script}:{script}");
+    let shared = format!("--share={0}:{0}", folder.path().display());
+    for option in [copied, shared] {
+        let run = Run::new([&option[..], "sh", &script]).finish().ok();
+        assert_eq!(run.stdout, format!("{script}\n"));
+    }
+}
+
 const CPLUSPLUS: [(&str, &str); 3] = [
     (
         "inner.cpp",

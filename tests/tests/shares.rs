@@ -1,6 +1,6 @@
 //! Folders of the host in the guest, and what a program leaves for its user.
 
-use gil_tests::{Finished, Run, processes_naming};
+use gil_tests::{Finished, Run, numbers_of_processes, processes_naming};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::ffi::OsStr;
@@ -185,7 +185,8 @@ fn an_output_that_is_not_there_fails_a_success() {
     for (script, code) in [("true", 125), ("exit 3", 3)] {
         let run = shell(&[&out], script);
         assert_eq!(run.code, Some(code), "{run:#?}");
-        let expected = "gil: --out /root/none cannot be copied from the guest (No such file";
+        let expected =
+            "gil: --out /root/none is not in the guest now that the program has ended: check";
         assert!(run.stderr.contains(expected), "{run:#?}");
     }
     assert_eq!(fs::read_dir(work.0.path()).unwrap().count(), 2);
@@ -204,6 +205,16 @@ fn what_cannot_be_shared_or_written_is_known_before_the_guest_boots() {
         ("--out=x:/dev/null", "--out /dev/null"),
         ("--share=:ro", "write DIR"),
         ("--out=x", "write GUEST:HOST"),
+        (&work.share(":in"), "write it from the guest's root"),
+        (&work.share(":/"), "name a folder below it"),
+        (
+            &work.share(":/proc"),
+            "would hide the guest's own files in /proc",
+        ),
+        (
+            &work.share(":/root:ro"),
+            "would hide the guest's own files in /root",
+        ),
     ] {
         let run = shell(&[option], "echo started");
         assert_eq!((run.code, &run.stdout[..]), (Some(125), ""), "{option}");
@@ -235,6 +246,27 @@ fn ctrl_c_ends_who_serves_the_folder_and_leaves_no_part() {
     assert_eq!(run.code, Some(130), "{run:#?}");
     assert!(!serving());
     assert_eq!(fs::read_dir(work.0.path()).unwrap().count(), 2, "no part");
+}
+
+#[test]
+fn a_run_fails_whose_folders_nobody_serves_any_more() {
+    let work = Work::new();
+    let script = ": >/mnt/data/started; while cat /mnt/data/in >/dev/null; do :; done; exit 0";
+    let (child, folder) = Run::new([&work.share("")[..], "sh", "-c", script]).start();
+    let began = Instant::now();
+    while !work.at("data/started").exists() {
+        assert!(began.elapsed() < Duration::from_secs(120));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let serving = format!("serve-folders rw:{}", work.at("data").display());
+    let [server] = numbers_of_processes(&serving)[..] else {
+        panic!("one process serves the folder");
+    };
+    kill(Pid::from_raw(server), Signal::SIGKILL).unwrap();
+    let run = Finished::of(child.wait_with_output().unwrap(), &folder);
+    assert_eq!(run.code, Some(125), "{run:#?}");
+    let expected = "the process that serves shared folders ended before the guest did (signal: 9";
+    assert!(run.stderr.contains(expected), "{run:#?}");
 }
 
 #[test]

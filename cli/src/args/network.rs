@@ -1,10 +1,15 @@
 //! `--net`, as the user writes it.
 
+use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
 /// Most ports: each is an option of QEMU's.
 const PORTS_MAX: usize = 64;
+
+/// Where a guest that reaches nothing else finds this machine's servers, in the
+/// network that QEMU makes (10.0.2.0/24): an address that nothing else of QEMU's has.
+pub const SERVERS: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 100);
 
 /// What the guest reaches over a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +18,16 @@ pub enum Network {
     Host(Vec<NonZeroU16>),
     /// What this machine reaches, itself included.
     Outside,
+}
+
+impl Network {
+    /// Where its servers are; none if it leads outside.
+    pub fn servers(&self) -> Option<Ipv4Addr> {
+        match self {
+            Self::Host(_) => Some(SERVERS),
+            Self::Outside => None,
+        }
+    }
 }
 
 /// A text that names no network.

@@ -36,6 +36,12 @@ pub enum FormError {
     /// Of `--share`.
     #[error("write DIR, DIR:ro, DIR:GUEST or DIR:GUEST:ro, with an absolute path as GUEST")]
     Share,
+    /// The guest's root.
+    #[error("the guest's own files are at /: name a folder below it, as in {0}:/mnt/{name}", name = Path::new(.0).file_name().unwrap_or_default().display())]
+    Root(String),
+    /// A path in the guest with `..`.
+    #[error("the path in the guest contains \"..\": write /{0} without it")]
+    Above(String),
     /// Of `--out`.
     #[error("write GUEST:HOST: a path in the guest, a colon, and a path here")]
     Out,
@@ -51,7 +57,7 @@ impl FromStr for Share {
             (None, None) => (text, false),
         };
         let (source, at) = match text.rsplit_once(":/") {
-            Some((source, at)) => (source, Some(guest_folder(at)?)),
+            Some((source, at)) => (source, Some(guest_folder(source, at)?)),
             None => (text, None),
         };
         match source.is_empty() {
@@ -65,12 +71,18 @@ impl FromStr for Share {
     }
 }
 
-/// The folder of the guest with this path below its root, which is none itself.
-fn guest_folder(path: &str) -> Result<String, FormError> {
+/// The folder of the guest with this path below its root, at which nothing is shared.
+fn guest_folder(source: &str, path: &str) -> Result<String, FormError> {
     let parts = path.split('/').filter(|part| !["", "."].contains(part));
     let parts: Vec<_> = parts.collect();
-    match parts.is_empty() || parts.contains(&"..") {
-        true => Err(FormError::Share),
+    if source.is_empty() {
+        return Err(FormError::Share);
+    }
+    if parts.contains(&"..") {
+        return Err(FormError::Above(path.into()));
+    }
+    match parts.is_empty() {
+        true => Err(FormError::Root(source.into())),
         false => Ok(format!("/{}", parts.join("/"))),
     }
 }
@@ -156,8 +168,9 @@ mod tests {
             ("", Err(FormError::Share)),
             (":ro", Err(FormError::Share)),
             (":/x", Err(FormError::Share)),
-            ("a:/", Err(FormError::Share)),
-            ("a:/b/../c", Err(FormError::Share)),
+            ("a:/", Err(FormError::Root("a".into()))),
+            ("a:/.//:ro", Err(FormError::Root("a".into()))),
+            ("a:/b/../c", Err(FormError::Above("b/../c".into()))),
         ] {
             assert_eq!(text.parse(), expected, "{text}");
         }

@@ -4,7 +4,7 @@
 //! guest's kernel can see.
 
 use super::version::PROGRAM;
-use crate::args::Network;
+use crate::args::{Network, SERVERS};
 use crate::reach;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
@@ -30,10 +30,6 @@ const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=p
 
 /// Where this machine's RAM begins: hw/arm/virt.c of QEMU, `VIRT_MEM`.
 const RAM: u64 = 0x4000_0000;
-
-/// Where a guest that reaches nothing else finds the host's servers: in the crate
-/// `gil-init` too.
-const SERVERS: &str = "10.0.2.100";
 
 /// Bytes of what lies between the RAM and the disks: of the largest pages, so that
 /// what is behind it begins at one.
