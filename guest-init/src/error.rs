@@ -97,6 +97,14 @@ pub enum Error {
         /// The operating system's error.
         errno: Errno,
     },
+    /// Its arguments and environment.
+    #[error(
+        "the arguments and the environment of {path} are larger than the guest's kernel takes, 128 KiB each and 2 MiB in all: pass them in a file (--file, --stdin)"
+    )]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
     /// The program is of a kind that the kernel does not execute.
     #[error("{path} is not a program for this guest: it is {found}")]
     Format {
@@ -185,7 +193,10 @@ impl Error {
     pub const fn code(&self) -> u8 {
         match self {
             Self::NotFound { .. } => 127,
-            Self::NotExecutable { .. } | Self::Format { .. } | Self::Interpreter { .. } => 126,
+            Self::NotExecutable { .. }
+            | Self::TooLong { .. }
+            | Self::Format { .. }
+            | Self::Interpreter { .. } => 126,
             _ => 125,
         }
     }

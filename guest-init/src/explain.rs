@@ -24,6 +24,7 @@ pub fn why_not(path: &Path, errno: Errno) -> Error {
             path: path.into(),
             found: format_of(&head),
         },
+        (Errno::E2BIG, _) => Error::TooLong { path: path.into() },
         (errno, _) => Error::NotExecutable {
             path: path.into(),
             errno,
@@ -125,6 +126,13 @@ mod tests {
         let text = file(b"hello");
         let why = why_not(text.path(), Errno::ENOEXEC);
         assert!(matches!(why, Error::Format { .. }));
+    }
+
+    #[test]
+    fn an_environment_that_is_too_large_is_not_the_files_fault() {
+        let why = why_not(file(b"#!/bin/sh\n").path(), Errno::E2BIG);
+        assert!(why.to_string().contains("larger than"), "{why}");
+        assert_eq!(why.code(), 126);
     }
 
     #[test]

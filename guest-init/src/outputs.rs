@@ -1,6 +1,7 @@
 //! `gil run --out`: what the program left is copied to folders of the host, which are
 //! mounted for that when the program has ended.
 
+mod contents;
 mod tree;
 
 use crate::Error;

@@ -1,7 +1,11 @@
 //! The program's environment and folder, as the user names them: as `docker run` has it.
 
 use std::env::{self, VarError};
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// Most bytes of a file of variables.
+const FILE_MAX: u64 = 16 << 20;
 
 /// Variables that one option sets, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +38,15 @@ pub fn variable(text: &str) -> Result<Variables, String> {
 /// The variables of a file: one a line, each as [`variable`] takes it; lines that
 /// are empty or begin with `#` are left out.
 pub fn file(path: &str) -> Result<Variables, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let text = read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if text.len() as u64 > FILE_MAX {
+        return Err(format!(
+            "is larger than {} MiB: no program takes an environment of that size",
+            FILE_MAX >> 20
+        ));
+    }
+    // Editors on Windows begin files with it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut all = Variables::default();
     for (at, line) in text.lines().enumerate() {
         let line = line.trim_start();
@@ -45,6 +57,14 @@ pub fn file(path: &str) -> Result<Variables, String> {
         all.0.extend(found.0);
     }
     Ok(all)
+}
+
+/// A file's text, or as much as shows that it is too large.
+fn read(path: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = File::open(path)?.take(FILE_MAX + 1);
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// A folder of the guest. A relative one is taken from the current folder of this
@@ -76,6 +96,19 @@ mod tests {
         for wrong in ["", "=", "=x"] {
             assert!(variable(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        assert!(file("/dev/zero").unwrap_err().contains("16 MiB"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_belongs_to_no_name() {
+        let mut named = tempfile::NamedTempFile::new().unwrap();
+        named.write_all("\u{feff}A=1\r\n".as_bytes()).unwrap();
+        let found = file(named.path().to_str().unwrap()).unwrap();
+        assert_eq!(found.0, pairs(&[("A", "1")]));
     }
 
     #[test]

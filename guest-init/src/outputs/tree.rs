@@ -1,6 +1,7 @@
 //! Copies a file or folder with what is in it, however deep: no more than a few folders
 //! are open, and no path is longer than the kernel takes.
 
+use super::contents;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
@@ -123,7 +124,7 @@ fn begin_folder(from: Place, to: Place, meta: &Metadata, steps: &mut Vec<Step>) 
 
 fn copy_file(from: &Path, to: &Path, meta: &Metadata) -> io::Result<()> {
     let mut target = File::create_new(to)?;
-    io::copy(&mut File::open(from)?, &mut target)?;
+    contents::copy(&mut File::open(from)?, &mut target, meta)?;
     target.set_permissions(permissions(meta))
 }
 
