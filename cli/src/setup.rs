@@ -332,6 +332,20 @@ mod tests {
         assert!(more[1].ends_with(" make"), "{more:?}");
     }
 
+    /// It runs before there is a gil, so it finds the backports by itself.
+    #[test]
+    fn the_script_for_a_checkout_installs_the_same_qemu_in_the_same_way() {
+        let script = include_str!("../../scripts/setup");
+        let has = |text: &str| assert!(script.contains(text), "scripts/setup lacks {text}");
+        has(&format!("readonly oldest_qemu={}\n", qemu::OLDEST));
+        for option in own_sources(Path::new("$folder")) {
+            has(&option);
+        }
+        has(&format!("--target-release \"$release-backports\" {QEMU}\n"));
+        has(&INSTALL[..2].join(" "));
+        has(&INSTALL[2..].join(" "));
+    }
+
     #[test]
     fn debians_versions_are_compared() {
         assert!(!will_do("1:7.2+dfsg-7+deb12u16"));

@@ -2,11 +2,12 @@
 //! program's end.
 //!
 //! The host is asked for more once the program's end takes more. When there was nothing,
-//! it is asked again after [`PAUSE`] of simulated time. If no program of the guest had
-//! anything to do then, the host waits as long for the user, in wall time: so the clock of
-//! a guest that waits for its user goes about as fast as the user's, and this machine has
-//! nearly nothing to do. While programs compute it is asked less and less often, up to
-//! [`LONGEST_PAUSE`]: a question has them wait.
+//! it is asked again after [`PAUSE`] of simulated time, and then less and less often. If no
+//! program of the guest had anything to do at a question, the host waits for the user as
+//! long as it was until the question, in wall time, and answers as soon as there is input:
+//! so the clock of a guest that waits for its user goes about as fast as the user's, and
+//! this machine has nearly nothing to do. The pauses then grow up to [`LONGEST_WAIT`]. While
+//! programs compute they grow up to [`LONGEST_PAUSE`]: a question has them wait.
 
 use crate::Error;
 use crate::host::Host;
@@ -18,10 +19,12 @@ use nix::unistd::write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Between questions when there was no answer; and how long the host waits for one,
-/// in wall time.
+/// Between questions when there was no answer, at first.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The same while programs compute.
+/// The same in the end, while programs wait. All of them stand still as long in wall
+/// time, however soon one of them wanted to go on.
+const LONGEST_WAIT: Duration = Duration::from_millis(80);
+/// The same in the end, while programs compute.
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// What a terminal of the guest's takes at once.
 const TERMINAL_MAX: usize = 4096;
@@ -38,6 +41,10 @@ pub struct Input {
     has_ended: bool,
     /// Until the next question if this one has no answer.
     pause: Duration,
+    /// Whether programs were waiting at the last question.
+    was_idle: bool,
+    /// Until the next question while programs wait.
+    longest_wait: Duration,
     next: Next,
 }
 
@@ -65,8 +72,16 @@ impl Input {
             unwritten: Vec::new(),
             has_ended: false,
             pause: PAUSE,
+            was_idle: false,
+            longest_wait: LONGEST_WAIT,
             next: Next::OnceWritable,
         })
+    }
+
+    /// Has programs stand still for no longer than at first, while they wait: what
+    /// they wait for may come from elsewhere.
+    pub fn wait_shortly(&mut self) {
+        self.longest_wait = PAUSE;
     }
 
     /// Gives the terminal its size, before the program sees it.
@@ -74,7 +89,7 @@ impl Input {
     /// # Errors
     /// [`Error::Device`].
     pub fn begin(&mut self, host: &mut dyn Host) -> Result<(), Error> {
-        self.ask(0, false, host)
+        self.ask(0, Duration::ZERO, host)
     }
 
     /// What to wait for. An end that nobody reads any more is noticed in any case.
@@ -111,16 +126,32 @@ impl Input {
         }
         match self.next {
             Next::OnceWritable if happened.contains(PollFlags::POLLOUT) => {
-                self.ask(self.most(), false, host)?;
+                self.ask(self.most(), Duration::ZERO, host)?;
             }
             Next::At(then) if then <= Instant::now() => {
                 let is_idle = is_idle();
-                self.pause = next_pause(self.pause, is_idle);
-                self.ask(self.most(), is_idle, host)?;
+                let patience = match (self.was_idle, is_idle) {
+                    (true, true) => self.pause,
+                    (false, true) => PAUSE,
+                    (_, false) => Duration::ZERO,
+                };
+                self.pause = self.next_pause(is_idle);
+                self.was_idle = is_idle;
+                self.ask(self.most(), patience, host)?;
             }
             _ => {}
         }
         self.write()
+    }
+
+    /// The pause after the next question, by who waits at this one.
+    fn next_pause(&self, is_idle: bool) -> Duration {
+        match (self.was_idle, is_idle) {
+            (true, true) => self.longest_wait.min(self.pause * 2),
+            (false, false) => LONGEST_PAUSE.min(self.pause * 2),
+            (false, true) => PAUSE,
+            (true, false) => PAUSE * 2,
+        }
     }
 
     fn most(&self) -> usize {
@@ -130,8 +161,7 @@ impl Input {
         }
     }
 
-    fn ask(&mut self, most: usize, waits: bool, host: &mut dyn Host) -> Result<(), Error> {
-        let patience = if waits { PAUSE } else { Duration::ZERO };
+    fn ask(&mut self, most: usize, patience: Duration, host: &mut dyn Host) -> Result<(), Error> {
         let ask = Ask {
             most: most as u32,
             patience_ms: patience.as_millis() as u32,
@@ -142,6 +172,9 @@ impl Input {
         }
         if most > 0 {
             self.unwritten.extend_from_slice(given.bytes);
+            if !given.bytes.is_empty() {
+                (self.pause, self.was_idle) = (PAUSE, false);
+            }
             self.next = match given.bytes.is_empty() {
                 true => Next::At(Instant::now() + self.pause),
                 false => Next::OnceWritable,
@@ -167,13 +200,6 @@ impl Input {
             self.end = None;
         }
         Ok(())
-    }
-}
-
-fn next_pause(last: Duration, is_idle: bool) -> Duration {
-    match is_idle {
-        true => PAUSE,
-        false => LONGEST_PAUSE.min(last * 2),
     }
 }
 
@@ -215,13 +241,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_computes_is_left_alone_for_longer() {
-        let mut pause = PAUSE;
-        let pauses = [false, false, false, false, false, true].map(|is_idle| {
-            pause = next_pause(pause, is_idle);
-            pause.as_millis()
-        });
-        assert_eq!(pauses, [20, 40, 80, 160, 160, 10]);
+    fn questions_come_less_and_less_often() {
+        let (_read, write) = nix::unistd::pipe().unwrap();
+        let mut input = Input::new(write, false).unwrap();
+        let mut pauses = |idle: [bool; 6]| {
+            idle.map(|is_idle| {
+                input.pause = input.next_pause(is_idle);
+                input.was_idle = is_idle;
+                input.pause.as_millis()
+            })
+        };
+        let busy = pauses([false, false, false, false, false, true]);
+        assert_eq!(busy, [20, 40, 80, 160, 160, 10]);
+        let waiting = pauses([true, true, true, true, true, false]);
+        assert_eq!(waiting, [20, 40, 80, 80, 80, 20]);
+        input.wait_shortly();
+        input.was_idle = true;
+        assert_eq!(input.next_pause(true), PAUSE);
     }
 
     #[test]

@@ -80,6 +80,9 @@ fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let waiting = program.fork()?;
     host.started(waiting.pid())?;
     let mut streams = watch::Streams::new(ours)?;
+    if config.network.is_some() {
+        streams.wait_shortly();
+    }
     streams.begin(host)?;
     let pid = waiting.execute(&program)?;
     // The other ends of pipes are the program's alone now.

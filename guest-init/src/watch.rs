@@ -95,6 +95,13 @@ impl Streams {
         })
     }
 
+    /// See [`Input::wait_shortly`].
+    pub fn wait_shortly(&mut self) {
+        if let Some(input) = &mut self.input {
+            input.wait_shortly();
+        }
+    }
+
     /// What is to happen before the program is executed.
     ///
     /// # Errors
