@@ -439,10 +439,26 @@ fn size(text: &str) -> Result<u64, String> {
 fn package(text: &str) -> Result<String, String> {
     let mut names = text.split_whitespace();
     match (names.next(), names.next()) {
-        (Some(name), None) if name == text => Ok(text.into()),
+        (Some(name), None) if name == text && is_package(name) => Ok(text.into()),
+        (Some(name), None) if name == text => {
+            Err("write the name of a Debian package, such as clinfo or clinfo:armhf; apt's other ways to name packages and files are not taken".into())
+        }
         (None, _) => Err("give the name of a Debian package".into()),
         _ => Err("each package takes a --pkg of its own, such as --pkg a --pkg b".into()),
     }
+}
+
+/// `NAME`, `NAME:ARCH`, or one of these with `=VERSION`: apt takes patterns, tasks, files
+/// and packages to remove, too.
+fn is_package(text: &str) -> bool {
+    let consists = |text: &str, more: &str| {
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
+        !text.is_empty() && text.chars().all(is_fit)
+    };
+    let (package, version) = text.split_once('=').unwrap_or((text, "1"));
+    let (name, arch) = package.split_once(':').unwrap_or((package, "x"));
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && !name.ends_with('-');
+    is_name && consists(name, "+-.") && consists(arch, "-") && consists(version, ".+:~-")
 }
 
 fn cpu(text: &str) -> Result<String, String> {
@@ -472,6 +488,43 @@ mod tests {
         match Cli::try_parse_from(words).unwrap().command {
             Command::Run(run) => *run,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn packages_have_debians_names() {
+        for fits in [
+            "clinfo",
+            "g++",
+            "libstdc++6:armhf",
+            "0ad",
+            "bash=1:5.2~rc1-2+b1",
+            "python3.11",
+        ] {
+            assert_eq!(package(fits).as_deref(), Ok(fits));
+        }
+        for wrong in [
+            "",
+            " ",
+            "a b",
+            "-o",
+            "../x",
+            "./x.deb",
+            "/x.deb",
+            "x*",
+            "^b.*",
+            "task^",
+            "bash-",
+            "bash/sid",
+            "?name(x)",
+            "~nx",
+            "a;b",
+            "a\nb",
+            "a=",
+            "a:",
+            "a\u{1b}[m",
+        ] {
+            assert!(package(wrong).is_err(), "{wrong}");
         }
     }
 
