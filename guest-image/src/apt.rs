@@ -278,6 +278,7 @@ impl Apt {
     /// Runs `ask`; fetches lists before if there are none, and between two
     /// tries if they are old.
     fn fresh(&self, ask: impl Fn() -> Result<String, AptError>) -> Result<String, AptError> {
+        self.settle()?;
         let stamp = self.root.join("updated");
         let age = fs::metadata(&stamp)
             .and_then(|m| m.modified())
@@ -305,6 +306,16 @@ impl Apt {
             self.is_held.set(self.cache.is_used(&self.root));
         }
         Ok(())
+    }
+
+    /// Names its folder in apt's settings, if the cache was moved since they were written.
+    fn settle(&self) -> Result<(), AptError> {
+        let path = self.root.join("apt.conf");
+        let own = format!("\"{}/state\"", self.root.display());
+        match fs::read_to_string(&path) {
+            Ok(text) if !text.contains(&own) => Ok(fs::write(&path, self.settings()?).at(&path)?),
+            _ => Ok(()),
+        }
     }
 
     fn update(&self, stamp: &Path) -> Result<(), AptError> {
@@ -708,6 +719,18 @@ mod tests {
             assert_eq!(needs(package, Platforms::Board), std::slice::from_ref(&own));
             assert_eq!(needs(package, Platforms::Packages), [emulator, own]);
         }
+    }
+
+    #[test]
+    fn a_cache_that_was_moved_is_used_where_it_is() {
+        let work = tempfile::tempdir().unwrap();
+        let (before, now) = (work.path().join("before"), work.path().join("now"));
+        fs::create_dir(&before).unwrap();
+        let mut apt = of_a_folder(&before);
+        fs::rename(&before, &now).unwrap();
+        apt.root = now;
+        let debs = apt.resolve(&["miner".into()], Platforms::Board).unwrap();
+        assert_eq!(debs[0].file, "miner_1_arm64.deb");
     }
 
     #[test]
