@@ -222,17 +222,46 @@ fn build_folder(release: &str) -> String {
     format!("usr/src/linux-headers-{release}")
 }
 
-/// Points the makefiles of the unpacked headers at where they are.
+/// Points the makefiles of the unpacked headers at where they are, or are now.
 fn relocate(build: &Path, root: &Path) -> Result<(), CacheError> {
-    let to = format!("{}/usr/src/", root.display());
+    let to = root.display().to_string();
     for name in ["Makefile", ".kernelvariables"] {
         let path = build.join(name);
         let Ok(text) = fs::read_to_string(&path) else {
             continue;
         };
-        fs::write(&path, text.replace("/usr/src/", &to)).at(&path)?;
+        let found = named_root(&text);
+        if found.is_some_and(|found| found != to) {
+            let old = found.filter(|old| old.starts_with('/')).unwrap_or_default();
+            let from = format!("{old}{SOURCES}");
+            let text = text.replace(&from, &format!("{to}{SOURCES}"));
+            fs::write(&path, text).at(&path)?;
+        }
     }
     Ok(())
+}
+
+/// Where the headers' packages lie, from their root.
+const SOURCES: &str = "/usr/src/";
+
+/// The root that a makefile names: as Debian has it, the machine's own, which is empty.
+fn named_root(text: &str) -> Option<&str> {
+    let (before, _) = text.split_once(SOURCES)?;
+    // No path of a cache has these, but for the last.
+    let is_end = |c: char| c.is_whitespace() || "\"'():;=".contains(c);
+    before.rsplit(is_end).next()
+}
+
+/// Makes the headers usable where they are now, if the cache was moved. The caller has it
+/// locked.
+///
+/// # Errors
+/// [`CacheError::File`].
+pub fn settle(kernel: &Kernel) -> Result<(), CacheError> {
+    match kernel.build.ancestors().nth(3) {
+        Some(root) => relocate(&kernel.build, root),
+        None => Ok(()),
+    }
 }
 
 fn open(place: &Path) -> Result<Kernel, AptError> {
@@ -306,6 +335,32 @@ mod tests {
             .arg(&tree)
             .arg(&package));
         package
+    }
+
+    #[test]
+    fn headers_that_were_moved_name_each_other_where_they_are() {
+        let work = tempfile::tempdir().unwrap();
+        let at = |name: &str| work.path().join(name);
+        let build = format!("headers/{}", build_folder("6.1"));
+        fs::create_dir_all(at("one").join(&build)).unwrap();
+        let makefile = "include /usr/src/linux-headers-6.1-common/Makefile\nx=/usr/src/y\n";
+        fs::write(at("one").join(&build).join("Makefile"), makefile).unwrap();
+        relocate(&at("one").join(&build), &at("one/headers")).unwrap();
+        fs::rename(at("one"), at("two")).unwrap();
+        let kernel = Kernel {
+            release: "6.1".into(),
+            image: at("two/vmlinuz"),
+            build: at("two").join(&build),
+        };
+        for _ in 0..2 {
+            settle(&kernel).unwrap();
+            let text = fs::read_to_string(kernel.build.join("Makefile")).unwrap();
+            let root = at("two/headers").display().to_string();
+            assert_eq!(
+                text,
+                makefile.replace("/usr/src/", &format!("{root}/usr/src/"))
+            );
+        }
     }
 
     #[test]

@@ -107,6 +107,7 @@ fn build(at: &Path, kernel: &Kernel, sources: &[Source], detect: Detect) -> Resu
         fs::create_dir_all(folder).at(folder)?;
         fs::write(&path, bytes).at(&path)?;
     }
+    kernel::settle(kernel)?;
     let mut command = kernel::kbuild(kernel, &work);
     if detect == Detect::Symbol {
         command.arg("GIL_NO_MARKER=1");
