@@ -18,9 +18,9 @@ pub const FILE_MAX: u64 = u32::MAX as u64;
 /// A file to copy into the guest, `SRC:DST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// Here.
+    /// The path on this machine.
     pub source: PathBuf,
-    /// There: absolute.
+    /// The absolute path in the guest.
     pub target: String,
     /// The target was given with a `/` behind it: a folder, to copy into.
     pub into: bool,
@@ -101,7 +101,7 @@ impl Copied {
 /// Something to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Here.
+    /// The path on this machine.
     pub source: PathBuf,
     /// There, from the guest's root.
     pub name: String,

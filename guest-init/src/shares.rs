@@ -23,7 +23,7 @@ const DEVICE: &str = "/dev/fuse";
 const HEADER: usize = 40;
 /// The kernel asks for this much beside the data that it writes at once.
 const REQUEST_MAX: usize = (1 << 20) + 4096;
-/// Room for replies that contain no data: names and attributes.
+/// Bytes of the buffer for replies that contain no data: names and attributes.
 const PLAIN_REPLY: usize = 8192;
 /// Bytes of a reply in front of data.
 const REPLY_HEADER: usize = 16;

@@ -13,9 +13,9 @@ const PLACE: &str = "/mnt";
 /// A folder for the guest: `DIR[:GUEST][:ro]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Here.
+    /// The path on this machine.
     pub source: PathBuf,
-    /// There, if it is said.
+    /// The path in the guest, if one was given.
     at: Option<String>,
     /// Whether nothing can be changed in it.
     pub read_only: bool,
@@ -26,7 +26,7 @@ pub struct Share {
 pub struct Out {
     /// In the guest, from the program's working folder.
     from: String,
-    /// Here.
+    /// The path on this machine.
     pub to: PathBuf,
 }
 
