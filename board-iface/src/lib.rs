@@ -13,7 +13,7 @@
 //! | [`router`] | all back ends as one board, each loaded at its first call |
 //! | [`opencl`] | the back end of that API |
 //! | [`replay`] | a recording instead of a device |
-//! | [`cli`] | the command line |
+//! | [`cli`], [`log`] | the command line; the log |
 //!
 //! A guest and its simulator are not trusted: a request is checked before a driver
 //! sees any of it, and an invalid one is answered with an error.
@@ -23,6 +23,7 @@ pub mod board;
 pub mod cli;
 pub mod confine;
 pub mod inventory;
+pub mod log;
 pub mod meter;
 pub mod opencl;
 pub mod operator;

@@ -30,9 +30,7 @@ mod watch;
 
 use args::{Cli, Command, KeyCommand};
 use clap::Parser;
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     if let Some(folders) = shares::to_serve() {
@@ -68,15 +66,7 @@ fn main() -> ExitCode {
 }
 
 fn board(args: &gil_board::cli::BoardArgs) -> ExitCode {
-    let filter = EnvFilter::try_from_env("GIL_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .without_time()
-        // A log that cannot be written is no end of the agent.
-        .log_internal_errors(false)
-        .init();
+    gil_board::log::start();
     let program = gil_board::process::Program {
         name: "gil",
         args: &["board"],

@@ -1,8 +1,8 @@
 //! Finds what QEMU has as guest RAM among this process's files and mappings.
 
 use super::MemoryError;
-use procfs::ProcError;
-use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+use procfs_core::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
+use procfs_core::{FromRead, ProcError};
 use std::path::{Path, PathBuf};
 
 /// How the kernel shows a file that QEMU's memory-backend-memfd made.
@@ -54,7 +54,7 @@ pub(crate) fn mapping_of(path: &Path) -> Result<Mapping, MemoryError> {
     };
     let len = std::fs::metadata(path).map_err(failed)?.len();
     let path = std::fs::canonicalize(path).map_err(failed)?;
-    let maps = Process::myself().and_then(|process| process.maps());
+    let maps = MemoryMaps::from_file("/proc/self/maps");
     let maps = maps.map_err(|error| failed(into_io(error)))?;
     let found = whole(maps.into_iter().filter(|map| is_of(map, &path)), len);
     found.ok_or(MemoryError::NotMapped { path })

@@ -7,9 +7,7 @@ use gil_board::cli::{BoardArgs, run};
 use gil_board::opencl::OpenCl;
 use gil_board::process::Program;
 use gil_toy_board::back_end::Toy;
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 /// A board agent that serves the toy API, too.
 #[derive(Parser)]
@@ -23,14 +21,7 @@ struct Args {
 const BACK_ENDS: &[&dyn BackEnd] = &[&OpenCl, &Toy];
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_env("GIL_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .without_time()
-        .log_internal_errors(false)
-        .init();
+    gil_board::log::start();
     let program = Program {
         name: "toy-board",
         args: &[],
