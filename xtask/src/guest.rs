@@ -223,21 +223,19 @@ fn build_part(
     let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
     let mut command = Command::new(&cargo);
     command
-        .args(["build", "--quiet", "--profile", "guest"])
+        .args(["rustc", "--quiet", "--profile", "guest"])
         .args(["--package", part.package, "--target", machine.target])
         .current_dir(root);
-    let folder = part_folder(root, part, wanted);
+    let folder = part_folder(root, wanted);
     command.arg("--target-dir").arg(&folder);
-    let mut flags = Vec::new();
     if wanted.remapped {
-        flags.extend(remapped(root));
-    }
-    if part.is_static {
-        flags.push("-C target-feature=+crt-static".into());
-        command.env("RUSTFLAGS", flags.join(" "));
-    } else if wanted.remapped {
+        let flags: Vec<_> = remapped(root).collect();
         let flags = format!("target.{}.rustflags={flags:?}", machine.target);
         command.env_remove("RUSTFLAGS").args(["--config", &flags]);
+    }
+    if part.is_static {
+        // Of the program alone: so it shares its dependencies with the libraries.
+        command.args(["--", "-C", "target-feature=+crt-static"]);
     }
     command.stdout(Stdio::inherit());
     let output = command.output().map_err(|error| start(&cargo, error))?;
@@ -267,12 +265,12 @@ pub(crate) fn told(written: &str) -> String {
     parts.filter(|part| !part.contains(KNOWN_WARNING)).collect()
 }
 
-/// The target folder of a part. Parts whose folders are remapped have their own: cargo
+/// The target folder of the parts. Those whose folders are remapped have their own: cargo
 /// would take those of other flags for the same, and build all again each time.
-fn part_folder(root: &Path, part: &Part, wanted: Wanted) -> PathBuf {
+fn part_folder(root: &Path, wanted: Wanted) -> PathBuf {
     let target = target_folder(root);
     match wanted.remapped {
-        true => target.join("remapped").join(part.package),
+        true => target.join("remapped"),
         false => target,
     }
 }
