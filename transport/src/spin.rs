@@ -13,10 +13,10 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Longest time to ask again and again: about what it takes to sleep and to be
-/// woken. On one machine most calls are answered within it; to another machine
-/// and back takes longer, so that nobody spins there.
-const MOST: Duration = Duration::from_micros(50);
+/// Longest time to ask again and again: a few times what it takes to sleep and to be
+/// woken, since both ends sleep and are woken in every call once one of them does. On
+/// one machine most calls are answered within it.
+const MOST: Duration = Duration::from_micros(150);
 /// About what who slept was woken too late.
 const WOKEN: Duration = Duration::from_micros(25);
 /// Time added for a byte that the other end copies before it says anything,
@@ -110,7 +110,7 @@ impl Spin {
         self.most = MOST + for_bytes.min(MOST_FOR_BYTES);
     }
 
-    /// A message is to come: how to ask for it. For up to 50 us, and longer by
+    /// A message is to come: how to ask for it. For up to 150 us, and longer by
     /// what [`expect`](Self::expect)ed bytes take; not at all, if the last wait
     /// was longer, or others need the CPU.
     pub fn first(&self) -> Asking {
@@ -119,7 +119,7 @@ impl Spin {
 
     /// The peer is sending bytes, some at a time: how to ask for the next of
     /// them. It would have to wake who sleeps between them; so this end asks, as
-    /// long as the next always come within 50 us.
+    /// long as the next always come within 150 us.
     pub fn moving(&self) -> Asking {
         Asking::up_to((self.worth && self.rest.is_over()).then_some(MOST))
     }
@@ -312,12 +312,12 @@ mod tests {
             spin.waited(Duration::from_micros(us), &asked(false));
             spin.soon
         };
-        assert!(soon(&mut spin, 0, 49));
-        assert!(!soon(&mut spin, 0, 50));
-        assert!(soon(&mut spin, 1 << 20, 400));
-        assert!(!soon(&mut spin, 1 << 20, 420));
-        assert!(soon(&mut spin, u64::MAX, 449));
-        assert!(!soon(&mut spin, u64::MAX, 450));
+        assert!(soon(&mut spin, 0, 149));
+        assert!(!soon(&mut spin, 0, 150));
+        assert!(soon(&mut spin, 1 << 20, 500));
+        assert!(!soon(&mut spin, 1 << 20, 520));
+        assert!(soon(&mut spin, u64::MAX, 549));
+        assert!(!soon(&mut spin, u64::MAX, 550));
     }
 
     #[test]
