@@ -209,7 +209,10 @@ fn build(
         return Ok(());
     }
     let mut host = cargo(checkout, profile);
-    host.args(["build", "--quiet", "--package", "gil-qemu-plugin"])
+    // Named together, their crates have the features of the build that made this binary,
+    // and are not compiled again.
+    host.args(["build", "--quiet", "--package", "gil-cli"])
+        .args(["--package", "gil-qemu-plugin", "--lib"])
         .args(["--profile", cargo_profile(profile)]);
     tool::run(&mut host, "building the QEMU plugin", profile)?;
     Ok(())
