@@ -250,6 +250,18 @@ impl RunArgs {
         &self.command[1..]
     }
 
+    /// The first of the program's arguments that would be an option of gil's before it.
+    pub fn option_behind(&self) -> Option<&str> {
+        let own = Self::augment_args(clap::Command::new("run"));
+        let names = own.get_arguments().filter_map(clap::Arg::get_long);
+        let names: Vec<_> = names.collect();
+        let is_own = |argument: &&String| {
+            let name = argument.strip_prefix("--").unwrap_or_default();
+            names.contains(&name.split('=').next().unwrap_or_default())
+        };
+        self.arguments().iter().find(is_own).map(String::as_str)
+    }
+
     /// The guest's contents.
     pub fn wanted(&self) -> Wanted<'_> {
         Wanted {
@@ -526,6 +538,17 @@ mod tests {
         ] {
             assert!(package(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn options_behind_the_program_are_seen() {
+        let behind = |args: &[&str]| run(args).option_behind().map(str::to_owned);
+        assert_eq!(
+            behind(&["x", "-q", "a", "--pkg", "b"]),
+            Some("--pkg".into())
+        );
+        assert_eq!(behind(&["x", "--pkg=b"]), Some("--pkg=b".into()));
+        assert_eq!(behind(&["--pkg", "b", "x", "--", "--no-option", ""]), None);
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn lines(entries: &[Entry]) -> String {
     if let Some(column) = table.column_mut(0) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n")
+    table.trim_fmt() + "\n"
 }
 
 fn mib(bytes: u64) -> String {

@@ -64,6 +64,16 @@ pub enum RunError {
     /// The script that the program is to run.
     #[error(transparent)]
     Script(#[from] NotInGuest),
+    /// An option of gil's behind a program that is nowhere.
+    #[error(
+        "there is no program {program} in the guest, and {option} behind it went to the program: write gil's options before the program"
+    )]
+    Behind {
+        /// The program.
+        program: String,
+        /// What follows it.
+        option: String,
+    },
     /// Signals cannot be handled.
     #[error("signals cannot be handled: {0}")]
     Signals(io::Error),
@@ -75,6 +85,7 @@ impl RunError {
             Self::Program(error) | Self::Guest(GuestError::Program(error)) => {
                 Exit::because(error.code(), Origin::Start, error.to_string())
             }
+            Self::Behind { .. } => Exit::because(127, Origin::Start, self.to_string()),
             Self::Stdin(error @ StdinError::Slow { .. }) => {
                 Exit::because(124, Origin::Timeout, error.to_string())
             }
@@ -119,7 +130,8 @@ fn prepare_and_simulate(
     signalled.remove_at_exit(folder.path().into());
     let at = folder.path();
     stdin::take(args, at)?;
-    let guest = guest::prepare(&args.wanted(), simulator.part(), progress)?;
+    let guest = guest::prepare(&args.wanted(), simulator.part(), progress)
+        .map_err(|error| explained(args, error))?;
     script::check(args, &guest)?;
     // It looks for its devices while the simulator gets ready.
     let board = args.board.as_ref().unwrap_or(&Board::Own);
@@ -138,6 +150,17 @@ fn prepare_and_simulate(
     Ok(ended)
 }
 
+/// Whoever writes `gil run clinfo --pkg clinfo` has named the package.
+fn explained(args: &RunArgs, error: GuestError) -> RunError {
+    match (error, args.option_behind()) {
+        (GuestError::Program(ProgramError::NotInGuest(program)), Some(option)) => {
+            let option = option.into();
+            RunError::Behind { program, option }
+        }
+        (error, _) => error.into(),
+    }
+}
+
 /// What needs no download and no build comes first.
 fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), RunError> {
     simulator.check()?;
@@ -154,6 +177,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
         Output::of("--keep", keep).check_folder()?;
     }
     placed::check(&args.files)?;
+    script::check_early(args)?;
     stdin::check(args)?;
     let key = args.key.as_deref();
     agent::key_option(args.board.as_ref(), key)?;

@@ -2,6 +2,7 @@
 //! guest does not have unless it is copied or shared.
 
 use crate::args::{RunArgs, Share};
+use gil_guest_image::copied::Copied;
 use gil_guest_image::guest::Guest;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,22 @@ fn script(args: &RunArgs) -> Option<(&str, PathBuf)> {
     is_script.then(|| (script.as_str(), Path::new(&args.workdir).join(script)))
 }
 
+/// Looks whether the guest will have the script that it is to run, as far as that is known
+/// without its packages: none of Debian's puts anything into root's home.
+///
+/// # Errors
+/// [`NotInGuest`] if it is a file of this machine alone.
+pub fn check_early(args: &RunArgs) -> Result<(), NotInGuest> {
+    let Some((script, at)) = script(args) else {
+        return Ok(());
+    };
+    let brings = |copied: &Copied| at.starts_with(&copied.target);
+    match at.starts_with("/root") && !is_shared(args, &at) && !args.files.iter().any(brings) {
+        true => missing(args, script, &at),
+        false => Ok(()),
+    }
+}
+
 /// Looks whether the guest has the script that it is to run.
 ///
 /// # Errors
@@ -41,17 +58,29 @@ pub fn check(args: &RunArgs, guest: &Guest) -> Result<(), NotInGuest> {
         return Ok(());
     };
     let name = gil_guest_image::tree::normal(text);
-    let is_shared = |share: &Share| at.starts_with(share.in_guest().at);
-    let is_there = args.shares.iter().any(is_shared)
+    let is_there = is_shared(args, &at)
         || guest.tree.file(&name).is_some()
         || guest.tree.is_folder(&name)
         || guest.files.iter().any(|found| found.name == name);
-    match is_there || !Path::new(script).is_file() {
+    match is_there {
         true => Ok(()),
-        false => Err(NotInGuest {
+        false => missing(args, script, &at),
+    }
+}
+
+fn is_shared(args: &RunArgs, at: &Path) -> bool {
+    let is_in = |share: &Share| at.starts_with(share.in_guest().at);
+    args.shares.iter().any(is_in)
+}
+
+/// An error, if this machine has the script.
+fn missing(args: &RunArgs, script: &str, at: &Path) -> Result<(), NotInGuest> {
+    match Path::new(script).is_file() {
+        false => Ok(()),
+        true => Err(NotInGuest {
             program: args.program().into(),
             script: script.into(),
-            at: format!("/{name}"),
+            at: format!("/{}", gil_guest_image::tree::normal(&at.to_string_lossy())),
         }),
     }
 }

@@ -88,7 +88,7 @@ struct Lacks {
 enum Source {
     /// The machine's release.
     Release,
-    /// Its backports: the release's name, and a folder for apt.
+    /// Its backports: the release's name, and a list of sources that has them.
     Backports(String, PathBuf),
 }
 
@@ -102,15 +102,17 @@ pub fn run(args: &SetupArgs) -> Result<(), SetupError> {
         say("nothing is missing\n");
         return Ok(());
     }
-    let folder = tempfile::tempdir().at(&std::env::temp_dir())?;
-    let commands = commands(&lacks, &source(&lacks, folder.path())?, is_root());
+    let commands = commands(&lacks, &source(&lacks)?, is_root());
     say(&shown(&lacks, &commands));
     if !args.yes {
         ask()?;
     }
     commands.iter().try_for_each(|command| execute(command))?;
     match look(args.no_device).what {
-        left if left.is_empty() => Ok(()),
+        left if left.is_empty() => {
+            say("all is installed; `gil doctor` shows it\n");
+            Ok(())
+        }
         left => Err(SetupError::Left(left.join(", "))),
     }
 }
@@ -154,9 +156,9 @@ fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// Where QEMU is to be had; writes a list of sources into the folder if that is
-/// not the release itself.
-fn source(lacks: &Lacks, folder: &Path) -> Result<Source, SetupError> {
+/// Where QEMU is to be had. If that is not the release itself, writes a list of sources into
+/// the cache, where it stays: the commands that are shown may be run later, and by hand.
+fn source(lacks: &Lacks) -> Result<Source, SetupError> {
     if !lacks.qemu {
         return Ok(Source::Release);
     }
@@ -170,12 +172,9 @@ fn source(lacks: &Lacks, folder: &Path) -> Result<Source, SetupError> {
     let Some(sources) = apt.with_backports()? else {
         return Err(SetupError::NoQemu { release });
     };
-    // apt writes there as root, reads as a user of its own.
-    let lists = folder.join("lists/partial");
-    fs::create_dir_all(&lists).at(&lists)?;
-    let list = folder.join("sources.list");
+    let list = cache.root().join("backports.list");
     fs::write(&list, sources).at(&list)?;
-    Ok(Source::Backports(release, folder.into()))
+    Ok(Source::Backports(release, list))
 }
 
 /// Of a package's version, `1:7.2+dfsg-7`.
@@ -195,14 +194,13 @@ fn commands(lacks: &Lacks, source: &Source, is_root: bool) -> Vec<Vec<String>> {
         all.push(words(&["apt-get", "update"]));
         all.push([words(&INSTALL), words(&packages)].concat());
     }
-    if let Source::Backports(release, folder) = source {
-        let options = own_sources(folder);
+    if let Source::Backports(release, list) = source {
+        let options = own_sources(list);
         all.push([words(&["apt-get"]), options.clone(), words(&["update"])].concat());
         let target = format!("{release}-backports");
         let what = words(&["--target-release", &target, QEMU]);
         all.push([words(&INSTALL), options, what].concat());
-        let lists = folder.join("lists").display().to_string();
-        all.push(words(&["rm", "-r", &lists]));
+        all.push(words(&["rm", "-r", INDEXES]));
     }
     if !is_root {
         all.iter_mut()
@@ -225,15 +223,16 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// apt's options with which it reads the sources in the folder, and keeps what they
-/// list there.
-fn own_sources(folder: &Path) -> Vec<String> {
-    let folder = folder.display();
+/// Where apt keeps the indexes of these sources meanwhile, beside those of the machine's
+/// own sources: it creates what is missing in its own folder only.
+const INDEXES: &str = "/var/lib/apt/gil-lists";
+
+/// apt's options with which it reads the list's sources in place of the machine's.
+fn own_sources(list: &Path) -> Vec<String> {
     let options = [
-        format!("Dir::Etc::sourcelist={folder}/sources.list"),
+        format!("Dir::Etc::sourcelist={}", list.display()),
         "Dir::Etc::sourceparts=/dev/null".into(),
-        format!("Dir::State::lists={folder}/lists"),
-        "APT::Sandbox::User=root".into(),
+        format!("Dir::State::lists={INDEXES}"),
     ];
     let pairs = options.map(|option| ["-o".to_owned(), option]);
     pairs.into_iter().flatten().collect()
@@ -312,12 +311,12 @@ mod tests {
 
     #[test]
     fn backports_are_read_from_a_list_of_their_own() {
-        let source = Source::Backports("bookworm".into(), "/tmp/x".into());
+        let source = Source::Backports("bookworm".into(), "/tmp/x.list".into());
         let found = lines(&lacks(&[], true), &source, true);
         assert_eq!(found.len(), 3, "{found:?}");
         for line in &found[..2] {
             assert!(
-                line.contains("-o Dir::Etc::sourcelist=/tmp/x/sources.list"),
+                line.contains("-o Dir::Etc::sourcelist=/tmp/x.list"),
                 "{line}"
             );
             assert!(
@@ -326,8 +325,8 @@ mod tests {
             );
         }
         assert!(found[1].ends_with("--target-release bookworm-backports qemu-system-arm"));
-        // What root wrote there.
-        assert_eq!(found[2], "rm -r /tmp/x/lists");
+        // What root wrote.
+        assert_eq!(found[2], "rm -r /var/lib/apt/gil-lists");
         let more = lines(&lacks(&["make"], true), &source, true);
         assert!(more[1].ends_with(" make"), "{more:?}");
     }
@@ -338,7 +337,7 @@ mod tests {
         let script = include_str!("../../scripts/setup");
         let has = |text: &str| assert!(script.contains(text), "scripts/setup lacks {text}");
         has(&format!("readonly oldest_qemu={}\n", qemu::OLDEST));
-        for option in own_sources(Path::new("$folder")) {
+        for option in own_sources(Path::new("$list")) {
             has(&option);
         }
         has(&format!("--target-release \"$release-backports\" {QEMU}\n"));

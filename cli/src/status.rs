@@ -34,7 +34,7 @@ fn text(status: &Status) -> String {
     let (open, most) = (status.open_sessions, status.max_sessions);
     let _ = writeln!(text, "sessions: {open} of {most}");
     if !status.sessions.is_empty() {
-        let _ = writeln!(text, "{}", table(status));
+        let _ = writeln!(text, "{}", table(status).trim_fmt());
     }
     let unlisted = open.saturating_sub(status.sessions.len() as u64);
     if unlisted > 0 {

@@ -107,8 +107,14 @@ fn what_is_no_program_gives_126() {
         126,
         &["./text", "neither"],
     );
-    std::fs::write(bench.path("plain"), b"\x7fELF").unwrap();
-    bench.refuses(&mut bench.gil(&["run", "./plain"]), 126, &["chmod +x"]);
+    for (name, text, word) in [
+        ("plain", "#!/bin/sh\n", "chmod +x"),
+        ("m.c", "int x;", "neither"),
+    ] {
+        std::fs::write(bench.path(name), text).unwrap();
+        let path = format!("./{name}");
+        bench.refuses(&mut bench.gil(&["run", &path]), 126, &[word]);
+    }
     bench.refuses(&mut bench.gil(&["run", "./tmp"]), 126, &["no file"]);
 }
 
@@ -495,6 +501,26 @@ fn a_name_that_no_package_has_gives_127() {
     let bench = Bench::new();
     let words = ["gil-no-such-name", "--pkg"];
     bench.refuses(&mut bench.gil(&["run", "gil-no-such-name"]), 127, &words);
+    let words = ["--pkg behind it", "before the program"];
+    let args = ["run", "gil-no-such-name", "--pkg", "clinfo"];
+    bench.refuses(&mut bench.gil(&args), 127, &words);
+}
+
+#[test]
+fn a_script_that_the_guest_will_not_have_is_refused_before_its_packages_are_asked_for() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("main.py"), "").unwrap();
+    let args = ["run", "--pkg", "gil-no-such-package", "python3", "main.py"];
+    let words = ["main.py:/root/main.py", "--share"];
+    bench.refuses(&mut bench.gil(&args), 125, &words);
+    let args = ["run", "--file", "main.py:/root/"];
+    let args = [
+        &args[..],
+        &["--pkg", "gil-no-such-package", "python3", "main.py"],
+    ]
+    .concat();
+    let words = ["gil-no-such-package", "check its name"];
+    bench.refuses(&mut bench.gil(&args), 125, &words);
 }
 
 /// A shell in which `folder` is a file system of 64 KiB. None, with a sentence,

@@ -80,8 +80,12 @@ fn without_a_terminal_it_says_all_and_installs_nothing() {
 #[test]
 fn with_yes_it_installs_and_looks_again() {
     let machine = Machine::new();
-    let (output, _) = machine.setup(&["--yes"]);
+    let (output, said) = machine.setup(&["--yes"]);
     assert!(output.status.success(), "{output:?}");
+    assert!(
+        said.ends_with("all is installed; `gil doctor` shows it\n"),
+        "{said}"
+    );
     let asked = fs::read_to_string(machine.path("log")).unwrap();
     assert_eq!(
         asked,

@@ -149,13 +149,15 @@ pub fn local(path: &Path) -> Result<Local, ProgramError> {
     if !meta.is_file() {
         return Err(ProgramError::NoRegularFile(path.into()));
     }
-    if meta.permissions().mode() & 0o111 == 0 {
-        return Err(ProgramError::NotExecutable(path.display().to_string()));
-    }
     if meta.len() > u32::MAX.into() {
         return Err(ProgramError::Large(path.into()));
     }
-    inspect(path, read(path).map_err(unreadable)?)
+    let program = inspect(path, read(path).map_err(unreadable)?)?;
+    // To set the bits of a file that is no program would not help.
+    if meta.permissions().mode() & 0o111 == 0 {
+        return Err(ProgramError::NotExecutable(path.display().to_string()));
+    }
+    Ok(program)
 }
 
 /// The bytes of an ELF file or a script; of any other, however large it is, the first few.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// Where folders are in the guest, unless said otherwise.
 const PLACE: &str = "/mnt";
 
-/// A folder for the guest: `DIR[:GUEST][:ro]`.
+/// A folder for the guest: `DIR[:GUEST][:ro]`; `:rw` at its end says what holds anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The path on this machine.
@@ -34,7 +34,9 @@ pub struct Out {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// Of `--share`.
-    #[error("write DIR, DIR:ro, DIR:GUEST or DIR:GUEST:ro, with an absolute path as GUEST")]
+    #[error(
+        "write DIR or DIR:GUEST, with an absolute path as GUEST, and :ro (or :rw, the default) after it"
+    )]
     Share,
     /// The guest's root.
     #[error("the guest's own files are at /: name a folder below it, as in {0}:/mnt/{name}", name = Path::new(.0).file_name().unwrap_or_default().display())]
