@@ -44,6 +44,14 @@ pub enum SetupError {
     /// The answer was not yes.
     #[error("nothing was installed")]
     Declined,
+    /// Not root, and no way to be.
+    #[error("nothing was installed: there is no sudo here; run these commands as root")]
+    NoRoot,
+    /// No Debian.
+    #[error(
+        "nothing was installed: there is no apt-get here, and gil setup knows Debian's packages only; install what is missing by hand"
+    )]
+    NoApt,
     /// A command does not run, or failed; its output stands above.
     #[error("`{command}` failed ({why}): mend what it says, and run gil setup again")]
     Failed {
@@ -102,8 +110,17 @@ pub fn run(args: &SetupArgs) -> Result<(), SetupError> {
         say("nothing is missing\n");
         return Ok(());
     }
-    let commands = commands(&lacks, &source(&lacks)?, is_root());
-    say(&shown(&lacks, &commands));
+    say(&list("This machine lacks:", &lacks.what));
+    if !is_in_path("apt-get") {
+        return Err(SetupError::NoApt);
+    }
+    let has_sudo = !is_root() && is_in_path("sudo");
+    let commands = commands(&lacks, &source(&lacks)?, has_sudo);
+    let lines: Vec<_> = commands.iter().map(|command| command.join(" ")).collect();
+    say(&list("These commands install it:", &lines));
+    if !is_root() && !has_sudo {
+        return Err(SetupError::NoRoot);
+    }
     if !args.yes {
         ask()?;
     }
@@ -184,7 +201,7 @@ fn will_do(version: &str) -> bool {
 }
 
 /// The commands that install it, as words.
-fn commands(lacks: &Lacks, source: &Source, is_root: bool) -> Vec<Vec<String>> {
+fn commands(lacks: &Lacks, source: &Source, by_sudo: bool) -> Vec<Vec<String>> {
     let mut packages = lacks.packages.clone();
     if lacks.qemu && *source == Source::Release {
         packages.push(QEMU);
@@ -202,7 +219,7 @@ fn commands(lacks: &Lacks, source: &Source, is_root: bool) -> Vec<Vec<String>> {
         all.push([words(&INSTALL), options, what].concat());
         all.push(words(&["rm", "-r", INDEXES]));
     }
-    if !is_root {
+    if by_sudo {
         all.iter_mut()
             .for_each(|command| command.insert(0, "sudo".into()));
     }
@@ -238,16 +255,9 @@ fn own_sources(list: &Path) -> Vec<String> {
     pairs.into_iter().flatten().collect()
 }
 
-fn shown(lacks: &Lacks, commands: &[Vec<String>]) -> String {
-    let list = |title: &str, lines: &mut dyn Iterator<Item = String>| {
-        let lines: String = lines.map(|line| format!("  {line}\n")).collect();
-        format!("{title}\n{lines}")
-    };
-    list("This machine lacks:", &mut lacks.what.iter().cloned())
-        + &list(
-            "These commands install it:",
-            &mut commands.iter().map(|command| command.join(" ")),
-        )
+fn list(title: &str, lines: &[String]) -> String {
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("{title}\n{lines}")
 }
 
 fn ask() -> Result<(), SetupError> {
@@ -295,24 +305,24 @@ mod tests {
         }
     }
 
-    fn lines(lacks: &Lacks, source: &Source, is_root: bool) -> Vec<String> {
-        let commands = commands(lacks, source, is_root);
+    fn lines(lacks: &Lacks, source: &Source, by_sudo: bool) -> Vec<String> {
+        let commands = commands(lacks, source, by_sudo);
         commands.iter().map(|words| words.join(" ")).collect()
     }
 
     #[test]
     fn what_the_release_has_is_one_installation() {
         let install = "env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends make qemu-system-arm";
-        let found = lines(&lacks(&["make"], true), &Source::Release, true);
-        assert_eq!(found, ["apt-get update", install]);
         let found = lines(&lacks(&["make"], true), &Source::Release, false);
+        assert_eq!(found, ["apt-get update", install]);
+        let found = lines(&lacks(&["make"], true), &Source::Release, true);
         assert_eq!(found[1], format!("sudo {install}"));
     }
 
     #[test]
     fn backports_are_read_from_a_list_of_their_own() {
         let source = Source::Backports("bookworm".into(), "/tmp/x.list".into());
-        let found = lines(&lacks(&[], true), &source, true);
+        let found = lines(&lacks(&[], true), &source, false);
         assert_eq!(found.len(), 3, "{found:?}");
         for line in &found[..2] {
             assert!(
@@ -327,7 +337,7 @@ mod tests {
         assert!(found[1].ends_with("--target-release bookworm-backports qemu-system-arm"));
         // What root wrote.
         assert_eq!(found[2], "rm -r /var/lib/apt/gil-lists");
-        let more = lines(&lacks(&["make"], true), &source, true);
+        let more = lines(&lacks(&["make"], true), &source, false);
         assert!(more[1].ends_with(" make"), "{more:?}");
     }
 

@@ -113,3 +113,14 @@ fn a_command_that_fails_is_the_last() {
     let said = text(&output.stderr);
     assert!(said.contains("apt-get update` failed"), "{said}");
 }
+
+#[test]
+fn without_apt_it_says_what_is_missing() {
+    let machine = Machine::new();
+    fs::remove_file(machine.path("bin/apt-get")).unwrap();
+    let (output, said) = machine.setup(&["--yes"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("make, for the guest's driver"), "{said}");
+    let said = text(&output.stderr);
+    assert!(said.contains("no apt-get here"), "{said}");
+}
