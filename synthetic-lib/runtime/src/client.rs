@@ -283,8 +283,8 @@ impl Client {
         })
     }
 
-    /// Has everything brought that is due by now: output to memory, text to
-    /// standard output. `op` names the call on whose behalf.
+    /// Fetches everything that is ready by now: output to memory, text to
+    /// standard output. `op` names the call that needs it.
     ///
     /// # Errors
     /// [`Error`] if the session ended.

@@ -53,8 +53,8 @@ struct Timed {
     /// When it is to be done; never for one whose time had come when it was
     /// filed, which is done when the program leaves the thread a CPU.
     due_ns: u64,
-    /// The call on whose behalf what is due by then has to be there first:
-    /// output in memory, text on standard output.
+    /// The call for which everything ready by then is fetched first: output
+    /// to memory, text to standard output.
     fetches: Option<Op>,
 }
 
@@ -358,14 +358,14 @@ fn sleep(mut locked: Locked, now_ns: u64, until_ns: u64) -> Locked {
     locked
 }
 
-/// Asks for times that nobody has asked for, and does what is due. The thread is free
-/// since `free_ns`; when it is free again.
+/// Asks for times that nobody has asked for, and does the jobs that are ready. The
+/// thread is free since `free_ns`; returns when it is free again.
 fn round(mut locked: Locked, now_ns: u64, free_ns: u64) -> (Locked, u64) {
     let agenda = locked.agenda();
     agenda.busy_ns = now_ns;
     let mut fetched_ns = 0;
     if !agenda.unasked.is_empty() {
-        // The answer brings what is due by now.
+        // The answer delivers everything that is ready by now.
         fetched_ns = now_ns;
         locked = ask(locked);
     }
@@ -376,7 +376,8 @@ fn round(mut locked: Locked, now_ns: u64, free_ns: u64) -> (Locked, u64) {
 }
 
 /// Does the jobs that are ready, on a thread that is free since `free_ns` and for which
-/// the host brought what was due by `fetched_ns`; when it is free again.
+/// the host delivered everything ready by `fetched_ns`. Returns when the thread is
+/// free again.
 fn perform(due: Vec<Timed>, mut free_ns: u64, fetched_ns: u64) -> u64 {
     let mut behind = due.iter().filter(|timed| timed.at_ns > fetched_ns);
     if let Some(op) = behind.find_map(|timed| timed.fetches)

@@ -12,8 +12,8 @@ thread_local! {
     static SLOT: Cell<Option<Box<Reply>>> = const { Cell::new(None) };
 }
 
-/// Gives this thread's room to `f`. Calls inside `f` get another; so do those
-/// of a thread that is about to end.
+/// Calls `f` with this thread's reply buffer. Nested calls get another one; so
+/// do those of a thread that is about to end.
 #[inline]
 pub(crate) fn with<R>(f: impl FnOnce(&mut Reply) -> R) -> R {
     let kept = SLOT.try_with(Cell::take).ok().flatten();

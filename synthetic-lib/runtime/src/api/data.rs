@@ -10,7 +10,7 @@ const ARRAY_MAX: usize = 4096;
 /// Most entries of a list of properties.
 const PROPERTIES_MAX: usize = 64;
 
-/// Writes one value, unless there is no room.
+/// Writes one value, unless `to` is null.
 ///
 /// # Safety
 /// `to` is null or points to space for one value.

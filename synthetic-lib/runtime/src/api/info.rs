@@ -9,9 +9,9 @@ use std::ffi::c_void;
 /// What the program gave for the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Bytes of room.
+    /// The size of the program's buffer in bytes.
     pub size: usize,
-    /// The room, or null.
+    /// The program's buffer, or null.
     pub value: *mut c_void,
     /// Where the size of the value goes, or null.
     pub size_ret: *mut usize,
@@ -162,8 +162,8 @@ mod tests {
     use super::*;
     use crate::double::{Plain, PlainKind};
 
-    /// What a query with room for `room` bytes gets: its result, the size it
-    /// was told, and what its room holds.
+    /// Runs a query with a buffer of `room` bytes and returns its result, the
+    /// size reported to it, and the buffer's contents.
     fn ask(
         room: Option<usize>,
         kind: InfoType<PlainKind>,

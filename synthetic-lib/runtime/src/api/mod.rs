@@ -60,7 +60,7 @@ pub trait Described: Copy + Debug + Send + Sync + 'static {
     type Kind: Copy + Debug + Eq + Send + Sync + 'static;
     /// What its calls return or write as their error.
     type Status: Copy;
-    /// The code that is no error.
+    /// The code for success.
     const SUCCESS: i32;
     /// The code for what is out of all bounds.
     const BOUNDS: i32;
@@ -98,7 +98,7 @@ pub trait Api: Described {
     /// Its code for an error between the library and the board.
     fn code(op: Op, error: &Error) -> i32;
 
-    /// What a call returns or writes that ended so.
+    /// What a call with this result returns or writes.
     fn status(ended: CallResult<()>) -> Self::Status;
 
     /// What is kept of a new object at least.
@@ -156,7 +156,7 @@ pub trait Api: Described {
     // ---- what generated and hand-written code calls ----
 
     /// The code for an error between the library and the board. The first that
-    /// ends the session is also told on standard error, as no code says what
+    /// ends the session is also reported on standard error, as no code says what
     /// happened.
     #[cold]
     fn failed(op: Op, error: &Error) -> i32 {
@@ -212,7 +212,8 @@ pub trait Api: Described {
 pub trait Events: Api {
     /// Their kind.
     const EVENT: Self::Kind;
-    /// The code for a wait list that is none, or names what is no event.
+    /// The code for an invalid wait list, or one that names something other
+    /// than an event.
     const INVALID_WAIT_LIST: i32;
 
     /// The library's data about a new event.

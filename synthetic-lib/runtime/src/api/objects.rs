@@ -155,8 +155,8 @@ impl<A: Api> Object<A> {
         }
     }
 
-    /// One reference less. What dies is told to the board, each object before
-    /// what it was made from.
+    /// Drops one reference. The board is notified of every object that dies,
+    /// each before the object it was made from.
     ///
     /// # Errors
     /// The kind's code for an invalid handle, or what went wrong on the way to
@@ -309,7 +309,8 @@ pub fn new_number() -> Handle {
     crate::client::next_number()
 }
 
-/// The event that an enqueue signals; the program wants it if it gave room.
+/// The event that an enqueue signals; the program wants it if `event` is not
+/// null.
 pub fn new_event<T>(event: *mut T) -> NewEvent {
     NewEvent {
         number: new_number(),

@@ -369,8 +369,8 @@ fn span<A: Api>(rows: &Rows) -> CallResult<usize> {
     span.ok_or(A::BOUNDS)
 }
 
-/// Whether all ended well: what the call named, and what it was told of its
-/// queue.
+/// Checks that all operations succeeded: those that the call named, and those
+/// of its queue that were reported with it.
 fn ended_well<A: Api>(observed: &[Observation], is_named: impl Fn(u64) -> bool) -> CallResult<()> {
     let mut failed = observed
         .iter()
