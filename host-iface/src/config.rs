@@ -117,7 +117,7 @@ impl Default for Config {
     }
 }
 
-/// A list that is no configuration.
+/// An invalid configuration list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// No `=`.

@@ -31,7 +31,7 @@ pub enum ControlError {
         /// The decoder's error.
         error: postcard::Error,
     },
-    /// A message that is no message.
+    /// An invalid message.
     #[error(
         "{EXCHANGE} is no submission of its own with a region in, of at most {MESSAGE_MAX} bytes, and one out"
     )]

@@ -131,7 +131,8 @@ impl Held {
         due
     }
 
-    /// Takes what is due by `at_ns` and shares bytes with one of `regions`.
+    /// Takes the output that is ready by `at_ns` and shares bytes with one of
+    /// `regions`.
     pub fn take_overlapping(&mut self, at_ns: u64, regions: &[&Extents]) -> Vec<Due> {
         let shared = regions.iter().flat_map(|r| self.outstanding.overlapping(r));
         let ended = shared.filter_map(|overlap| Some((self.end(overlap.seq)?, overlap.seq)));

@@ -212,7 +212,7 @@ impl Host {
         self.state().doorbell(gpa, instructions)
     }
 
-    /// Publishes every operation and delivers what is due at `now_ns`, in
+    /// Publishes every operation and delivers what is ready at `now_ns`, in
     /// nanoseconds of guest time: what a checkpoint needs. Returns when all
     /// operations have ended.
     pub fn settle(&self, now_ns: u64) -> u64 {

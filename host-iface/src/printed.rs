@@ -44,12 +44,12 @@ impl Printed {
         }
     }
 
-    /// All that is due sooner or later, in order.
+    /// All text, whenever it becomes ready, in order.
     pub fn all(&self) -> Vec<u8> {
         self.placed.values().flatten().copied().collect()
     }
 
-    /// With text that is due at once.
+    /// With text that is ready at once.
     pub fn restored(text: Vec<u8>) -> Self {
         let mut printed = Self {
             len: text.len(),
@@ -61,8 +61,8 @@ impl Printed {
         printed
     }
 
-    /// Takes at most `room` bytes of what is due by `at_ns`, and whether there
-    /// is more.
+    /// Takes at most `room` bytes of the text that is ready by `at_ns`, and
+    /// returns whether there is more.
     pub fn take(&mut self, at_ns: u64, room: usize) -> (Vec<u8>, bool) {
         let mut out = Vec::new();
         while let Some(mut first) = self.placed.first_entry() {

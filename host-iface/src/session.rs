@@ -159,7 +159,7 @@ impl Session {
         self.finish(context, Answer::status(Status::Ok), now_ns)
     }
 
-    /// `ATTEND`: delivers what is due; its numbers are released later, for
+    /// `ATTEND`: delivers what is ready; its numbers are released later, because
     /// whoever rings cannot unpin.
     pub fn attend(&mut self, context: &mut Context<'_>, now_ns: u64) -> Answer {
         self.pass_time(context, now_ns);

@@ -518,8 +518,8 @@ fn what_an_object_holds_comes_back_piece_by_piece() {
     }
 }
 
-/// A record that announces so many bytes, stored as what is no LZ4 frame: who
-/// decompresses any of it notices.
+/// A record that announces so many bytes, stored as an invalid LZ4 frame:
+/// decompressing any of it fails.
 fn claiming(record: &checkpoint::Record<'_>, payload_len: u64) -> Vec<u8> {
     use container::Record as _;
     let head = record.encode().unwrap();

@@ -182,8 +182,8 @@ fn a_refusal_may_tell_how_another_operation_ended() {
     assert!(!board.got().contains(&Got::Await(1)), "it was told");
 }
 
-/// The program was told that it is enqueued, so it waits like any other; then
-/// it ends with its error.
+/// The operation was reported to the program as enqueued, so it waits like any
+/// other; then it ends with its error.
 #[test]
 fn an_enqueue_that_is_refused_late_waits_for_its_events() {
     both(|guest, time| {

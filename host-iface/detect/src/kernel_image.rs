@@ -41,7 +41,7 @@ const MAX_BYTES: u64 = 512 << 20;
 /// busy-waits and read its device tree.
 pub const GEM5_NEEDS: [&str; 3] = ["unflatten_device_tree", "__udelay", "__const_udelay"];
 
-/// A file that is no arm64 kernel, or one that lacks something.
+/// The file is not an arm64 kernel, or lacks something that is needed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// It cannot be read.

@@ -366,7 +366,7 @@ fn a_module_that_is_loaded_already_is_found_when_it_is_used() {
     let at = (VirtualAddress(0xffff_8000_0100_0080), Point::Watched(0));
     assert_eq!(watches.known()[2..], [at]);
 
-    // The next one is told what this one knew.
+    // The next one is restored from what this one knew.
     let next = Watches::new(&specs, Some(kernel.path()), 9).unwrap();
     assert!(next.restore(at));
     assert!(!next.restore((at.0, Point::Watched(2))));
@@ -418,7 +418,7 @@ fn a_programs_function_is_found_by_its_page() {
     assert_eq!(watches.summary(), ["program:main was not called"]);
 }
 
-/// A simulator that stops at addresses is told them by the kernel's mappings.
+/// A simulator that stops at addresses gets them from the kernel's mappings.
 #[test]
 fn the_kernels_mappings_lead_to_a_programs_function() {
     use object::{Object, ObjectSegment, ObjectSymbol};

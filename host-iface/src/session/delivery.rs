@@ -45,7 +45,7 @@ fn ring_ns(end_ns: u64, deadline_ns: u64) -> u64 {
 }
 
 impl Delivery {
-    /// Writes output that is due into guest RAM.
+    /// Writes output that is ready into guest RAM.
     pub(super) fn deliver(&mut self, context: &mut Context<'_>, now_ns: u64) {
         for due in self.held.take_due(now_ns) {
             deliver_one(context, now_ns, &due);
@@ -140,7 +140,7 @@ impl Delivery {
     }
 
     /// Adds to an answer what every one carries: released numbers, and whether
-    /// output becomes due by the deadline.
+    /// output becomes ready by the deadline.
     pub(super) fn finish(&mut self, answer: &mut Answer) {
         let count = self.released.len().min(RELEASED_MAX);
         answer.released = self.released.drain(..count).collect();

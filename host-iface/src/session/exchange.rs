@@ -282,7 +282,7 @@ pub(super) fn out_regions<'a>(main: &Call<'a>) -> impl Iterator<Item = &'a Exten
     outs.map(|region| &region.extents)
 }
 
-/// The sum of `lens`, each within its room.
+/// The sum of `lens`, each within its buffer's size.
 pub(super) fn fits(lens: &[u64], room: &[u64]) -> Result<u64, ClientError> {
     let within = lens.iter().zip(room).all(|(len, room)| len <= room);
     let extra = lens.iter().skip(room.len()).any(|&len| len > 0);

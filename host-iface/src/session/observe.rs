@@ -97,8 +97,8 @@ impl Session {
 const TEXT_LEN: usize = 2;
 
 impl Delivery {
-    /// An answer's bytes, with as much text that is due at `at_ns` as fits
-    /// where the guest has room.
+    /// An answer's bytes, with as much of the text that is ready at `at_ns` as
+    /// fits into the guest's buffer.
     pub(super) fn encode(
         &mut self,
         result: &[u8],

@@ -25,7 +25,7 @@ pub(super) struct Slot {
 
 impl Delivery {
     /// Where each run of bytes in the answer goes: at once to guest RAM if it
-    /// is surely due when the thread goes on, and nothing else is. `places` are
+    /// is surely ready when the thread goes on, and nothing else is. `places` are
     /// those of the out regions in the window, if the bytes are there.
     pub(super) fn slots(
         &self,

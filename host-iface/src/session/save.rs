@@ -13,16 +13,16 @@ use gil_wire::message::{Reply, Request};
 use gil_wire::words::Words;
 
 impl Session {
-    /// Publishes all operations and delivers what is due; when all have ended,
-    /// in nanoseconds of guest time.
+    /// Publishes all operations and delivers what is ready. Returns when all
+    /// have ended, in nanoseconds of guest time.
     pub(crate) fn settle_all(&mut self, context: &mut Context<'_>, now_ns: u64) -> u64 {
         let end = loop {
             if let Err(refusal) = self.publish_one(context) {
                 break refusal;
             }
         };
-        // Nothing is left, or what is behind a user event: who takes the
-        // checkpoint is told.
+        // Nothing is left but operations behind a user event, if any: these are
+        // reported to whoever takes the checkpoint.
         if !matches!(end, Refusal::Unresolved) {
             self.link.lose();
         }

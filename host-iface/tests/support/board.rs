@@ -107,7 +107,7 @@ pub struct Later {
     pub rejected: bool,
     /// Tells how this one ended instead.
     pub tells_of: Option<u64>,
-    /// Those whose ends are told with its own.
+    /// Those whose ends are reported with its own.
     pub with: Vec<u64>,
     /// Wall time that it takes.
     pub delay: Duration,
