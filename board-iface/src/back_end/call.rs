@@ -192,7 +192,7 @@ impl Call {
         &mut self.ended
     }
 
-    /// What the call itself signals has come, and ended so.
+    /// Reports how the event that the call itself signals ended.
     pub fn report_own(&mut self, ending: Ending) {
         if let Some(event) = self.event {
             self.ended.push(Ended::bare(event, ending));
@@ -429,7 +429,7 @@ impl Output {
         self.pointer
     }
 
-    /// Bytes of room; 0 for NULL.
+    /// The size of the program's buffer in bytes; 0 for NULL.
     pub fn room(&self) -> usize {
         self.room
     }

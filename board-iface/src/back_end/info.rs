@@ -26,7 +26,7 @@ pub struct InfoReply {
 #[derive(Debug)]
 enum Value {
     None,
-    /// The room, and whether it is a region.
+    /// The output buffer, and whether it is a region.
     Bytes(Output, bool),
     Sizes(Vec<u64>),
     Handles(Vec<Handle>),

@@ -56,7 +56,7 @@ pub enum Refusal {
     /// A size computed from arguments overflows.
     #[error("the size of its argument {0} overflows")]
     Overflow(&'static str),
-    /// A value that is no value of the argument.
+    /// A value that is invalid for the argument.
     #[error("{value:#x} is no value of its argument {name}")]
     Parameter {
         /// The argument.

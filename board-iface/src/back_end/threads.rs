@@ -66,7 +66,7 @@ enum ThreadError {
 }
 
 /// A session that has a thread for each of the guest's. The guest thread that
-/// calls first has the connection's own, on which all runs that is no call:
+/// calls first has the connection's own, on which everything but calls runs:
 /// what it needs to be current, it makes current itself.
 #[derive(Debug)]
 pub struct GuestThreads<S> {

@@ -163,7 +163,7 @@ fn counted(session: &Session, context: Pointer, size: u64) -> Result<Option<Coun
     counts.then(|| session.budget.object(size)).transpose()
 }
 
-/// `clSVMFree`; what is no allocation is left alone.
+/// `clSVMFree`; an address that was not allocated is ignored.
 pub fn free(session: &mut Session, call: &mut Call, address: u64) {
     let driver = session.driver;
     session.svm.free(address);

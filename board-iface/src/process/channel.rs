@@ -69,7 +69,7 @@ impl Channel {
     /// Waits for a message; none when the other end is closed.
     ///
     /// # Errors
-    /// The system's; `InvalidData` for what is no message of this type.
+    /// The system's; `InvalidData` for an invalid message of this type.
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         self.take(Some(attached::space()))
     }
