@@ -251,7 +251,7 @@ fn difference(figure: f64, baseline: f64) -> f64 {
     }
 }
 
-/// What JSON has for what is no number.
+/// A number, or NaN for JSON's `null`.
 fn or_not_a_number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }

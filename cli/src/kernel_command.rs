@@ -93,7 +93,7 @@ fn write_elf(path: &Path, image: &KernelImage, target: &Path) -> Result<(), Kern
 /// Makes an ELF file at `target`, with its symbols, of the kernel at `path`.
 ///
 /// # Errors
-/// [`KernelError`] if that is no kernel whose symbols can be recovered.
+/// [`KernelError`] if `path` is not a kernel whose symbols can be recovered.
 pub fn make_elf(path: &Path, target: &Path) -> Result<(), KernelError> {
     write_elf(path, &open(path)?, target)
 }

@@ -14,7 +14,7 @@ pub enum Message {
     Event(Box<Event>),
     /// A source of messages has ended: the connection, or a relay.
     Closed,
-    /// The bridge sent what is no event.
+    /// The bridge sent an invalid event.
     Garbled(String),
     /// `gil` got a signal.
     Signal(i32),
@@ -79,7 +79,7 @@ fn pass_on(mut stream: UnixStream, sender: &SyncSender<Message>) -> io::Result<(
 /// The next event; none at the end.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] for what is no event, and those of reading.
+/// [`io::ErrorKind::InvalidData`] for an invalid event, and those of reading.
 pub fn read_event(stream: &mut impl Read) -> io::Result<Option<Event>> {
     let mut prefix = [0; 4];
     match stream.read_exact(&mut prefix) {

@@ -66,7 +66,7 @@ pub trait Simulator {
     /// The command that simulates what was laid out, with the board there.
     fn command(&self, at: &Path, board: &str) -> Command;
 
-    /// Has the simulator begin, where it waits to be told.
+    /// Starts the simulation, if the simulator waits for a command to do so.
     ///
     /// # Errors
     /// [`SimulatorError`] if it does not; nothing, if it ended and its log says why.

@@ -74,7 +74,7 @@ pub fn restore() {
     }
 }
 
-/// The size of a terminal's window; none of what is no terminal.
+/// The size of a terminal's window; `None` if `of` is not a terminal.
 pub fn size(of: &impl AsFd) -> Option<Size> {
     let mut window = MaybeUninit::<libc::winsize>::zeroed();
     let terminal = of.as_fd().as_raw_fd();

@@ -27,8 +27,9 @@ class Points;
  * gem5 serves PC events before the instruction is executed, which may be more
  * than once: Minor does in every cycle in which the instruction waits, and all
  * models do again after a page fault or an interrupt at this very place. The
- * first are told by the count of instructions, which has not moved; the others
- * by the instruction behind the first one, which was not reached in between.
+ * first are recognised by the count of instructions, which has not moved; the
+ * others by the instruction behind the first one, which was not reached in
+ * between.
  *
  * In system-call emulation gem5 mends page faults itself, after which O3 does
  * not look for PC events again: the instruction behind tells then.

@@ -24,7 +24,7 @@ class Point;
 
 /**
  * gem5's PC events at the points of a gil_watch: new ones are placed as they
- * become known, and each call is told once, however often the CPU model comes
+ * become known, and each call is reported once, however often the CPU model comes
  * to the function's first instruction before it executes it.
  */
 class Points : public Serializable

@@ -52,7 +52,7 @@ class Session : public std::enable_shared_from_this<Session>
     int submit(ThreadContext *tc, Addr user);
     int wait(ThreadContext *tc, Addr user);
 
-    /** Ends it: the host forgets all its memory. Done twice, nothing. */
+    /** Ends it: the host forgets all its memory. Idempotent. */
     void close();
 
     uint64_t number() const { return _number; }

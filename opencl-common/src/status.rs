@@ -13,7 +13,7 @@ pub const fn ending(status: i32) -> Ending {
     }
 }
 
-/// The status of an event whose operation ended so.
+/// The status of an event whose operation has this ending.
 #[inline]
 pub const fn of(ending: Ending) -> i32 {
     match ending {

@@ -31,8 +31,8 @@ pub struct Folder {
     pub access: Access,
 }
 
-/// For how long, in simulated time, the guest need not ask again what it was told of
-/// a file.
+/// For how long, in simulated time, the guest need not ask again for what was
+/// reported of a file.
 const VALID: Duration = Duration::from_secs(1);
 
 /// A folder that is served.

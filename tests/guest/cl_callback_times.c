@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* How much later than its time a callback may come: the thread has to wake up,
- * and fetches what is due by then. */
+ * and fetches what is ready by then. */
 #define LATE_NS 100000
 #define ROUNDS 3000000u
 #define MANY 10000

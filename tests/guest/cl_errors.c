@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What the board is told to give. */
+/* The error that the board is made to return. */
 #define REFUSED (-54)
 
 static const char source[] =
@@ -154,7 +154,7 @@ static void events_say_it(struct gpu *gpu)
 	EXPECT(clWaitForEvents(1, &event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	EXPECT(clFinish(gpu->queue), CL_SUCCESS);
 	EXPECT(clReleaseEvent(event), CL_SUCCESS);
-	/* Another's wait is not told. */
+	/* A wait for another event does not report it. */
 	launch_twice(gpu, NULL);
 	EXPECT(clEnqueueReadBuffer(gpu->queue, buffer, CL_FALSE, 0, 4, &(cl_uint){ 0 }, 0,
 				   NULL, &other),

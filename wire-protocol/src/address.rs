@@ -18,7 +18,7 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// A text that is no address.
+/// An invalid address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Neither of the two forms.

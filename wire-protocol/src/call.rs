@@ -79,7 +79,7 @@ pub enum OutRoom {
     Null,
     /// The reply carries up to this many bytes.
     Inline(u32),
-    /// The room is the call's region of this index.
+    /// The buffer is the call's region of this index.
     Region(u32),
 }
 
@@ -89,7 +89,7 @@ pub enum OutData<'a> {
     /// Nothing: NULL, or the call did not write.
     #[default]
     None,
-    /// The bytes, no more than the room.
+    /// The bytes, no more than fit into the buffer.
     Inline(#[serde(borrow, serialize_with = "at_once")] &'a [u8]),
     /// They are in the region.
     Region,
@@ -155,7 +155,7 @@ pub enum InfoValue<'a> {
     /// The call failed.
     #[default]
     None,
-    /// For [`InfoType::Bytes`]; none if the room was too small.
+    /// For [`InfoType::Bytes`]; none if the buffer was too small.
     Bytes(#[serde(borrow)] OutData<'a>),
     /// For [`InfoType::Sizes`] and [`InfoType::Limits`]: all of them. The
     /// usual one takes no memory.
@@ -188,7 +188,7 @@ pub struct Packed<'a> {
     pub data: InData<'a>,
 }
 
-/// A block that is no packed array.
+/// An invalid packed array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PackError {
     /// A piece runs past the end.

@@ -4,7 +4,7 @@
 use crate::call::Handle;
 
 /// Writes to a slice from some place on. What does not fit is not written, and
-/// told at the [end](Self::end).
+/// reported at the [end](Self::end).
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut [u8],

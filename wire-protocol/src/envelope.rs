@@ -195,7 +195,7 @@ pub struct Answer<'a> {
     /// that wait for their queue or for an operation on it also that of an
     /// operation which the board refused when it was too late to say so; once.
     pub observed: Observations,
-    /// Text that kernels printed, due by the deadline, in the order of their
+    /// Text that kernels printed, ready by the deadline, in the order of their
     /// operations' ends; at most [`PRINTED_MAX`].
     #[serde(borrow)]
     pub printed: &'a [u8],

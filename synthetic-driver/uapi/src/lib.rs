@@ -144,13 +144,13 @@ pub struct Region {
 pub struct Submit {
     /// User address of the envelopes.
     pub request: u64,
-    /// User address of the room for the answer.
+    /// User address of the buffer for the answer.
     pub reply: u64,
     /// User address of the [`Region`]s.
     pub regions: u64,
     /// Bytes of the request.
     pub request_len: u32,
-    /// Bytes of room at `reply`.
+    /// The size of the buffer at `reply` in bytes.
     pub reply_cap: u32,
     /// Number of regions.
     pub region_count: u32,
@@ -252,11 +252,11 @@ pub struct Mailbox {
     pub regions: GuestAddress,
     /// The address of the envelopes.
     pub request: GuestAddress,
-    /// Where the room for the answer's bytes is.
+    /// The address of the buffer for the answer's bytes.
     pub reply: GuestAddress,
     /// Bytes of the request.
     pub request_len: u32,
-    /// Bytes of room for the answer.
+    /// The size of that buffer in bytes.
     pub reply_cap: u32,
     /// The host's answer.
     pub answer: Answer,

@@ -119,7 +119,7 @@ impl From<Key> for [u8; KEY_LEN] {
     }
 }
 
-/// A text that is no key.
+/// An invalid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoKey;
 

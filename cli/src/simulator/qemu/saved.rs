@@ -25,7 +25,7 @@ pub enum SaveError {
     /// QEMU.
     #[error(transparent)]
     Qemu(#[from] QemuError),
-    /// QEMU does not do what it is told.
+    /// QEMU refuses a command.
     #[error(transparent)]
     Qmp(#[from] QmpError),
     /// QEMU could not be started.
