@@ -60,6 +60,10 @@ pub enum Command {
     /// Unpack Debian packages and gil's guest libraries in a folder, for
     /// simulators that run programs without a kernel.
     Sysroot(SysrootArgs),
+    /// Write a guest as files, a kernel and an initramfs, for a simulator that is
+    /// started by hand.
+    #[command(override_usage = "gil image [OPTIONS] FOLDER PROGRAM [ARG]...")]
+    Image(ImageArgs),
     /// Measure what the bridge costs, each figure with its baseline.
     Bench(BenchArgs),
     /// Make a kernel and an initramfs of Debian packages and a network, for a
@@ -333,6 +337,67 @@ pub struct SysrootArgs {
     pub quiet: bool,
     /// The folder: new, empty, or one that this command made before.
     pub folder: PathBuf,
+}
+
+/// Arguments of `gil image`.
+#[derive(Clone, Debug, Args)]
+pub struct ImageArgs {
+    /// Add a Debian arm64 package, with what it depends on; NAME:armhf for a
+    /// 32-bit one.
+    #[arg(long = "pkg", value_name = "PACKAGE", value_parser = package)]
+    pub packages: Vec<String>,
+    /// Whether programs see platforms of Debian packages too.
+    #[arg(long, help = Platforms::option_help())]
+    pub package_platforms: bool,
+    /// Copy a file or folder into the guest.
+    #[arg(long = "file", value_name = "SRC:DST")]
+    pub files: Vec<Copied>,
+    /// How the simulator notices a GPU request.
+    #[arg(long, value_enum, default_value = "marker")]
+    pub detect: Detect,
+    /// Set a variable in the program's environment; NAME alone takes this
+    /// machine's value.
+    #[arg(long = "env", short, value_name = "NAME[=VALUE]", value_parser = environment::variable)]
+    env: Vec<Variables>,
+    /// Start the program in this folder of the guest; a relative path begins at
+    /// this machine's current folder.
+    #[arg(long, short, alias = "cwd", value_name = "FOLDER", default_value = "/root", value_parser = environment::folder)]
+    pub workdir: String,
+    /// Show no progress, and not how much memory the guest needs.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Where `kernel.elf` and `initrd` are written; files of these names there are
+    /// replaced.
+    pub folder: PathBuf,
+    /// The program that the guest runs, as `gil run` takes it.
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, required = true)]
+    pub command: Vec<String>,
+}
+
+impl ImageArgs {
+    /// The guest's contents.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            program: &self.command[0],
+            packages: &self.packages,
+            platforms: Platforms::with_packages(self.package_platforms),
+            files: &self.files,
+        }
+    }
+
+    /// The program's start. Nothing of this machine is reached from there.
+    pub fn start(&self) -> Start<'_> {
+        Start {
+            arguments: &self.command[1..],
+            env: environment::join(&self.env),
+            cwd: &self.workdir,
+            has_stdin: false,
+            input: None,
+            shares: Vec::new(),
+            outputs: Vec::new(),
+            servers: None,
+        }
+    }
 }
 
 /// Arguments of `gil machine`.

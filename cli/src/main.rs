@@ -5,6 +5,7 @@ mod args;
 mod cache_command;
 mod doctor;
 mod generate;
+mod image_command;
 mod input;
 mod kernel_command;
 mod launch;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
         Command::Bench(args) => exit_with(gil_benchmarks::run(&args)),
+        Command::Image(args) => exit_with(image_command::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),
         Command::Cache(command) => exit_with(cache_command::run(&command)),
