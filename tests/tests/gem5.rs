@@ -4,8 +4,9 @@
 use gil_tests::{Finished, Link, Run, guest_program, processes_naming, root};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -117,6 +118,37 @@ fn a_full_system_uses_the_gpu() {
     let args = ["--bootloader", text(&bootloader), text(&matmul), "3", "64"];
     let (run, outdir) = InGem5::new(&gem5, &args).finish();
     computes_products(run, &outdir);
+}
+
+/// The driver asks the simulator for folders and input by its channels, here as in QEMU.
+#[test]
+fn a_full_system_reads_input_and_exchanges_files() {
+    let Some(gem5) = gem5() else { return };
+    let Some(bootloader) = bootloader(&gem5) else {
+        return;
+    };
+    let work = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| work.path().join(name);
+    std::fs::create_dir(at("in")).expect("a folder");
+    std::fs::write(at("in/a"), "from here\n").expect("a file");
+    let share = format!("{}:/in:ro", at("in").display());
+    let out = format!("result:{}", at("result").display());
+    let script = "tr a-z A-Z </in/a; touch /in/b || echo refused; read x; echo $x >result; exit 7";
+    let channels = ["-i", "--share", &share, "--out", &out];
+    let boots = ["--bootloader", text(&bootloader)];
+    let args = [&boots[..], &channels, &["sh", "-c", script]].concat();
+    let InGem5 { mut run, outdir } = InGem5::new(&gem5, &args);
+    run.command().stdin(Stdio::piped());
+    let (mut child, folder) = run.start();
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"typed\n").expect("gil reads");
+    drop(input);
+    let run = Finished::of(child.wait_with_output().expect("gil ends"), &folder);
+    assert_eq!(run.code, Some(7), "{run:#?}");
+    assert_eq!(run.stdout, "FROM HERE\nrefused\n");
+    let result = std::fs::read_to_string(at("result")).expect("the result");
+    assert_eq!(result, "typed\n");
+    statistics(&outdir);
 }
 
 #[track_caller]
