@@ -244,8 +244,9 @@ fn a_terminal_has_lines_signals_and_a_size() {
         sizes: vec![("", window(12, 34))],
         ..types(&[("go\r\n", b"hexo\x7f\x7fllo\r"), ("]\r\n", b"\x03")])
     };
+    // A shell that a signal reaches just before it starts a program awaits that first.
     let script = "trap 'echo interrupted; exit 3' INT; tty >/dev/null || exit 9
-        stty size; echo go; read a; echo \"[$a]\"; sleep 1000";
+        stty size; echo go; read a; echo \"[$a]\"; while :; do sleep 0.05; done";
     let notes = talk(Live::Terminal, script, user);
     let out = String::from_utf8_lossy(&notes.out);
     assert!(out.starts_with("12 34\r\ngo\r\n"), "{out:?}");
