@@ -107,7 +107,8 @@ pub struct Line {
     /// The requirement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must: Option<Must>,
-    /// Whether it is held.
+    /// Whether it is held; none if that cannot be said
+    /// ([`Line::is_below_noise`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<bool>,
     /// More numbers, by name; the name ends in their unit.
@@ -117,6 +118,18 @@ pub struct Line {
     pub machine: Machine,
     /// When, as `YYYY-MM-DD`.
     pub date: String,
+}
+
+impl Line {
+    /// Whether the figure is so far below its baseline that the two were not
+    /// measured on the same machine in the same state: noise exceeds their
+    /// difference, which then says nothing.
+    pub fn is_below_noise(&self) -> bool {
+        self.judged == Judged::Difference
+            && self.figure.is_finite()
+            && self.baseline.is_finite()
+            && self.value.is_nan()
+    }
 }
 
 /// What of figure and baseline is judged.
@@ -184,10 +197,13 @@ impl Measured {
         self
     }
 
-    /// Has to reach this.
+    /// Has to reach this. A difference below noise is not judged.
     pub fn must(mut self, must: Must) -> Self {
         self.0.must = Some(must);
-        self.0.held = Some(must.is_held_by(self.0.value));
+        self.0.held = match self.0.is_below_noise() {
+            true => None,
+            false => Some(must.is_held_by(self.0.value)),
+        };
         self
     }
 
@@ -290,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_below_zero_by_more_than_noise_cannot_be_had() {
+    fn a_difference_below_zero_by_more_than_noise_is_not_judged() {
         let judged = |figure| {
             let line = Measured::new("call", "median", "us", figure).above("ping-pong", 100.0);
             let line = line.must(Must::AtMost(8.0));
@@ -299,8 +315,8 @@ mod tests {
         let noise = judged(95.0);
         assert_eq!((noise.value, noise.held), (-5.0, Some(true)));
         let none = judged(2.6);
-        assert_eq!((none.figure, none.held), (2.6, Some(false)));
-        assert!(none.value.is_nan());
+        assert_eq!((none.figure, none.held), (2.6, None));
+        assert!(none.is_below_noise());
         let json = serde_json::to_string(&none).unwrap();
         assert!(json.contains(r#""value":null"#), "{json}");
     }

@@ -55,6 +55,7 @@ fn cells(line: &Line) -> Vec<String> {
         String::new()
     };
     let judged = match line.judged {
+        _ if line.is_below_noise() => "below noise".into(),
         _ if !line.value.is_finite() => NONE.into(),
         Judged::Ratio => format!("{:.1} %", line.value * 100.0),
         Judged::Difference | Judged::Itself => number(line.value),
@@ -74,10 +75,10 @@ fn verdict(line: &Line) -> String {
     let Some(must) = line.must else {
         return String::new();
     };
-    let verdict = if line.held == Some(true) {
-        "held"
-    } else {
-        "**not held**"
+    let verdict = match line.held {
+        Some(true) => "held",
+        Some(false) => "**not held**",
+        None => "not judged",
     };
     format!("{}: {verdict}", required(must, line))
 }
@@ -127,6 +128,15 @@ mod tests {
         let text = markdown(&[&line.at(&Default::default(), "2026-01-01")]);
         let row =
             "| 1 MiB | cannot be had | memcpy | 10 GB/s | cannot be had | ≥ 80 %: **not held** |\n";
+        assert!(text.ends_with(row), "{text}");
+    }
+
+    #[test]
+    fn a_difference_below_noise_is_said_so() {
+        let line = Measured::new("call", "median", "us", 10.0).above("ping-pong", 20.0);
+        let line = line.must(Must::AtMost(8.0));
+        let text = markdown(&[&line.at(&Default::default(), "2026-01-01")]);
+        let row = "| median | 10 us | ping-pong | 20 us | below noise | ≤ 8 us: not judged |\n";
         assert!(text.ends_with(row), "{text}");
     }
 
