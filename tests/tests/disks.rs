@@ -61,11 +61,12 @@ fn packages_and_files_lie_above_each_other() {
     assert!(lines[2].parse::<u32>().unwrap() > 600, "{said}");
     let linkers = ["/lib/ld-linux-aarch64.so.1", "/lib/ld-linux-armhf.so.3"];
     assert_eq!(lines[3..5], linkers, "{said}");
-    assert_eq!(
-        lines[5..],
-        ["gil/disk3", "gil/disk2", "gil/disk1", "gil/disk0"],
-        "{said}"
-    );
+    // The run's own, one each of both architectures' libraries, one or more of the others:
+    // a large package has its own, unless an older gil made the set.
+    let disks = lines.len() - 5;
+    assert!(disks >= 4, "{said}");
+    let named: Vec<_> = (0..disks).rev().map(|n| format!("gil/disk{n}")).collect();
+    assert_eq!(lines[5..], named, "{said}");
 }
 
 /// What nobody reads takes no memory: a guest of 256 MiB has packages of more.

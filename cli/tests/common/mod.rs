@@ -86,8 +86,11 @@ impl Bench {
 
     #[track_caller]
     fn is_one_sentence(&self, said: &str) {
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(said.starts_with("gil: "), "{said}");
+        // Another test's gil may have the cache.
+        let waits = "gil: waiting for another gil";
+        let own: Vec<_> = said.lines().filter(|l| !l.starts_with(waits)).collect();
+        assert_eq!(own.len(), 1, "{said}");
+        assert!(own[0].starts_with("gil: "), "{said}");
         assert!(!said.contains("panicked"), "{said}");
     }
 
