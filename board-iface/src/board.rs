@@ -43,6 +43,12 @@ pub trait Session {
     /// The APIs whose calls it takes.
     fn apis(&self) -> Vec<Described>;
 
+    /// The guest thread whose a call is. A post may be handed over by another: an API
+    /// whose objects are current in threads knows better.
+    fn thread_of(&self, call: &Call<'_>) -> u32 {
+        call.head.thread
+    }
+
     /// Runs a call. What goes wrong is in the outcome.
     fn call(&mut self, call: Call<'_>) -> Outcome;
 

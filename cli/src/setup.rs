@@ -152,9 +152,10 @@ fn look(no_device: bool) -> Lacks {
     }
     if !no_device && doctor::ask_devices().is_err() {
         let loaders: Vec<_> = gil_guest_names::loaders().collect();
-        let packages = loaders
-            .iter()
-            .flat_map(|loader| [loader.package, loader.cpu_package]);
+        let packages = loaders.iter().flat_map(|loader| {
+            let vendors = loader.vendors.map_or(&[][..], |it| it.cpu_packages);
+            std::iter::once(loader.package).chain(vendors.iter().copied())
+        });
         lacks.packages.extend(packages);
         lacks.what.push(format!(
             "a device for {}: this machine's CPU will do (--no-device leaves it out; runs then take --board)",

@@ -239,7 +239,7 @@ pub const BUSYBOX: &str = "busybox";
 pub fn skeleton() -> Tree {
     let mut tree = Tree::default();
     let own = ["etc/gil", "usr/lib/gil", LOCAL_FOLDER];
-    let vendors = gil_guest_names::loaders().map(|loader| loader.vendors);
+    let vendors = gil_guest_names::vendors().map(|vendors| vendors.folder);
     for folder in FOLDERS.into_iter().chain(own).chain(vendors) {
         tree.insert(folder, Entry::Folder);
     }
@@ -341,8 +341,8 @@ fn write_libraries(files: &mut impl Files, contents: &Contents) -> Result<(), Ca
     for (name, target) in libraries.links() {
         files.link(&name, target.as_bytes())?;
     }
-    for loader in gil_guest_names::loaders() {
-        files.file(&loader.entry_path(), 0o644, loader.entry_text.as_bytes())?;
+    for vendors in gil_guest_names::vendors() {
+        files.file(&vendors.entry_path(), 0o644, vendors.entry_text.as_bytes())?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Which platforms a guest's loaders find: the board's, and those of its packages only where that was asked for. They would compute in the
 //! simulated guest, under the same names as the board's.
 
-use gil_guest_names::{LIBRARIES, loaders};
+use gil_guest_names::{LIBRARIES, vendors};
 use gil_run_support::cache::{At, CacheError};
 use std::fs;
 use std::io;
@@ -29,7 +29,11 @@ Description: gil's guest libraries
 impl Platforms {
     /// What the option does that adds those of packages.
     pub fn option_help() -> String {
-        let with_loaders = LIBRARIES.iter().filter(|library| library.loader.is_some());
+        let with_loaders = LIBRARIES.iter().filter(|library| {
+            library
+                .loader
+                .is_some_and(|loader| loader.vendors.is_some())
+        });
         let titles: Vec<_> = with_loaders.map(|library| library.title).collect();
         format!(
             "Show programs the {} platforms of Debian packages too, such as PoCL, which compute in the simulated guest; usually there are the board's only",
@@ -47,7 +51,7 @@ impl Platforms {
     pub fn installed(self, arch: &str) -> String {
         match self {
             Self::Board => {
-                let provided: Vec<_> = loaders().map(|loader| loader.vendor_package).collect();
+                let provided: Vec<_> = vendors().map(|vendors| vendors.package).collect();
                 let provided = provided.join(", ");
                 format!("{INSTALLED}Provides: {provided}\nArchitecture: {arch}\n")
             }
@@ -63,8 +67,8 @@ impl Platforms {
         if self == Self::Packages {
             return Ok(());
         }
-        for loader in loaders() {
-            let vendors = root.join(loader.vendors);
+        for vendors in vendors() {
+            let vendors = root.join(vendors.folder);
             match fs::remove_dir_all(&vendors) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error).at(&vendors);
@@ -83,9 +87,8 @@ mod tests {
     #[test]
     fn platforms_of_packages_are_seen_only_where_they_were_asked_for() {
         let root = tempfile::tempdir().unwrap();
-        let vendors = root
-            .path()
-            .join(gil_guest_names::OPENCL.loader.unwrap().vendors);
+        let loader = gil_guest_names::OPENCL.loader.unwrap();
+        let vendors = root.path().join(loader.vendors.unwrap().folder);
         let there = |platforms: Platforms| {
             platforms.settle(root.path()).unwrap();
             vendors.join("pocl.icd").exists()

@@ -164,8 +164,8 @@ impl Root {
         for (name, target) in libraries.links() {
             self.link(&name, target)?;
         }
-        for loader in gil_guest_names::loaders() {
-            self.file(&loader.entry_path(), 0o644, loader.entry_text.as_bytes())?;
+        for vendors in gil_guest_names::vendors() {
+            self.file(&vendors.entry_path(), 0o644, vendors.entry_text.as_bytes())?;
         }
         Ok(())
     }

@@ -159,6 +159,8 @@ pub enum Link {
     Static,
     /// Against the guest's `libOpenCL.so.1`.
     OpenCl,
+    /// With EGL and OpenGL ES.
+    Gles,
     /// Against that and the toy API's library.
     Toy,
 }
@@ -205,12 +207,14 @@ impl Width {
         let mut command = match (link, self) {
             (Link::Static, Self::Arm64) => Command::new("aarch64-linux-gnu-gcc"),
             (Link::Static, Self::Armhf) => Command::new("arm-linux-gnueabihf-gcc"),
-            (Link::OpenCl | Link::Toy, _) => Command::new(root().join("scripts/guest-cc")),
+            (Link::OpenCl | Link::Gles | Link::Toy, _) => {
+                Command::new(root().join("scripts/guest-cc"))
+            }
         };
         match (link, self) {
             (Link::Static, _) => command.arg("-static"),
-            (Link::OpenCl | Link::Toy, Self::Armhf) => command.arg("--armhf"),
-            (Link::OpenCl | Link::Toy, Self::Arm64) => &mut command,
+            (Link::OpenCl | Link::Gles | Link::Toy, Self::Armhf) => command.arg("--armhf"),
+            (Link::OpenCl | Link::Gles | Link::Toy, Self::Arm64) => &mut command,
         };
         command
     }
@@ -286,6 +290,9 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
             .arg(root().join("examples/toy-api"))
             .arg(width.library(gil_guest_names::TOY.file));
     }
+    if link == Link::Gles {
+        cc.args(GLES_LIBRARIES);
+    }
     let output = cc.output().expect("a cross compiler: run scripts/setup");
     assert!(
         output.status.success(),
@@ -296,6 +303,9 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
     partial.persist(&out).expect("the program is put in place");
     out
 }
+
+/// What programs of EGL and OpenGL ES are linked with.
+pub const GLES_LIBRARIES: [&str; 2] = ["-lEGL", "-lGLESv2"];
 
 /// Compiles a C program for this machine, against its OpenCL.
 ///

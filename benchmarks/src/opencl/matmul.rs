@@ -7,7 +7,7 @@ use crate::bench::{Bench, Effort};
 use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use gil_board_client::agent::Connection;
-use gil_guest_names::{Loader, OPENCL};
+use gil_guest_names::{Loader, OPENCL, Vendors};
 use gil_report::Report;
 use std::path::Path;
 use std::process::Command;
@@ -27,13 +27,15 @@ const CERTAIN: Duration = Duration::from_millis(500);
 const POCL_PLATFORM: &str = "Portable Computing Language";
 /// The loader: without it gil's own library is the guest's.
 const LOADER: Loader = OPENCL.loader.expect("a loader");
+/// Where that looks for platforms.
+const VENDORS: Vendors = LOADER.vendors.expect("a folder");
 /// A package with the emulated stack.
-pub const EMULATED_STACK: &str = LOADER.cpu_package;
+pub const EMULATED_STACK: &str = VENDORS.cpu_packages[0];
 
 /// What the emulated stack needs in the guest besides the loader: its package,
 /// and to be the only driver that the loader sees.
 fn emulated_stack() -> Vec<String> {
-    let vendors = format!("OCL_ICD_VENDORS=/{}/pocl.icd", LOADER.vendors);
+    let vendors = format!("OCL_ICD_VENDORS=/{}/pocl.icd", VENDORS.folder);
     let options = [
         "--pkg",
         EMULATED_STACK,

@@ -137,7 +137,10 @@ impl<S: Session + Send + 'static> Session for GuestThreads<S> {
     }
 
     fn call(&mut self, call: Call<'_>) -> Outcome {
-        let thread = call.head.thread;
+        let thread = match self.here() {
+            Ok(session) => session.thread_of(&call),
+            Err(error) => return Outcome::lost(error),
+        };
         if *self.first.get_or_insert(thread) == thread {
             return match self.here() {
                 Ok(session) => session.call(call),

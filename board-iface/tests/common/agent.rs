@@ -35,6 +35,7 @@ impl Agent {
         let mut command = command(&[&ANY_PORT, args].concat());
         // Debian's loader takes a folder only with the slash at its end.
         command.env("OCL_ICD_VENDORS", format!("{}/", vendors.display()));
+        command.env("GIL_BOARD_EGL", "/nonexistent");
         Self::started(command)
     }
 

@@ -7,4 +7,6 @@
 //! jump here.
 
 // Named, or their exported functions would not be linked.
+use gil_egl as _;
+use gil_gles as _;
 use gil_opencl as _;

@@ -25,11 +25,14 @@ pub struct Library {
     pub file: &'static str,
     /// The version of its symbols, where programs are linked against one.
     pub version: Option<&'static str>,
+    /// What it exports beside these: what a loader asks for.
+    pub also: &'static [&'static str],
     /// How programs come to it, unless they open it themselves.
     pub loader: Option<Loader>,
 }
 
-/// A library of the distribution that opens the vendors' libraries.
+/// A library of the distribution by whose name programs are linked, and which opens the
+/// vendors' libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loader {
     /// Its file, which programs open. In a guest without the loader this is a
@@ -37,22 +40,29 @@ pub struct Loader {
     pub file: &'static str,
     /// Debian's package of it.
     pub package: &'static str,
+    /// How it comes to ours, unless another loader does that for it.
+    pub vendors: Option<Vendors>,
+}
+
+/// Where a loader looks for the vendors' libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vendors {
     /// What Debian's packages call a vendor's library that they depend on.
-    pub vendor_package: &'static str,
-    /// Debian's package of the vendor's library that computes on the CPU.
-    pub cpu_package: &'static str,
+    pub package: &'static str,
+    /// Debian's packages of the vendor's library that computes on the CPU.
+    pub cpu_packages: &'static [&'static str],
     /// The folder that lists the vendors' libraries, a file each.
-    pub vendors: &'static str,
+    pub folder: &'static str,
     /// Our file there.
     pub entry: &'static str,
     /// The file's text.
     pub entry_text: &'static str,
 }
 
-impl Loader {
-    /// The path of our file in the folder of vendors.
+impl Vendors {
+    /// The path of our file in the folder.
     pub fn entry_path(&self) -> String {
-        format!("{}/{}", self.vendors, self.entry)
+        format!("{}/{}", self.folder, self.entry)
     }
 }
 
@@ -63,14 +73,52 @@ pub const OPENCL: Library = Library {
     file: "libgil_opencl.so",
     // Programs get the versions of the ICD loader, which asks for none.
     version: None,
+    also: &[],
     loader: Some(Loader {
         file: "libOpenCL.so.1",
         package: "ocl-icd-libopencl1",
-        vendor_package: "opencl-icd",
-        cpu_package: "pocl-opencl-icd",
-        vendors: "etc/OpenCL/vendors",
-        entry: "gil.icd",
-        entry_text: "libgil_opencl.so\n",
+        vendors: Some(Vendors {
+            package: "opencl-icd",
+            cpu_packages: &["pocl-opencl-icd"],
+            folder: "etc/OpenCL/vendors",
+            entry: "gil.icd",
+            entry_text: "libgil_opencl.so\n",
+        }),
+    }),
+};
+
+/// EGL's, a vendor library of GLVND. It comes before others, whose files there begin
+/// with higher numbers.
+pub const EGL: Library = Library {
+    api: "egl",
+    title: "EGL",
+    file: "libEGL_gil.so.0",
+    version: None,
+    also: &["__egl_Main"],
+    loader: Some(Loader {
+        file: "libEGL.so.1",
+        package: "libegl1",
+        vendors: Some(Vendors {
+            package: "libegl-vendor",
+            cpu_packages: &["libegl-mesa0", "libgl1-mesa-dri"],
+            folder: "usr/share/glvnd/egl_vendor.d",
+            entry: "05_gil.json",
+            entry_text: "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"library_path\": \"libEGL_gil.so.0\"}}\n",
+        }),
+    }),
+};
+
+/// That of OpenGL ES, whose loader gets the functions from EGL's vendor library.
+pub const GLES: Library = Library {
+    api: "gles",
+    title: "OpenGL ES",
+    file: "libGLESv2_gil.so.0",
+    version: None,
+    also: &[],
+    loader: Some(Loader {
+        file: "libGLESv2.so.2",
+        package: "libgles2",
+        vendors: None,
     }),
 };
 
@@ -80,15 +128,21 @@ pub const TOY: Library = Library {
     title: "Toy",
     file: "libtoy.so.1",
     version: Some("TOY_1"),
+    also: &[],
     loader: None,
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {
     LIBRARIES.iter().filter_map(|library| library.loader)
+}
+
+/// Where they look for vendors' libraries.
+pub fn vendors() -> impl Iterator<Item = Vendors> {
+    loaders().filter_map(|loader| loader.vendors)
 }
 
 /// The files of all of them.

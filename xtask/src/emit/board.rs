@@ -98,9 +98,10 @@ fn is_manual(call: &Call) -> bool {
     (by_hand || call.around) && call.is_forwarded()
 }
 
-/// Replies that borrow are encoded by hand.
+/// Replies that borrow are encoded by hand; a post has none.
 fn manual_reply(call: &Call) -> String {
     match wire::borrows(&wire::reply(call)) {
+        _ if is_post(call) => "()".into(),
         true => "Vec<u8>".into(),
         false => format!("wire::{}Reply", camel(&call.name)),
     }
@@ -110,7 +111,7 @@ fn manual_reply(call: &Call) -> String {
 pub fn dispatch(api: &Api, paths: &Paths) -> String {
     let mut out = header(&format!("{}: one function an entry point.", api.title), api);
     out.push_str(
-        "#![allow(unused_imports, unused_parens, clippy::unnecessary_cast, clippy::useless_conversion)]\n\n",
+        "#![allow(non_snake_case, unused_imports, unused_parens, clippy::unnecessary_cast, clippy::useless_conversion)]\n\n",
     );
     let _ = writeln!(
         out,
@@ -177,6 +178,11 @@ fn failed(api: &Api, out: &mut String) {
     out.push_str("_ => return None,\n})\n}\n");
 }
 
+/// Whether nobody waits for an answer.
+fn is_post(call: &Call) -> bool {
+    call.class == Some(Class::Post) && call.otherwise.is_none()
+}
+
 /// The reply with only a result.
 fn failed_reply(call: &Call) -> Option<String> {
     let fields = wire::reply(call);
@@ -185,8 +191,7 @@ fn failed_reply(call: &Call) -> Option<String> {
         _ => ", ..Default::default()",
     };
     let has_result = fields.iter().any(|field| field.name == "result");
-    let is_post = call.class == Some(Class::Post) && call.otherwise.is_none();
-    let is_answered = !is_post && !matches!(call.mode, Mode::Release);
+    let is_answered = !is_post(call) && !matches!(call.mode, Mode::Release);
     (has_result && is_answered)
         .then(|| format!("wire::{}Reply {{ result{rest} }}", camel(&call.name)))
 }
@@ -277,6 +282,9 @@ impl Body<'_> {
         let name = snake(&self.call.name);
         let decode = self.decode();
         match manual_reply(self.call).starts_with("Vec") {
+            _ if is_post(self.call) => {
+                format!("{decode}Board::{name}(session, call, args)?;\nOk(Vec::new())\n")
+            }
             true => format!("{decode}Board::{name}(session, call, args)\n"),
             false => format!("{decode}back_end::encode(&Board::{name}(session, call, args)?)\n"),
         }
@@ -382,10 +390,24 @@ impl Body<'_> {
     fn invoke(&self, args: &str, out: &mut String) {
         if self.call.way == Way::Written {
             let errors = self.api.errors.as_ref();
-            let (ty, success) =
-                errors.map_or(("i32", "0"), |e| (e.ctype.as_str(), e.success.as_str()));
+            let (ty, success) = errors.map_or(("i32", "0"), |e| {
+                (e.ctype.as_deref().unwrap_or("i32"), e.success.as_str())
+            });
             let _ = writeln!(out, "let mut result: {ty} = {success};");
         }
+        let kept = match (&self.api.errors, self.call.way) {
+            (
+                Some(Errors {
+                    success,
+                    kept: Some(none),
+                    ..
+                }),
+                Way::Returned,
+            ) => format!(
+                "let result = if result == {success} {{ {none} }} else {{ session.last_error() }};\n"
+            ),
+            _ => String::new(),
+        };
         let binding = match (&self.call.returns, self.call.way) {
             (Returns::New(..), _) => "let object = ",
             (Returns::Value(_), _) => "let value = ",
@@ -397,6 +419,7 @@ impl Body<'_> {
             out,
             "// SAFETY: objects are alive and of their kind; memory is as long as the function\n// will read or write, by the same expressions.\n{binding}call.timed(|| unsafe {{ function({args}) }});"
         );
+        out.push_str(&kept);
     }
 
     /// A length in the board's own types, or a refusal.

@@ -194,11 +194,6 @@ impl Stub<'_> {
         }
     }
 
-    /// The error for a value that the call does not take.
-    pub(super) fn value_error(&self) -> &str {
-        self.api.errors.as_ref().map_or("0", |e| e.value.as_str())
-    }
-
     fn body(&self) -> String {
         let inner = self.inner();
         let safety = "// SAFETY: the caller keeps the API's promises for every pointer.\n";
@@ -318,7 +313,6 @@ impl Stub<'_> {
                 self.call.name
             );
         }
-        let value = self.value_error();
         let answer = format!(
             "let bytes = Guest::{}(entry, {objects}{name})?;\n",
             self.call.name
@@ -327,14 +321,14 @@ impl Stub<'_> {
         if self.call.is_local {
             let _ = writeln!(
                 out,
-                "wire::{}({name}).ok_or({value})?;\n{answer}{told}",
+                "wire::{}({name}).ok_or(Guest::VALUE)?;\n{answer}{told}",
                 snake(&self.call.name)
             );
             return;
         }
         let _ = writeln!(
             out,
-            "let kind = wire::{}({name}).ok_or({value})?;",
+            "let kind = wire::{}({name}).ok_or(Guest::VALUE)?;",
             snake(&self.call.name)
         );
         if table.values().any(|kind| *kind == InfoKind::Local) {
@@ -462,12 +456,7 @@ impl Stub<'_> {
                 _ => {}
             }
         }
-        let bounds = self
-            .api
-            .errors
-            .as_ref()
-            .map_or("Guest::BOUNDS", |e| e.bounds.as_str());
         let length = expr::length(self.api, self.call, len, &self.scope());
-        format!("{length}.get().ok_or({bounds})?")
+        format!("{length}.get().ok_or(Guest::BOUNDS)?")
     }
 }

@@ -157,7 +157,7 @@ pub fn module(api: &Api, paths: &Paths) -> String {
     let krate = &paths.own_wire;
     let _ = writeln!(
         out,
-        "#![allow(missing_docs, clippy::manual_range_patterns)]\n"
+        "#![allow(missing_docs, non_snake_case, clippy::manual_range_patterns)]\n"
     );
     let _ = writeln!(out, "use {krate}::Op;");
     let _ = writeln!(

@@ -33,7 +33,10 @@ pub fn build(
         let thin = Thin {
             machine,
             library,
-            names: names(api),
+            names: names(api)
+                .into_iter()
+                .chain(library.also.iter().copied())
+                .collect(),
         };
         thin.build(shared)
     };

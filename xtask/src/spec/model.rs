@@ -50,8 +50,8 @@ pub struct Api {
 /// How an API's calls report errors.
 #[derive(Clone, Debug)]
 pub struct Errors {
-    /// The C type of codes.
-    pub ctype: String,
+    /// The C type of codes, if calls return or write them.
+    pub ctype: Option<String>,
     /// No error.
     pub success: String,
     /// The board's API lacks the function.
@@ -60,6 +60,16 @@ pub struct Errors {
     pub bounds: String,
     /// A query for a name that is not known.
     pub value: String,
+    /// The code that says "none", if calls return only whether they succeeded and
+    /// the API keeps their code for a later question.
+    pub kept: Option<String>,
+}
+
+impl Errors {
+    /// The code for success: not always what a call returns.
+    pub fn none(&self) -> &str {
+        self.kept.as_deref().unwrap_or(&self.success)
+    }
 }
 
 /// Where a helper lives.

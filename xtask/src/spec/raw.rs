@@ -39,11 +39,12 @@ pub struct RawApi {
 #[serde(deny_unknown_fields)]
 pub struct RawErrors {
     #[serde(rename = "type")]
-    pub ctype: String,
+    pub ctype: Option<String>,
     pub success: String,
     pub missing: String,
     pub bounds: String,
     pub value: String,
+    pub kept: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -39,6 +39,7 @@ pub unsafe extern "C" fn clGetPlatformIDs(
     Guest::returned(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
+            let platforms_room = num_entries as usize;
             let request = Request::new(wire::CL_GET_PLATFORM_IDS, Class::Query, entry);
             let args = wire::ClGetPlatformIDsArgs {
                 num_entries,
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn clGetPlatformIDs(
                 Object::write_all(
                     Kind::Platform,
                     platforms,
-                    num_entries as usize,
+                    platforms_room,
                     &reply.platforms,
                     None,
                 );
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_platform_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_platform_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetPlatformInfo(entry, &platform, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -123,6 +124,7 @@ pub unsafe extern "C" fn clGetDeviceIDs(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let platform = Object::find(Kind::Platform, platform)?;
+            let devices_room = num_entries as usize;
             let request = Request::new(wire::CL_GET_DEVICE_IDS, Class::Query, entry);
             let args = wire::ClGetDeviceIDsArgs {
                 platform: platform.number(),
@@ -134,13 +136,7 @@ pub unsafe extern "C" fn clGetDeviceIDs(
             request.forward(&args, |reply| {
                 let reply: wire::ClGetDeviceIDsReply = reply.decode()?;
                 Guest::check(reply.result)?;
-                Object::write_all(
-                    Kind::Device,
-                    devices,
-                    num_entries as usize,
-                    &reply.devices,
-                    None,
-                );
+                Object::write_all(Kind::Device, devices, devices_room, &reply.devices, None);
                 data::write(num_devices, reply.num_devices);
                 Ok(())
             })
@@ -171,7 +167,7 @@ pub unsafe extern "C" fn clGetDeviceInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_device_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_device_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetDeviceInfo(entry, &device, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -326,7 +322,7 @@ pub unsafe extern "C" fn clGetContextInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_context_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_context_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetContextInfo(entry, &context, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -430,7 +426,7 @@ pub unsafe extern "C" fn clGetCommandQueueInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_command_queue_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_command_queue_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetCommandQueueInfo(entry, &command_queue, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -491,7 +487,7 @@ pub unsafe extern "C" fn clCreateBuffer(
                 * (Length::of(flags) & (Length::of(8u64) | Length::of(32u64)))
                     .test(Length::of(0u64), u64::ne))
             .get()
-            .ok_or(CL_OUT_OF_HOST_MEMORY)?;
+            .ok_or(Guest::BOUNDS)?;
             if let Some(done) =
                 <Guest as Helpers>::svm_buffer(entry, &context, flags, size, host_ptr)
             {
@@ -630,6 +626,7 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let context = Object::find(Kind::Context, context)?;
+            let image_formats_room = num_entries as usize;
             let request = Request::new(wire::CL_GET_SUPPORTED_IMAGE_FORMATS, Class::Query, entry);
             let args = wire::ClGetSupportedImageFormatsArgs {
                 context: context.number(),
@@ -646,12 +643,12 @@ pub unsafe extern "C" fn clGetSupportedImageFormats(
                     for (n, value) in reply
                         .image_formats
                         .iter()
-                        .take(num_entries as usize)
+                        .take(image_formats_room)
                         .enumerate()
                     {
                         image_formats
                             .add(n)
-                            .write(cl_image_format::from_wire(value).ok_or(CL_OUT_OF_HOST_MEMORY)?);
+                            .write(cl_image_format::from_wire(value).ok_or(Guest::BOUNDS)?);
                     }
                 }
                 data::write(num_image_formats, reply.num_image_formats);
@@ -684,7 +681,7 @@ pub unsafe extern "C" fn clGetMemObjectInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_mem_object_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_mem_object_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetMemObjectInfo(entry, &memobj, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -727,7 +724,7 @@ pub unsafe extern "C" fn clGetImageInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_image_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_image_info(param_name).ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::CL_GET_IMAGE_INFO, Class::Query, entry);
             let args = wire::ClGetImageInfoArgs {
                 image: image.number(),
@@ -828,7 +825,7 @@ pub unsafe extern "C" fn clGetSamplerInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_sampler_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_sampler_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetSamplerInfo(entry, &sampler, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -918,6 +915,7 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
             let device_list_in = Object::list(Kind::Device, num_devices, device_list)?;
             let binaries_in =
                 data::pack_blobs::<Guest>(num_devices as u32, binaries.cast(), lengths)?;
+            let binary_status_room = num_devices as usize;
             let mut request = Request::new(wire::CL_CREATE_PROGRAM_WITH_BINARY, Class::Sync, entry);
             let new = gil_guest::new_number();
             let args = wire::ClCreateProgramWithBinaryArgs {
@@ -941,7 +939,7 @@ pub unsafe extern "C" fn clCreateProgramWithBinary(
                     for (n, value) in reply
                         .binary_status
                         .iter()
-                        .take(num_devices as usize)
+                        .take(binary_status_room)
                         .enumerate()
                     {
                         binary_status.add(n).write(*value as i32);
@@ -1067,7 +1065,7 @@ pub unsafe extern "C" fn clGetProgramInfo(
             if param_name == CL_PROGRAM_BINARIES {
                 return Guest::clGetProgramInfo_CL_PROGRAM_BINARIES(entry, &program, &room);
             }
-            let kind = wire::cl_get_program_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_program_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetProgramInfo(entry, &program, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -1112,7 +1110,7 @@ pub unsafe extern "C" fn clGetProgramBuildInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_program_build_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_program_build_info(param_name).ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::CL_GET_PROGRAM_BUILD_INFO, Class::Query, entry);
             let args = wire::ClGetProgramBuildInfoArgs {
                 program: program.number(),
@@ -1183,6 +1181,7 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let program = Object::find(Kind::Program, program)?;
+            let kernels_room = num_kernels as usize;
             let request = Request::new(wire::CL_CREATE_KERNELS_IN_PROGRAM, Class::Sync, entry);
             let args = wire::ClCreateKernelsInProgramArgs {
                 program: program.number(),
@@ -1196,7 +1195,7 @@ pub unsafe extern "C" fn clCreateKernelsInProgram(
                 Object::write_all(
                     Kind::Kernel,
                     kernels,
-                    num_kernels as usize,
+                    kernels_room,
                     &reply.kernels,
                     Some(&[&program]),
                 );
@@ -1268,7 +1267,7 @@ pub unsafe extern "C" fn clGetKernelInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_kernel_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_kernel_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetKernelInfo(entry, &kernel, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -1313,7 +1312,7 @@ pub unsafe extern "C" fn clGetKernelWorkGroupInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_kernel_work_group_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_kernel_work_group_info(param_name).ok_or(Guest::VALUE)?;
             let mut request =
                 Request::new(wire::CL_GET_KERNEL_WORK_GROUP_INFO, Class::Query, entry);
             let args = wire::ClGetKernelWorkGroupInfoArgs {
@@ -1347,7 +1346,7 @@ pub unsafe extern "C" fn clWaitForEvents(
         unsafe {
             let event_list_in = Object::list(Kind::Event, num_events, event_list)?
                 .filter(|list| !list.is_empty())
-                .ok_or(CL_INVALID_VALUE)?;
+                .ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::CL_WAIT_FOR_EVENTS, Class::Wait, entry);
             request.waits(&event_list_in);
             request.wait()
@@ -1378,7 +1377,7 @@ pub unsafe extern "C" fn clGetEventInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_event_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_event_info(param_name).ok_or(Guest::VALUE)?;
             if kind == InfoType::Local {
                 let bytes = Guest::clGetEventInfo(entry, &event, param_name)?;
                 return info::answer::<Guest>(&room, &bytes);
@@ -1442,7 +1441,7 @@ pub unsafe extern "C" fn clGetEventProfilingInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            wire::cl_get_event_profiling_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            wire::cl_get_event_profiling_info(param_name).ok_or(Guest::VALUE)?;
             let bytes = Guest::clGetEventProfilingInfo(entry, &event, param_name)?;
             info::answer::<Guest>(&room, &bytes)
         }
@@ -2123,7 +2122,7 @@ pub unsafe extern "C" fn clEnqueueWaitForEvents(
             let command_queue = Object::find(Kind::CommandQueue, command_queue)?;
             let event_list_in = Object::list(Kind::Event, num_events, event_list)?
                 .filter(|list| !list.is_empty())
-                .ok_or(CL_INVALID_VALUE)?;
+                .ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::CL_ENQUEUE_WAIT_FOR_EVENTS, Class::Enqueue, entry);
             request.queue(command_queue.queue(), Engine::NONE);
             request.order(Order::Barrier);
@@ -2634,6 +2633,7 @@ pub unsafe extern "C" fn clCreateSubDevices(
                 &[],
                 &[CL_DEVICE_PARTITION_BY_COUNTS as u64],
             )?;
+            let out_devices_room = num_devices as usize;
             let request = Request::new(wire::CL_CREATE_SUB_DEVICES, Class::Sync, entry);
             let args = wire::ClCreateSubDevicesArgs {
                 in_device: in_device.number(),
@@ -2648,7 +2648,7 @@ pub unsafe extern "C" fn clCreateSubDevices(
                 Object::write_all(
                     Kind::Device,
                     out_devices,
-                    num_devices as usize,
+                    out_devices_room,
                     &reply.out_devices,
                     Some(&[&in_device]),
                 );
@@ -2919,7 +2919,7 @@ pub unsafe extern "C" fn clGetKernelArgInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_kernel_arg_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_kernel_arg_info(param_name).ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::CL_GET_KERNEL_ARG_INFO, Class::Query, entry);
             let args = wire::ClGetKernelArgInfoArgs {
                 kernel: kernel.number(),
@@ -3329,7 +3329,7 @@ pub unsafe extern "C" fn clGetPipeInfo(
                 value: param_value,
                 size_ret: param_value_size_ret,
             };
-            let kind = wire::cl_get_pipe_info(param_name).ok_or(CL_INVALID_VALUE)?;
+            let kind = wire::cl_get_pipe_info(param_name).ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::CL_GET_PIPE_INFO, Class::Query, entry);
             let args = wire::ClGetPipeInfoArgs {
                 pipe: pipe.number(),
@@ -3886,7 +3886,7 @@ pub unsafe extern "C" fn clCreateBufferWithProperties(
                 * (Length::of(flags) & (Length::of(8u64) | Length::of(32u64)))
                     .test(Length::of(0u64), u64::ne))
             .get()
-            .ok_or(CL_OUT_OF_HOST_MEMORY)?;
+            .ok_or(Guest::BOUNDS)?;
             if let Some(done) =
                 <Guest as Helpers>::svm_buffer(entry, &context, flags, size, host_ptr)
             {

@@ -198,14 +198,22 @@ pub trait Api: Described {
 
     /// Executes a call that returns a value and no error.
     fn value<T: Default>(run: impl FnOnce() -> CallResult<T>) -> T {
-        guarded::<Self, _>(run).unwrap_or_default()
+        guarded::<Self, _>(run).unwrap_or_else(|code| {
+            Self::unreported(code);
+            T::default()
+        })
     }
 
     /// Executes a call that returns nothing and no error.
     fn nothing(run: impl FnOnce() -> CallResult<()>) {
-        // The API has nowhere to put an error.
-        let _ = guarded::<Self, _>(run);
+        if let Err(code) = guarded::<Self, _>(run) {
+            Self::unreported(code);
+        }
     }
+
+    /// A call that can return no error failed here, before the board saw it: for an
+    /// API that keeps errors for a later question.
+    fn unreported(_code: i32) {}
 }
 
 /// An API whose enqueues take and give events that are objects.

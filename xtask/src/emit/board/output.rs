@@ -25,10 +25,7 @@ impl Body<'_> {
     }
 
     fn success(&self) -> &str {
-        self.api
-            .errors
-            .as_ref()
-            .map_or("0", |errors| errors.success.as_str())
+        self.api.errors.as_ref().map_or("0", Errors::none)
     }
 
     fn bind(&self, out: &mut String) {
@@ -51,7 +48,8 @@ impl Body<'_> {
             Way::Written => writeln!(out, "if result == {} {{ {bind} }}", self.success()),
             _ => writeln!(
                 out,
-                "let result = if object.is_null() {{ session.last_error() }} else {{ {bind} 0 }};"
+                "let result = if object.is_null() {{ session.last_error() }} else {{ {bind} {} }};",
+                self.success()
             ),
         };
     }
@@ -124,11 +122,12 @@ impl Body<'_> {
     fn fields(&self) -> Vec<String> {
         let mut fields = Vec::new();
         if self.call.way != Way::None {
-            let is_i32 = self
-                .api
-                .errors
-                .as_ref()
-                .is_some_and(|e| self.api.types[&e.ctype] == Scalar::I32);
+            let is_i32 = self.api.errors.as_ref().is_some_and(|e| {
+                e.kept.is_some()
+                    || e.ctype
+                        .as_ref()
+                        .is_some_and(|ctype| self.api.types[ctype] == Scalar::I32)
+            });
             fields.push(if is_i32 || self.call.way == Way::Noted {
                 "result".into()
             } else {

@@ -31,10 +31,9 @@ impl Stub<'_> {
             ),
             Role::Waits { count, .. } => {
                 let kind = kind_of(self.api, param);
-                let value = self.value_error();
                 writeln!(
                     out,
-                    "let {into} = Object::list(Kind::{kind}, {}, {name})?.filter(|list| !list.is_empty()).ok_or({value})?;",
+                    "let {into} = Object::list(Kind::{kind}, {}, {name})?.filter(|list| !list.is_empty()).ok_or(Guest::VALUE)?;",
                     ident(count)
                 )
             }
@@ -63,11 +62,21 @@ impl Stub<'_> {
                     ),
                 }
             }
+            // What is no number of values is found before anything is made.
+            Role::OutArray { room, .. }
+            | Role::OutStructs { room, .. }
+            | Role::OutHandles { room, .. } => {
+                writeln!(
+                    out,
+                    "let {} = {};",
+                    derived(&param.name, "room"),
+                    self.len(room)
+                )
+            }
             // Without a place for it the object would be nobody's.
             Role::OutNew { .. } => writeln!(
                 out,
-                "if {name}.is_null() {{ return Err({}); }}\nlet {} = {}::new_number();",
-                self.value_error(),
+                "if {name}.is_null() {{ return Err(Guest::VALUE); }}\nlet {} = {}::new_number();",
                 derived(&param.name, "new"),
                 self.paths.runtime
             ),

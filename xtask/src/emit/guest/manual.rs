@@ -72,8 +72,9 @@ fn codes(api: &Api) -> (&str, [String; 3]) {
     match &api.errors {
         None => ("()", ["0", "-1", "-1"].map(str::to_owned)),
         Some(errors) => {
-            let codes = [&errors.success, &errors.bounds, &errors.value];
-            (&errors.ctype, codes.map(|code| format!("{code} as i32")))
+            let codes = [errors.none(), &errors.bounds, &errors.value];
+            let status = errors.ctype.as_deref().unwrap_or("()");
+            (status, codes.map(|code| format!("{code} as i32")))
         }
     }
 }

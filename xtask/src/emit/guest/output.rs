@@ -205,9 +205,9 @@ impl Stub<'_> {
                     parents.join(", ")
                 )
             }
-            Role::OutHandles { room, parents, .. } => {
+            Role::OutHandles { parents, .. } => {
                 let kind = kind_of(self.api, param);
-                let room = self.len(room);
+                let room = derived(&param.name, "room");
                 let parents = match parents {
                     None => "None".into(),
                     Some(parents) => {
@@ -221,24 +221,14 @@ impl Stub<'_> {
                     "Object::write_all(Kind::{kind}, {name}, {room}, &reply.{name}, {parents});"
                 )
             }
-            Role::OutArray { scalar, room, .. } => {
-                self.write_each(&name, room, &format!("*value as {}", scalar.rust()), out)
+            Role::OutArray { scalar, .. } => {
+                self.write_each(param, &format!("*value as {}", scalar.rust()), out)
             }
-            Role::OutStructs {
-                name: ctype, room, ..
-            } => {
-                let bounds = self
-                    .api
-                    .errors
-                    .as_ref()
-                    .map_or("Guest::BOUNDS", |e| e.bounds.as_str());
-                self.write_each(
-                    &name,
-                    room,
-                    &format!("{ctype}::from_wire(value).ok_or({bounds})?"),
-                    out,
-                )
-            }
+            Role::OutStructs { name: ctype, .. } => self.write_each(
+                param,
+                &format!("{ctype}::from_wire(value).ok_or(Guest::BOUNDS)?"),
+                out,
+            ),
             Role::Bytes {
                 direction: Direction::Out | Direction::InOut,
                 len,
@@ -253,14 +243,8 @@ impl Stub<'_> {
         };
     }
 
-    fn write_each(
-        &self,
-        name: &str,
-        room: &Expr,
-        value: &str,
-        out: &mut String,
-    ) -> std::fmt::Result {
-        let room = self.len(room);
+    fn write_each(&self, param: &Param, value: &str, out: &mut String) -> std::fmt::Result {
+        let (name, room) = (ident(&param.name), derived(&param.name, "room"));
         writeln!(
             out,
             "if !{name}.is_null() {{ for (n, value) in reply.{name}.iter().take({room}).enumerate() {{ {name}.add(n).write({value}); }} }}"

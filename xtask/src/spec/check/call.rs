@@ -242,7 +242,7 @@ fn returns(
     if let Some(text) = &raw.returns {
         return new_object(api, text, ret, &place);
     }
-    let is_error = |e: &Errors| ret.name() == Some(&e.ctype);
+    let is_error = |e: &Errors| e.ctype.is_some() && ret.name() == e.ctype.as_deref();
     if ret.is_void() || api.errors.as_ref().is_some_and(is_error) {
         return Ok(Returns::Status);
     }
@@ -278,7 +278,7 @@ fn new_object(api: &Api, text: &str, ret: &CType, place: &Place) -> Result<Retur
 
 fn way(api: &Api, call: &Call) -> Way {
     let written = call.params.iter().any(|param| param.role == Role::Error);
-    let is_error = |e: &Errors| call.ret.name() == Some(&e.ctype);
+    let is_error = |e: &Errors| e.ctype.is_some() && call.ret.name() == e.ctype.as_deref();
     match &call.returns {
         _ if written => Way::Written,
         Returns::Status if api.errors.as_ref().is_some_and(is_error) => Way::Returned,

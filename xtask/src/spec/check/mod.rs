@@ -257,10 +257,13 @@ fn is_flat(api: &Api, name: &str) -> bool {
 
 fn errors(api: &Api, raw: &RawErrors) -> Result<Errors, SpecError> {
     let place = Place::table("errors");
-    if !api.types.contains_key(&raw.ctype) {
-        return Err(place.error(Problem::UnknownType(raw.ctype.clone())));
+    if let Some(ctype) = &raw.ctype
+        && !api.types.contains_key(ctype)
+    {
+        return Err(place.error(Problem::UnknownType(ctype.clone())));
     }
-    for constant in [&raw.success, &raw.missing, &raw.bounds, &raw.value] {
+    let codes = [&raw.success, &raw.missing, &raw.bounds, &raw.value];
+    for constant in codes.into_iter().chain(&raw.kept) {
         known_constant(api, constant, &place)?;
     }
     Ok(Errors {
@@ -269,6 +272,7 @@ fn errors(api: &Api, raw: &RawErrors) -> Result<Errors, SpecError> {
         missing: raw.missing.clone(),
         bounds: raw.bounds.clone(),
         value: raw.value.clone(),
+        kept: raw.kept.clone(),
     })
 }
 

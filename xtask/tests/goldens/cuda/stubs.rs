@@ -36,7 +36,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             if module.is_null() {
-                return Err(CUDA_ERROR_INVALID_VALUE);
+                return Err(Guest::VALUE);
             }
             let module_new = gil_guest::new_number();
             let mut request = Request::new(wire::CU_MODULE_LOAD_DATA, Class::Sync, entry);
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             if hfunc.is_null() {
-                return Err(CUDA_ERROR_INVALID_VALUE);
+                return Err(Guest::VALUE);
             }
             let hfunc_new = gil_guest::new_number();
             let hmod = Object::find(Kind::Module, hmod)?;

@@ -30,7 +30,7 @@ pub type Request = gil_guest::Request<Guest>;
 impl Described for Guest {
     const NUMBER: u16 = 101;
     type Status = EGLBoolean;
-    const SUCCESS: i32 = EGL_TRUE as i32;
+    const SUCCESS: i32 = EGL_SUCCESS as i32;
     const BOUNDS: i32 = EGL_BAD_ALLOC as i32;
     const VALUE: i32 = EGL_BAD_PARAMETER as i32;
     type Kind = Kind;

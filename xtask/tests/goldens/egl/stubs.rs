@@ -62,6 +62,7 @@ pub unsafe extern "C" fn eglChooseConfig(
             let dpy = Object::find(Kind::Display, dpy)?;
             let attrib_list_in =
                 data::properties_until::<Guest, _>(EGL_NONE, attrib_list, &[], &[])?;
+            let configs_room = Length::of(config_size).get().ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::EGL_CHOOSE_CONFIG, Class::Query, entry);
             let args = wire::EglChooseConfigArgs {
                 dpy: dpy.number(),
@@ -73,13 +74,7 @@ pub unsafe extern "C" fn eglChooseConfig(
             request.forward(&args, |reply| {
                 let reply: wire::EglChooseConfigReply = reply.decode()?;
                 Guest::check(reply.result)?;
-                Object::write_all(
-                    Kind::Config,
-                    configs,
-                    Length::of(config_size).get().ok_or(EGL_BAD_ALLOC)?,
-                    &reply.configs,
-                    None,
-                );
+                Object::write_all(Kind::Config, configs, configs_room, &reply.configs, None);
                 data::write(num_config, reply.num_config);
                 Ok(())
             })

@@ -56,6 +56,7 @@ pub const EGL_BAD_PARAMETER: EGLint = 0x300c;
 pub const EGL_BAD_SURFACE: EGLint = 0x300d;
 pub const EGL_FALSE: EGLBoolean = 0;
 pub const EGL_NONE: EGLint = 0x3038;
+pub const EGL_SUCCESS: EGLint = 0x3000;
 pub const EGL_TRUE: EGLBoolean = 1;
 
 /// `eglGetError`.

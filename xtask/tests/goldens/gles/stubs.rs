@@ -57,6 +57,9 @@ pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
+            let data_room = <Guest as Helpers>::get_count(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
             let request = Request::new(wire::GL_GET_INTEGERV, Class::Query, entry);
             let args = wire::GlGetIntegervArgs {
                 current: current.number(),
@@ -66,16 +69,7 @@ pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
             request.forward(&args, |reply| {
                 let reply: wire::GlGetIntegervReply = reply.decode()?;
                 if !data.is_null() {
-                    for (n, value) in reply
-                        .data
-                        .iter()
-                        .take(
-                            <Guest as Helpers>::get_count(&current, pname as u64)
-                                .get()
-                                .ok_or(Guest::BOUNDS)?,
-                        )
-                        .enumerate()
-                    {
+                    for (n, value) in reply.data.iter().take(data_room).enumerate() {
                         data.add(n).write(*value as i32);
                     }
                 }

@@ -46,7 +46,7 @@ pub unsafe extern "C" fn toyDeviceInfo(
                 value: value,
                 size_ret: size_ret,
             };
-            let kind = wire::toy_device_info(name).ok_or(TOY_INVALID_VALUE)?;
+            let kind = wire::toy_device_info(name).ok_or(Guest::VALUE)?;
             let mut request = Request::new(wire::TOY_DEVICE_INFO, Class::Query, entry);
             let args = wire::ToyDeviceInfoArgs {
                 device,
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn toyContextCreate(context: *mut toyContext, device: c_ui
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             if context.is_null() {
-                return Err(TOY_INVALID_VALUE);
+                return Err(Guest::VALUE);
             }
             let context_new = gil_guest::new_number();
             let request = Request::new(wire::TOY_CONTEXT_CREATE, Class::Sync, entry);
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn toyBufferCreate(buffer: *mut toyBuffer, size: usize) ->
         unsafe {
             let current = Guest::current()?;
             if buffer.is_null() {
-                return Err(TOY_INVALID_VALUE);
+                return Err(Guest::VALUE);
             }
             let buffer_new = gil_guest::new_number();
             let request = Request::new(wire::TOY_BUFFER_CREATE, Class::Sync, entry);

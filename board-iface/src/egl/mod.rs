@@ -1,0 +1,110 @@
+//! The back end of EGL and OpenGL ES: what the two APIs' `generated` folders dispatch,
+//! on the EGL that this machine has at run time.
+//!
+//! | module | what |
+//! |---|---|
+//! | here | how the driver is found, and what it has |
+//! | [`driver`] | the libraries, and the board's one display |
+//! | [`session`] | one guest program's objects, and what is current in its threads |
+//! | [`support`] | EGL's calls that are written by hand |
+//! | [`crate::gles`] | OpenGL ES |
+
+pub mod driver;
+pub mod generated;
+pub mod session;
+pub mod support;
+
+use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
+use crate::board::{self, Board, BoardError, Guest};
+use crate::region::Budget;
+use driver::{Driver, VARIABLE};
+use gil_wire::generated::{egl, gles};
+use gil_wire::identity::DeviceInfo;
+use std::io;
+use std::path::PathBuf;
+
+/// The back end.
+#[derive(Debug)]
+pub struct Egl;
+
+impl BackEnd for Egl {
+    fn name(&self) -> &'static str {
+        "egl"
+    }
+
+    fn apis(&self) -> &'static [u16] {
+        &[egl::API, gles::API]
+    }
+
+    /// EGL's own library finds the vendors'.
+    fn registered(&self) -> Vec<Registered> {
+        let library = Driver::file();
+        vec![Registered {
+            label: format!("EGL ({library})"),
+            library: Some(library),
+            file: None,
+        }]
+    }
+
+    fn place(&self) -> Option<PathBuf> {
+        None
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            variables: &[
+                "EGL_",
+                "__EGL_",
+                "GIL_BOARD_",
+                "MESA_",
+                "GALLIUM_",
+                "LIBGL_",
+                "LP_",
+                "LLVM_",
+                "NVIDIA_",
+                "__NV_",
+                "__GL_",
+                "MALI_",
+            ],
+            caches: &["MESA_SHADER_CACHE_DIR", "__GL_SHADER_DISK_CACHE_PATH"],
+            read: &[
+                "/usr/share/glvnd",
+                "/etc/glvnd",
+                "/usr/share/drirc.d",
+                "/etc/drirc",
+            ],
+            ..Needs::default()
+        }
+    }
+
+    fn only(&self, drivers: &[&Registered]) -> io::Result<Selection> {
+        let none = (VARIABLE.into(), "/nonexistent".into());
+        Ok(Selection {
+            env: Vec::from_iter(drivers.is_empty().then_some(none)),
+            folder: None,
+        })
+    }
+
+    fn load(&self, _options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
+        let driver = Driver::load().map_err(|error| BoardError::Driver(Box::new(error)))?;
+        Ok(Box::new(EglBoard(Box::leak(Box::new(driver)))))
+    }
+}
+
+/// The driver, loaded: its functions are there until the process ends.
+#[derive(Debug)]
+struct EglBoard(&'static Driver);
+
+impl Board for EglBoard {
+    fn devices(&self) -> Vec<DeviceInfo> {
+        Vec::from_iter(self.0.device())
+    }
+
+    fn open<'b>(
+        &'b self,
+        _guest: Guest,
+        _budget: &Budget,
+    ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
+        Ok(Box::new(GuestThreads::new(session::Session::new(self.0))))
+    }
+}

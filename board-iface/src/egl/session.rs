@@ -1,0 +1,299 @@
+//! One guest program's contexts and surfaces, and what is current in its threads.
+//!
+//! A context is current in the board's thread that stands for the guest's thread in
+//! which the program made it current, so that calls need not make it so again. A
+//! context is current in at most one thread: it tells whose a posted call is, whichever
+//! thread handed it over.
+
+use super::driver::Driver;
+use super::generated::types::*;
+use super::generated::{self, Functions};
+use crate::back_end::dispatch::Dispatch;
+use crate::back_end::{Call, Current, Objects, Refusal, Table};
+use crate::board::{self, Ended, Outcome};
+use crate::gles::{self, Gles};
+use crate::region::Budget;
+use gil_wire::Op;
+use gil_wire::api::{self, Described};
+use gil_wire::call::Handle;
+use gil_wire::generated::egl::{self as wire, Kind};
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const DISPATCH: Dispatch<Session> = Dispatch {
+    function: generated::dispatch,
+    failed: generated::dispatch::failed,
+    code: |_, _| None,
+    missing: EGL_BAD_MATCH,
+};
+
+thread_local! {
+    /// Of which session which context is current in this thread of the board.
+    static HERE: Cell<(u64, Handle)> = const { Cell::new((0, Handle::NULL)) };
+}
+
+/// A session of the back end.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) driver: &'static Driver,
+    pub(crate) table: Table<Kind, Data>,
+    /// Its number in this process.
+    id: u64,
+    /// The guest thread whose call is executed.
+    thread: u32,
+}
+
+/// What the session keeps of an object.
+#[derive(Debug)]
+pub enum Data {
+    /// Nothing.
+    None,
+    /// Of a context.
+    Context(Box<Context>),
+}
+
+impl From<Kind> for Data {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Context => Self::Context(Box::default()),
+            _ => Self::None,
+        }
+    }
+}
+
+/// A context.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// The guest thread in which it is current.
+    thread: Option<u32>,
+    draw: Handle,
+    read: Handle,
+    /// What OpenGL ES keeps of it.
+    pub gles: gles::State,
+}
+
+/// A call in a context that is current nowhere, or in another thread.
+#[derive(Debug, thiserror::Error)]
+#[error("context {0:#x} is not current in the thread that calls")]
+struct NotCurrent(u64);
+
+/// A context that was current and cannot be again.
+#[derive(Debug, thiserror::Error)]
+#[error("context {number:#x} cannot be current again in its thread (EGL error {error:#x})")]
+struct NotAgain {
+    number: u64,
+    error: EGLint,
+}
+
+impl Session {
+    /// One without objects.
+    pub fn new(driver: &'static Driver) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            driver,
+            table: Table::default(),
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            thread: 0,
+        }
+    }
+
+    /// What is kept of a context.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn context(&mut self, number: Handle) -> Result<&mut Context, Refusal> {
+        self.table.get(number, Kind::Context)?;
+        match self.table.data_mut(number) {
+            Some(Data::Context(context)) => Ok(context),
+            _ => Err(Refusal::parameter("context", number.0)),
+        }
+    }
+
+    /// Calls `eglMakeCurrent` in this thread of the board.
+    fn enter(&self, draw: Handle, read: Handle, context: Handle) -> Result<EGLint, Refusal> {
+        let Some(function) = self.driver.egl.eglMakeCurrent else {
+            return Ok(EGL_BAD_MATCH);
+        };
+        let draw = self.get_optional(Kind::Surface, draw)?;
+        let read = self.get_optional(Kind::Surface, read)?;
+        let object = self.get_optional(Kind::Context, context)?;
+        // SAFETY: the objects are the table's, so they are alive.
+        let result = unsafe { function(self.driver.display(), draw, read, object) };
+        if result != EGL_TRUE {
+            return Ok(self.driver.error());
+        }
+        HERE.set((self.id, context));
+        Ok(EGL_SUCCESS)
+    }
+
+    /// The program makes a context current in the thread that calls, or none.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`].
+    pub fn choose(
+        &mut self,
+        call: &mut Call,
+        args: &wire::EglMakeCurrentArgs,
+    ) -> Result<EGLint, Refusal> {
+        let elsewhere = match args.context.is_null() {
+            true => None,
+            false => self.context(args.context)?.thread,
+        };
+        if elsewhere.is_some_and(|thread| thread != self.thread) {
+            return Ok(EGL_BAD_ACCESS);
+        }
+        let result = call.timed(|| self.enter(args.draw, args.read, args.context))?;
+        if result == EGL_SUCCESS {
+            self.leave();
+            if !args.context.is_null() {
+                let thread = Some(self.thread);
+                let context = self.context(args.context)?;
+                (context.thread, context.draw, context.read) = (thread, args.draw, args.read);
+            }
+        }
+        Ok(result)
+    }
+
+    /// No context is current in the guest thread that calls.
+    fn leave(&mut self) {
+        let thread = Some(self.thread);
+        for (number, object) in self.table.all() {
+            if object.kind == Kind::Context
+                && let Ok(context) = self.context(number)
+                && context.thread == thread
+            {
+                context.thread = None;
+            }
+        }
+    }
+
+    /// A guest thread ended.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`].
+    pub fn release_thread(&mut self, context: Handle) -> Result<(), Refusal> {
+        let here = Some(self.thread);
+        if self.context(context)?.thread == here {
+            self.enter(Handle::NULL, Handle::NULL, Handle::NULL)?;
+            self.leave();
+        }
+        Ok(())
+    }
+
+    /// Has a context be current here, as the program made it in this thread.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the program did not.
+    pub fn resume(&mut self, number: Handle) -> Result<(), Refusal> {
+        if HERE.get() == (self.id, number) {
+            return Ok(());
+        }
+        let thread = self.thread;
+        let context = self.context(number)?;
+        if context.thread != Some(thread) {
+            return Err(Refusal::Api(Box::new(NotCurrent(number.0))));
+        }
+        let (draw, read) = (context.draw, context.read);
+        match self.enter(draw, read, number)? {
+            EGL_SUCCESS => Ok(()),
+            error => Err(Refusal::Api(Box::new(NotAgain {
+                number: number.0,
+                error,
+            }))),
+        }
+    }
+
+    /// The guest thread whose a call is.
+    fn owner(&self, call: &board::Call<'_>) -> u32 {
+        let (op, args) = (call.head.op, call.head.args);
+        let names_context =
+            op.api() == gil_wire::generated::gles::API || op == wire::GIL_RELEASE_THREAD;
+        let context = names_context
+            .then(|| postcard::take_from_bytes::<Handle>(args).ok())
+            .flatten();
+        match context.and_then(|(number, _)| self.table.data(number)) {
+            Some(Data::Context(context)) => context.thread.unwrap_or(call.head.thread),
+            _ => call.head.thread,
+        }
+    }
+}
+
+impl Objects for Session {
+    type Kind = Kind;
+    type Data = Data;
+    type Driver = Driver;
+    type Functions = Functions;
+
+    fn driver(&self) -> &'static Driver {
+        self.driver
+    }
+
+    fn functions(&self) -> &'static Functions {
+        &self.driver.egl
+    }
+
+    fn table(&self) -> &Table<Kind, Data> {
+        &self.table
+    }
+
+    fn table_mut(&mut self) -> &mut Table<Kind, Data> {
+        &mut self.table
+    }
+}
+
+impl Current for Session {
+    fn make_current(&mut self, context: Handle) -> Result<(), Refusal> {
+        self.resume(context)
+    }
+
+    fn last_error(&self) -> EGLint {
+        self.driver.error()
+    }
+}
+
+impl board::Session for Session {
+    fn apis(&self) -> Vec<Described> {
+        api::described(&[wire::API, gil_wire::generated::gles::API])
+    }
+
+    fn thread_of(&self, call: &board::Call<'_>) -> u32 {
+        self.owner(call)
+    }
+
+    fn call(&mut self, call: board::Call<'_>) -> Outcome {
+        self.thread = self.owner(&call);
+        let (op, args) = (call.head.op, call.head.args);
+        let mut running = Call::of(call);
+        let result = match op.api() {
+            wire::API => DISPATCH.run(self, &mut running, args),
+            _ => gles::DISPATCH.run(Gles::of(self), &mut running, args),
+        };
+        match result {
+            Ok(result) => running.outcome(result),
+            Err(refusal) => Outcome::refused(format_args!("{op} is refused: {refusal}")),
+        }
+    }
+
+    /// Calls end before they are answered.
+    fn finish(&mut self, _event: u64, _budget: &Budget) -> Option<Ended> {
+        None
+    }
+
+    fn not_run(&self, _op: Op) -> i32 {
+        EGL_CONTEXT_LOST
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.release_all();
+        if HERE.get().0 == self.id
+            && let Some(function) = self.driver.egl.eglMakeCurrent
+        {
+            // SAFETY: nothing is always allowed to be current.
+            unsafe { function(self.driver.display(), null_mut(), null_mut(), null_mut()) };
+            HERE.set((0, Handle::NULL));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! EGL's calls that are written by hand.
+
+pub use super::session::Session;
+
+use super::generated::manual::Manual;
+use super::generated::types::*;
+use crate::back_end::{self, Call, Objects, Output, Refusal};
+use gil_wire::call::OutData;
+use gil_wire::generated::egl::{self as wire, Kind};
+
+/// The calls whose bodies are written by hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Board;
+
+impl Manual for Board {
+    /// Whatever the guest's display is: here it is the board's.
+    fn egl_initialize(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::EglInitializeArgs,
+    ) -> Result<wire::EglInitializeReply, Refusal> {
+        let driver = session.driver();
+        if session.table().get(args.dpy, Kind::Display).is_err() {
+            let data = Kind::Display.into();
+            session
+                .table_mut()
+                .insert(args.dpy, Kind::Display, driver.display, data)?;
+        }
+        let (major, minor) = driver.version;
+        Ok(wire::EglInitializeReply {
+            result: EGL_SUCCESS,
+            major,
+            minor,
+        })
+    }
+
+    fn egl_query_string(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglQueryStringArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        let display: EGLDisplay = session.get(Kind::Display, args.dpy)?;
+        let found = session.functions().query_string(display, args.name);
+        let result = match found {
+            Some(_) => EGL_SUCCESS,
+            None => session.driver().error(),
+        };
+        let mut room = call.output(args.text, 0)?;
+        let text = text(call, &mut room, found.unwrap_or_default().as_bytes());
+        back_end::encode(&wire::EglQueryStringReply { result, text })
+    }
+
+    fn egl_make_current(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglMakeCurrentArgs,
+    ) -> Result<wire::EglMakeCurrentReply, Refusal> {
+        let result = session.choose(call, &args)?;
+        Ok(wire::EglMakeCurrentReply { result })
+    }
+
+    fn gil_destroy_context(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilDestroyContextArgs,
+    ) -> Result<(), Refusal> {
+        session.release(Kind::Context, args.context)?;
+        Ok(())
+    }
+
+    fn gil_release_thread(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilReleaseThreadArgs,
+    ) -> Result<(), Refusal> {
+        session.release_thread(args.context)?;
+        Ok(())
+    }
+
+    fn gil_destroy_surface(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilDestroySurfaceArgs,
+    ) -> Result<(), Refusal> {
+        session.release(Kind::Surface, args.surface)?;
+        Ok(())
+    }
+}
+
+/// A text as an answer, as far as there is room for it.
+pub fn text<'a>(call: &mut Call, room: &'a mut Output, text: &[u8]) -> OutData<'a> {
+    let len = text.len().min(room.room());
+    let place = room.as_mut_ptr();
+    if len > 0 {
+        // SAFETY: there is room for as many bytes, which nobody else uses.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast(), len) };
+    }
+    room.data(call, len)
+}

@@ -1,0 +1,229 @@
+//! Draws. A driver reads arrays of the program's memory where the program said they
+//! are: here these are copies, which live until the next one, and no draw reads beyond
+//! them.
+
+use super::Gles;
+use super::generated::types::*;
+use crate::back_end::{Call, Current, Objects, Refusal};
+use gil_gles_common::arrays::{Layout, index_bytes, index_range};
+use gil_wire::call::Handle;
+use gil_wire::generated::gles as wire;
+use std::ffi::c_void;
+use std::ptr::null;
+
+/// A copy of elements of an array.
+#[derive(Debug)]
+pub struct Held {
+    /// The first element's number.
+    first: u32,
+    /// How many there are.
+    count: u32,
+    /// Their bytes, which the driver has the address of.
+    bytes: Vec<u8>,
+}
+
+impl Held {
+    /// Whether all of these are there.
+    fn covers(&self, first: u32, last: u32) -> bool {
+        first >= self.first && u64::from(last) < u64::from(self.first) + u64::from(self.count)
+    }
+}
+
+/// A draw that reads what did not come.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "it draws elements {first} to {last} of attribute {attribute}, whose array did not come with it"
+)]
+struct Beyond {
+    attribute: u32,
+    first: u32,
+    last: u32,
+}
+
+/// Most attributes that are looked at.
+const ATTRIBUTES: i32 = 64;
+
+impl Gles {
+    /// A number of the context's state; 0 if the driver does not say.
+    pub fn integer(&self, name: u32) -> GLint {
+        // More room than any single name needs.
+        let mut values = [0; 64];
+        if let Some(get) = self.functions().glGetIntegerv {
+            // SAFETY: there is space for more values than the name has.
+            unsafe { get(name, values.as_mut_ptr()) };
+        }
+        values[0]
+    }
+
+    fn attribute(&self, index: u32, name: u32) -> GLint {
+        let mut values = [0; 4];
+        if let Some(get) = self.functions().glGetVertexAttribiv {
+            // SAFETY: there is space for as many values as any name has.
+            unsafe { get(index, name, values.as_mut_ptr()) };
+        }
+        values[0]
+    }
+
+    /// Refuses a draw of elements that arrays of the program's memory do not have.
+    fn check_arrays(&mut self, context: Handle, first: u32, last: u32) -> Result<(), Refusal> {
+        let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
+        for attribute in 0..count.unsigned_abs() {
+            let own = self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_ENABLED) != 0
+                && self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 0;
+            let held = own.then(|| self.state(context)).transpose()?;
+            let held = held.map(|state| state.arrays.get(&attribute));
+            if held.is_some_and(|held| !held.is_some_and(|held| held.covers(first, last))) {
+                return Err(Refusal::Api(Box::new(Beyond {
+                    attribute,
+                    first,
+                    last,
+                })));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes elements of an attribute's array, for the draws behind it.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn take_array(
+        &mut self,
+        call: &mut Call,
+        args: &wire::GilClientArrayArgs<'_>,
+    ) -> Result<(), Refusal> {
+        self.make_current(args.current)?;
+        let none = || Refusal::parameter("size", u64::from(args.size.unsigned_abs()));
+        let layout = Layout::new(args.size, args.r#type, args.stride).ok_or_else(none)?;
+        let bytes = call.bytes(&args.data)?.unwrap_or_default().to_vec();
+        let before = layout.offset(args.first).ok_or_else(none)?;
+        let count = layout.elements(bytes.len());
+        // The driver adds to it what lies before the first element.
+        let pointer: *const u8 = bytes.as_ptr().wrapping_sub(before);
+        let functions = self.functions();
+        let (Some(describe), Some(bind)) =
+            (functions.glVertexAttribPointer, functions.glBindBuffer)
+        else {
+            return Ok(());
+        };
+        let bound = self.integer(GL_ARRAY_BUFFER_BINDING).unsigned_abs();
+        call.timed(|| {
+            // SAFETY: the address is kept, not used; draws are checked.
+            unsafe {
+                if bound != 0 {
+                    bind(GL_ARRAY_BUFFER, 0);
+                }
+                let (index, normalized) = (args.index, args.normalized);
+                let pointer = pointer.cast();
+                describe(
+                    index,
+                    args.size,
+                    args.r#type,
+                    normalized,
+                    args.stride,
+                    pointer,
+                );
+                if bound != 0 {
+                    bind(GL_ARRAY_BUFFER, bound);
+                }
+            }
+        });
+        let held = Held {
+            first: args.first,
+            count,
+            bytes,
+        };
+        debug_assert!(held.bytes.len() >= layout.bytes(count).unwrap_or(0));
+        self.state(args.current)?.arrays.insert(args.index, held);
+        Ok(())
+    }
+
+    /// `glDrawArrays`.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn draw(&mut self, call: &mut Call, args: &wire::GlDrawArraysArgs) -> Result<(), Refusal> {
+        self.make_current(args.current)?;
+        let Some(function) = self.functions().glDrawArrays else {
+            return Ok(());
+        };
+        if let (Ok(first), Ok(more @ 1..)) = (u32::try_from(args.first), u32::try_from(args.count))
+        {
+            self.check_arrays(args.current, first, first.saturating_add(more - 1))?;
+        }
+        // SAFETY: arrays in memory have the elements; buffers are the driver's.
+        call.timed(|| unsafe { function(args.mode, args.first, args.count) });
+        Ok(())
+    }
+
+    /// `glDrawElements`.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn draw_elements(
+        &mut self,
+        call: &mut Call,
+        args: &wire::GlDrawElementsArgs<'_>,
+    ) -> Result<(), Refusal> {
+        self.make_current(args.current)?;
+        let Some(function) = self.functions().glDrawElements else {
+            return Ok(());
+        };
+        let size = index_bytes(args.r#type).zip(usize::try_from(args.count).ok());
+        let len = size.map_or(Some(0), |(size, count)| size.checked_mul(count));
+        let len = len.ok_or(Refusal::missing_size("indices"))?;
+        let is_bound = self.integer(GL_ELEMENT_ARRAY_BUFFER_BINDING) != 0;
+        let range = match is_bound {
+            // Only if there are such arrays the buffer has to be read.
+            true if self.has_arrays(args.current)? => {
+                self.buffer_range(args.count, args.r#type, args.offset)
+            }
+            true => None,
+            false => {
+                let bytes = call.bytes(&args.indices)?.unwrap_or_default();
+                if bytes.len() < len {
+                    let have = bytes.len();
+                    return Err(Refusal::Short { have, needed: len });
+                }
+                index_range(&bytes[..len], args.r#type)
+            }
+        };
+        if let Some((least, most)) = range {
+            self.check_arrays(args.current, least, most)?;
+        }
+        let indices: *const c_void = match is_bound {
+            true => std::ptr::without_provenance(
+                usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?,
+            ),
+            false if len == 0 => null(),
+            false => call.input(&args.indices, len)?,
+        };
+        // SAFETY: the indices are there, and arrays in memory have the elements that
+        // they name; buffers are the driver's.
+        call.timed(|| unsafe { function(args.mode, args.count, args.r#type, indices) });
+        Ok(())
+    }
+
+    /// Whether any enabled attribute reads the program's memory.
+    fn has_arrays(&mut self, context: Handle) -> Result<bool, Refusal> {
+        // As a draw of an element that no array can have.
+        Ok(self.check_arrays(context, u32::MAX, u32::MAX).is_err())
+    }
+
+    /// The smallest and largest of the indices in the buffer that is bound; of one that
+    /// cannot be read, all that there can be.
+    pub fn buffer_range(&self, count: GLint, ty: u32, offset: u64) -> Option<(u32, u32)> {
+        let size = index_bytes(ty)?;
+        let len = usize::try_from(count).ok()?.checked_mul(size)?;
+        if len == 0 {
+            return None;
+        }
+        self.read_indices(offset, len)
+            .map_or(Some((0, u32::MAX)), |bytes| index_range(&bytes, ty))
+    }
+
+    /// Bytes of the buffer of indices that is bound.
+    fn read_indices(&self, _offset: u64, _len: usize) -> Option<Vec<u8>> {
+        None
+    }
+}

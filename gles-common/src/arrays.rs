@@ -1,0 +1,117 @@
+//! Vertex arrays and indices in the program's memory.
+
+/// Bytes of a component of a vertex attribute; none for a type that arrays of
+/// OpenGL ES 2.0 do not have. Section 10.3.
+pub fn component_bytes(ty: u32) -> Option<usize> {
+    match ty {
+        0x1400 | 0x1401 => Some(1), // GL_BYTE, GL_UNSIGNED_BYTE
+        0x1402 | 0x1403 => Some(2), // GL_SHORT, GL_UNSIGNED_SHORT
+        0x1406 | 0x140C => Some(4), // GL_FLOAT, GL_FIXED
+        _ => None,
+    }
+}
+
+/// Bytes of an index; none for a type that indices do not have. Section 10.5.
+pub fn index_bytes(ty: u32) -> Option<usize> {
+    match ty {
+        0x1401 => Some(1),
+        0x1403 => Some(2),
+        0x1405 => Some(4), // GL_UNSIGNED_INT
+        _ => None,
+    }
+}
+
+/// An attribute's array, as `glVertexAttribPointer` describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes of an element.
+    element: usize,
+    /// Bytes from one element to the next.
+    stride: usize,
+}
+
+impl Layout {
+    /// Of `size` components of type `ty`, `stride` bytes apart, or without a gap if
+    /// that is 0; none if the API refuses these values.
+    pub fn new(size: i32, ty: u32, stride: i32) -> Option<Self> {
+        let components = usize::try_from(size).ok().filter(|n| (1..=4).contains(n))?;
+        let element = components * component_bytes(ty)?;
+        let stride = usize::try_from(stride).ok()?;
+        Some(Self {
+            element,
+            stride: if stride == 0 { element } else { stride },
+        })
+    }
+
+    /// Bytes from the array's begin to the element `first`.
+    pub fn offset(&self, first: u32) -> Option<usize> {
+        self.stride.checked_mul(usize::try_from(first).ok()?)
+    }
+
+    /// Bytes from an element's begin to the end of the one `count` elements further,
+    /// without the gap behind it.
+    pub fn bytes(&self, count: u32) -> Option<usize> {
+        match count {
+            0 => Some(0),
+            _ => self.offset(count - 1)?.checked_add(self.element),
+        }
+    }
+
+    /// How many whole elements are in so many bytes.
+    pub fn elements(&self, bytes: usize) -> u32 {
+        match bytes.checked_sub(self.element) {
+            None => 0,
+            Some(more) => u32::try_from(more / self.stride + 1).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// The smallest and the largest of the indices of type `ty` in these bytes, in the
+/// order of bytes of both sides, which is little-endian; none if there are none.
+pub fn index_range(indices: &[u8], ty: u32) -> Option<(u32, u32)> {
+    let size = index_bytes(ty)?;
+    let index = |bytes: &[u8]| {
+        let value = bytes
+            .iter()
+            .rev()
+            .fold(0, |value, &byte| value << 8 | u32::from(byte));
+        (value, value)
+    };
+    let wider = |a: (u32, u32), b: (u32, u32)| (a.0.min(b.0), a.1.max(b.1));
+    indices.chunks_exact(size).map(index).reduce(wider)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOAT: u32 = 0x1406;
+
+    #[test]
+    fn the_last_element_has_no_gap_behind_it() {
+        let layout = Layout::new(3, FLOAT, 20).unwrap();
+        assert_eq!(layout.bytes(0), Some(0));
+        assert_eq!(layout.bytes(1), Some(12));
+        assert_eq!(layout.bytes(3), Some(52));
+        assert_eq!(layout.elements(52), 3);
+        assert_eq!(layout.elements(51), 2);
+        assert_eq!(layout.elements(11), 0);
+        assert_eq!(Layout::new(2, FLOAT, 0).unwrap().bytes(2), Some(16));
+    }
+
+    #[test]
+    fn what_the_api_refuses_is_no_layout() {
+        for (size, ty, stride) in [(0, FLOAT, 0), (5, FLOAT, 0), (1, 0x1405, 0), (1, FLOAT, -4)] {
+            assert_eq!(Layout::new(size, ty, stride), None);
+        }
+    }
+
+    #[test]
+    fn the_range_of_indices_is_found_for_each_type() {
+        assert_eq!(index_range(&[3, 1, 2], 0x1401), Some((1, 3)));
+        assert_eq!(index_range(&[0, 1, 5, 0], 0x1403), Some((5, 256)));
+        assert_eq!(index_range(&[0xff; 4], 0x1405), Some((u32::MAX, u32::MAX)));
+        assert_eq!(index_range(&[], 0x1401), None);
+        assert_eq!(index_range(&[0], 0x1400), None);
+    }
+}

@@ -1,0 +1,31 @@
+//! What the library keeps of objects.
+
+use std::any::Any;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+/// What the library keeps of an object.
+#[derive(Debug, Default)]
+pub enum Details {
+    /// Nothing.
+    #[default]
+    None,
+    /// Of a display.
+    Display(Display),
+    /// Of a context.
+    Context(Context),
+}
+
+/// A display of the program's. The board has one for all of them.
+#[derive(Debug, Default)]
+pub struct Display {
+    /// Between `eglInitialize` and `eglTerminate`.
+    pub is_initialized: AtomicBool,
+}
+
+/// A context.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// What the library of its client API keeps of it.
+    pub client: OnceLock<Box<dyn Any + Send + Sync>>,
+}

@@ -1,0 +1,334 @@
+//! The entry points that are written by hand.
+
+use super::{current, display, error, procedures, strings};
+use crate::generated::manual::{Guest, Manual, Object, Request};
+use crate::generated::types::*;
+use gil_guest::api::{Api, CallResult, Noted, data};
+use gil_wire::envelope::Class;
+use gil_wire::generated::egl::{self as wire, Kind};
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+/// Room for a text of the board's, such as its extensions.
+const TEXT_ROOM: usize = 32 << 10;
+
+/// The extensions that work, of those that the board's display has.
+const EXTENSIONS: &str = include_str!("extensions.txt");
+/// What needs no display.
+const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
+     EGL_KHR_client_get_all_proc_addresses EGL_MESA_platform_surfaceless";
+
+/// `EGL_DEFAULT_DISPLAY`'s platform.
+const DEFAULT: EGLenum = 0;
+
+fn display_of(dpy: EGLDisplay) -> CallResult<Object> {
+    let dpy = Object::find(Kind::Display, dpy)?;
+    display::initialized(&dpy)?;
+    Ok(dpy)
+}
+
+/// A text of the board's display.
+fn text(entry: u64, dpy: &Object, name: EGLint) -> CallResult<Vec<u8>> {
+    let mut text = vec![0; TEXT_ROOM];
+    let place: *mut c_void = text.as_mut_ptr().cast();
+    let mut request = Request::new(wire::EGL_QUERY_STRING, Class::Query, entry);
+    let args = wire::EglQueryStringArgs {
+        dpy: dpy.number(),
+        name,
+        // SAFETY: there is as much space.
+        text: unsafe { request.output(place, TEXT_ROOM) },
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::EglQueryStringReply<'_> = reply.decode()?;
+        // SAFETY: the same.
+        unsafe { data::write_data(&reply.text, place, TEXT_ROOM) };
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+/// The text behind a name that a program asks for.
+fn string(entry: u64, dpy: EGLDisplay, name: EGLint) -> CallResult<&'static CStr> {
+    if dpy.is_null() {
+        return match name {
+            EGL_EXTENSIONS => Ok(strings::keep(CLIENT_EXTENSIONS.as_bytes())),
+            EGL_VERSION => Ok(c"1.5 gil"),
+            _ => Err(EGL_BAD_DISPLAY),
+        };
+    }
+    let dpy = display_of(dpy)?;
+    match name {
+        EGL_VERSION => Ok(c"1.4 gil"),
+        EGL_CLIENT_APIS => Ok(c"OpenGL_ES"),
+        EGL_VENDOR => {
+            let board = text(entry, &dpy, name)?;
+            Ok(strings::keep(&[b"gil: ", &board[..]].concat()))
+        }
+        EGL_EXTENSIONS => {
+            let board = text(entry, &dpy, name)?;
+            Ok(strings::keep(&strings::among(&board, EXTENSIONS)))
+        }
+        _ => Err(EGL_BAD_PARAMETER),
+    }
+}
+
+/// Makes nothing, as there is no such native object.
+fn no_surface(dpy: EGLDisplay, config: EGLConfig, code: EGLint) -> EGLSurface {
+    Guest::noted(|| {
+        display_of(dpy)?;
+        Object::find(Kind::Config, config)?;
+        Err(code)
+    })
+}
+
+impl Manual for Guest {
+    unsafe fn eglGetError(_: u64) -> EGLint {
+        error::take()
+    }
+
+    unsafe fn eglGetDisplay(_: u64, display_id: EGLNativeDisplayType) -> EGLDisplay {
+        Self::noted(|| Ok(display::get(DEFAULT, display_id)))
+    }
+
+    unsafe fn eglGetPlatformDisplay(
+        _: u64,
+        platform: EGLenum,
+        native_display: *mut c_void,
+        _attributes: *const EGLAttrib,
+    ) -> EGLDisplay {
+        Self::noted(|| match platform {
+            EGL_PLATFORM_SURFACELESS_MESA if native_display.is_null() => {
+                Ok(display::get(platform, 0))
+            }
+            _ => Err(EGL_BAD_PARAMETER),
+        })
+    }
+
+    unsafe fn eglGetPlatformDisplayEXT(
+        entry: u64,
+        platform: EGLenum,
+        native_display: *mut c_void,
+        _attributes: *const EGLint,
+    ) -> EGLDisplay {
+        // SAFETY: the caller's; without attributes.
+        unsafe { Self::eglGetPlatformDisplay(entry, platform, native_display, ptr::null()) }
+    }
+
+    unsafe fn eglInitialize(
+        entry: u64,
+        dpy: EGLDisplay,
+        major: *mut EGLint,
+        minor: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = Object::find(Kind::Display, dpy)?;
+            let version = display::initialize(entry, &dpy)?;
+            // SAFETY: null, or the caller's.
+            unsafe {
+                data::write(major, version.0);
+                data::write(minor, version.1);
+            }
+            Ok(())
+        })
+    }
+
+    unsafe fn eglTerminate(entry: u64, dpy: EGLDisplay) -> EGLBoolean {
+        Self::returned(|| display::terminate(entry, &Object::find(Kind::Display, dpy)?))
+    }
+
+    unsafe fn eglQueryString(entry: u64, dpy: EGLDisplay, name: EGLint) -> *const c_char {
+        let found = Self::noted(|| Ok(string(entry, dpy, name)?.as_ptr().cast_mut()));
+        found.cast_const()
+    }
+
+    unsafe fn eglBindAPI(_: u64, api: EGLenum) -> EGLBoolean {
+        Self::returned(|| match api {
+            EGL_OPENGL_ES_API => {
+                current::set_api(api);
+                Ok(())
+            }
+            _ => Err(EGL_BAD_PARAMETER),
+        })
+    }
+
+    unsafe fn eglQueryAPI(_: u64) -> EGLenum {
+        current::api()
+    }
+
+    unsafe fn eglDestroyContext(entry: u64, dpy: EGLDisplay, ctx: EGLContext) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            Object::release(Kind::Context, ctx, entry)
+        })
+    }
+
+    unsafe fn eglMakeCurrent(
+        entry: u64,
+        dpy: EGLDisplay,
+        draw: EGLSurface,
+        read: EGLSurface,
+        ctx: EGLContext,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = Object::find(Kind::Display, dpy)?;
+            let is_none = ctx.is_null() && draw.is_null() && read.is_null();
+            if !is_none {
+                display::initialized(&dpy)?;
+            }
+            let context = Object::find_optional(Kind::Context, ctx)?;
+            let draw = Object::find_optional(Kind::Surface, draw)?;
+            let read = Object::find_optional(Kind::Surface, read)?;
+            if draw.is_some() != read.is_some() || (context.is_none() && draw.is_some()) {
+                return Err(EGL_BAD_MATCH);
+            }
+            current::make(entry, context.as_ref(), draw.as_ref(), read.as_ref())
+        })
+    }
+
+    unsafe fn eglGetCurrentContext(_: u64) -> EGLContext {
+        Self::noted(|| Ok(address(current::context())))
+    }
+
+    unsafe fn eglGetCurrentSurface(_: u64, readdraw: EGLint) -> EGLSurface {
+        Self::noted(|| match readdraw {
+            EGL_DRAW => Ok(address(current::draw())),
+            EGL_READ => Ok(address(current::read())),
+            _ => Err(EGL_BAD_PARAMETER),
+        })
+    }
+
+    unsafe fn eglGetCurrentDisplay(_: u64) -> EGLDisplay {
+        Self::noted(|| Ok(address(current::context().and_then(|it| it.parent()))))
+    }
+
+    unsafe fn eglReleaseThread(entry: u64) -> EGLBoolean {
+        let ended = Self::returned(|| current::make(entry, None, None, None));
+        current::set_api(EGL_OPENGL_ES_API);
+        ended
+    }
+
+    unsafe fn eglWaitClient(entry: u64) -> EGLBoolean {
+        Self::returned(|| {
+            if current::context().is_none() {
+                return Ok(());
+            }
+            let request = Request::new(wire::EGL_WAIT_CLIENT, Class::Sync, entry);
+            request.forward(&wire::EglWaitClientArgs, |reply| {
+                let reply: wire::EglWaitClientReply = reply.decode()?;
+                Self::check(reply.result)
+            })
+        })
+    }
+
+    unsafe fn eglWaitGL(entry: u64) -> EGLBoolean {
+        // SAFETY: it has no conditions.
+        unsafe { Self::eglWaitClient(entry) }
+    }
+
+    /// Nothing else draws to a pbuffer.
+    unsafe fn eglWaitNative(_: u64, engine: EGLint) -> EGLBoolean {
+        Self::returned(|| match engine {
+            EGL_CORE_NATIVE_ENGINE => Ok(()),
+            _ => Err(EGL_BAD_PARAMETER),
+        })
+    }
+
+    unsafe fn eglGetProcAddress(
+        _: u64,
+        procname: *const c_char,
+    ) -> __eglMustCastToProperFunctionPointerType {
+        if procname.is_null() {
+            return 0;
+        }
+        // SAFETY: a string of the caller's.
+        procedures::find(unsafe { CStr::from_ptr(procname) }) as usize
+    }
+
+    unsafe fn eglDestroySurface(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            Object::release(Kind::Surface, surface, entry)
+        })
+    }
+
+    /// It is about windows; pbuffers have none.
+    unsafe fn eglSwapInterval(_: u64, dpy: EGLDisplay, _interval: EGLint) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            let context = current::context().ok_or(EGL_BAD_CONTEXT)?;
+            current::draw()
+                .map(|_| drop(context))
+                .ok_or(EGL_BAD_SURFACE)
+        })
+    }
+
+    unsafe fn eglCreateWindowSurface(
+        _: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        _window: EGLNativeWindowType,
+        _attributes: *const EGLint,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+    }
+
+    unsafe fn eglCreatePixmapSurface(
+        _: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        _pixmap: EGLNativePixmapType,
+        _attributes: *const EGLint,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_NATIVE_PIXMAP)
+    }
+
+    unsafe fn eglCreatePlatformWindowSurface(
+        _: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        _window: *mut c_void,
+        _attributes: *const EGLAttrib,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+    }
+
+    unsafe fn eglCreatePlatformPixmapSurface(
+        _: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        _pixmap: *mut c_void,
+        _attributes: *const EGLAttrib,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_NATIVE_PIXMAP)
+    }
+
+    /// The buffers are OpenVG's, which nobody has.
+    unsafe fn eglCreatePbufferFromClientBuffer(
+        _: u64,
+        dpy: EGLDisplay,
+        _kind: EGLenum,
+        _buffer: EGLClientBuffer,
+        config: EGLConfig,
+        _attributes: *const EGLint,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_PARAMETER)
+    }
+
+    unsafe fn eglCopyBuffers(
+        _: u64,
+        dpy: EGLDisplay,
+        surface: EGLSurface,
+        _target: EGLNativePixmapType,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            Object::find(Kind::Surface, surface)?;
+            Err(EGL_BAD_NATIVE_PIXMAP)
+        })
+    }
+}
+
+/// The handle of what may be there.
+fn address<T>(object: Option<Object>) -> *mut T {
+    object.map_or(ptr::null_mut(), |object| object.address().cast())
+}

@@ -1,0 +1,102 @@
+//! What is written by hand.
+//!
+//! | module | what |
+//! |---|---|
+//! | here | the API as the runtime asks for it |
+//! | [`details`] | what the library keeps of objects |
+//! | [`error`] | the error of a thread's last call |
+//! | [`display`] | displays, and what is on them |
+//! | [`current`] | what is current in a thread |
+//! | [`strings`] | texts that a program gets and keeps |
+//! | [`glvnd`] | this library as a vendor's for libglvnd |
+//! | [`procedures`] | functions by name |
+//! | `manual` | the entry points |
+
+pub mod current;
+pub mod details;
+pub mod display;
+pub mod error;
+pub mod glvnd;
+mod manual;
+pub mod procedures;
+pub mod strings;
+
+use crate::generated::manual::{self as generated, Guest, Helpers, Local, Object};
+use crate::generated::types::*;
+use details::{Context, Details};
+use gil_guest::Error;
+use gil_guest::api::{Api, CallResult, Kept, Noted};
+use gil_guest::registry::Registry;
+use gil_wire::Op;
+use gil_wire::generated::egl::Kind;
+
+static REGISTRY: Registry<Kept<Guest>> = Registry::new();
+
+impl Api for Guest {
+    type Details = Details;
+
+    const GARBLED: i32 = EGL_BAD_ALLOC;
+
+    fn registry() -> &'static Registry<Kept<Self>> {
+        &REGISTRY
+    }
+
+    fn code(_: Op, error: &Error) -> i32 {
+        match error {
+            // There is no display, as without a driver.
+            Error::NotServed => EGL_NOT_INITIALIZED,
+            error if error.is_final() => EGL_CONTEXT_LOST,
+            Error::Fault => EGL_BAD_PARAMETER,
+            _ => EGL_BAD_ALLOC,
+        }
+    }
+
+    fn status(ended: CallResult<()>) -> EGLBoolean {
+        Self::note(ended);
+        match ended {
+            Ok(()) => EGL_TRUE,
+            Err(_) => EGL_FALSE,
+        }
+    }
+
+    /// Configurations are the board's.
+    fn is_found(kind: Kind) -> bool {
+        kind == Kind::Config
+    }
+}
+
+impl Noted for Guest {
+    fn note(ended: CallResult<()>) {
+        error::set(ended.err().unwrap_or(EGL_SUCCESS));
+    }
+}
+
+impl Local for Guest {}
+
+impl Helpers for Guest {
+    fn can_create(dpy: &Object) -> CallResult<()> {
+        Self::initialized(dpy)?;
+        match current::api() {
+            EGL_OPENGL_ES_API => Ok(()),
+            _ => Err(EGL_BAD_MATCH),
+        }
+    }
+
+    unsafe fn configs(dpy: &Object, num_config: *mut EGLint) -> CallResult<()> {
+        Self::initialized(dpy)?;
+        match num_config.is_null() {
+            true => Err(EGL_BAD_PARAMETER),
+            false => Ok(()),
+        }
+    }
+
+    fn initialized(dpy: &Object) -> CallResult<()> {
+        display::initialized(dpy)
+    }
+}
+
+impl generated::Kept for Guest {
+    fn context(_: &Object) -> Details {
+        Details::Context(Context::default())
+    }
+}

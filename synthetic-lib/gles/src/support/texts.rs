@@ -1,0 +1,95 @@
+//! `glGetString`: the board's texts, cut down to what this library has.
+
+use super::{Context, shadow};
+use crate::generated::manual::{Guest, Request};
+use crate::generated::types::*;
+use gil_egl::support::strings;
+use gil_guest::api::{CallResult, data};
+use gil_wire::envelope::Class;
+use gil_wire::generated::gles as wire;
+use std::ffi::{CStr, c_void};
+
+/// The extensions that work, of those that the board's context has.
+const EXTENSIONS: &str = include_str!("extensions.txt");
+/// Room for a text of the board's.
+const ROOM: usize = 32 << 10;
+
+/// A text of the current context.
+///
+/// # Errors
+/// The API's code.
+pub fn get(entry: u64, current: &Context, name: u32) -> CallResult<&'static CStr> {
+    if let Some(known) = shadow::of(current).texts.get(&name) {
+        return Ok(known);
+    }
+    let text = of_the_board(entry, current, name)?;
+    let kept = strings::keep(&shown(name, &text));
+    shadow::of(current).texts.insert(name, kept);
+    Ok(kept)
+}
+
+fn of_the_board(entry: u64, current: &Context, name: u32) -> CallResult<Vec<u8>> {
+    let mut text = vec![0; ROOM];
+    let place: *mut c_void = text.as_mut_ptr().cast();
+    let mut request = Request::new(wire::GL_GET_STRING, Class::Query, entry);
+    let args = wire::GlGetStringArgs {
+        current: current.number(),
+        name,
+        // SAFETY: there is as much space.
+        text: unsafe { request.output(place, ROOM) },
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GlGetStringReply<'_> = reply.decode()?;
+        // SAFETY: the same.
+        unsafe { data::write_data(&reply.text, place, ROOM) };
+        Ok(())
+    })?;
+    // The board answers with an empty text where the driver has none.
+    match text.first() {
+        None | Some(0) => Err(Guest::SILENT),
+        _ => Ok(text),
+    }
+}
+
+impl Guest {
+    /// The driver keeps the error already.
+    pub const SILENT: i32 = GL_NO_ERROR as i32;
+}
+
+/// What programs see of a text.
+fn shown(name: u32, text: &[u8]) -> Vec<u8> {
+    let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    match name {
+        GL_EXTENSIONS => strings::among(text, EXTENSIONS),
+        GL_VERSION => with_version(b"OpenGL ES ", b"2.0", text),
+        GL_SHADING_LANGUAGE_VERSION => with_version(b"OpenGL ES GLSL ES ", b"1.00", text),
+        _ => text.to_vec(),
+    }
+}
+
+/// The text with another version behind its beginning. Section 20.2 of the
+/// specification says how they look.
+fn with_version(begin: &[u8], version: &[u8], text: &[u8]) -> Vec<u8> {
+    let rest = text.strip_prefix(begin).unwrap_or_default();
+    let vendor = rest.iter().position(|&byte| byte == b' ');
+    [begin, version, &rest[vendor.unwrap_or(rest.len())..]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_this_librarys() {
+        let shown = |name, text: &[u8]| String::from_utf8(shown(name, text)).unwrap();
+        assert_eq!(
+            shown(GL_VERSION, b"OpenGL ES 3.2 Mesa 22.3.6\0\0"),
+            "OpenGL ES 2.0 Mesa 22.3.6"
+        );
+        assert_eq!(
+            shown(GL_SHADING_LANGUAGE_VERSION, b"OpenGL ES GLSL ES 3.20"),
+            "OpenGL ES GLSL ES 1.00"
+        );
+        assert_eq!(shown(GL_RENDERER, b"llvmpipe\0x"), "llvmpipe");
+    }
+}
