@@ -29,7 +29,14 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
         let what = |error| format!("line {number} is no benchmark's: {error}");
         serde_json::from_str(line).map_err(|error| failed(path, what(error)))
     };
-    lines.map(read).collect()
+    let lines = lines.map(read).collect::<Result<Vec<_>, _>>()?;
+    match lines.is_empty() {
+        true => Err(failed(
+            path,
+            "it has no lines: give a file that `gil bench --json` wrote",
+        )),
+        false => Ok(lines),
+    }
 }
 
 /// Writes the figures into the page's section, and the plots above them.

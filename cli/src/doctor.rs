@@ -1,10 +1,8 @@
 //! `gil doctor`: what a run needs, whether the machine has it, and the command that
 //! installs it.
 
+use crate::devices::{self, Served};
 use crate::simulator::qemu;
-use gil_board::BACK_ENDS;
-use gil_board::cli::Confining;
-use gil_board_client::agent::{self, Board};
 use gil_guest_image::apt;
 use gil_guest_image::arch::Arch;
 use gil_guest_image::assets::{self, HostPart};
@@ -12,8 +10,6 @@ use gil_guest_image::disk_image;
 use gil_guest_image::memory;
 use gil_run_support::cache::Cache;
 use gil_run_support::progress::Progress;
-use gil_wire::address::Address;
-use gil_wire::api::api;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -31,6 +27,7 @@ struct Finding {
 const SETUP: &str = "gil setup";
 const INSTALL: &str = "install gil again";
 const BUILD: &str = "cargo build --release";
+const LIST: &str = "gil board --list";
 
 /// Prints every requirement; whether all are met.
 pub fn run() -> bool {
@@ -76,7 +73,7 @@ fn look() -> Vec<Finding> {
     ];
     findings.extend(archive());
     findings.extend(own_files());
-    findings.push(devices());
+    findings.extend(devices());
     findings
 }
 
@@ -205,42 +202,27 @@ fn guest_target(name: &str, arch: Arch) -> Finding {
     }
 }
 
-/// The APIs that an agent of this machine may serve.
-pub fn apis() -> String {
-    let numbers = BACK_ENDS.iter().flat_map(|back_end| back_end.apis());
-    let apis = numbers.filter_map(|&number| api(number));
-    let titles: Vec<_> = apis.map(|api| api.title).collect();
-    titles.join(" or ")
-}
-
-/// Starts an agent and asks it.
-fn devices() -> Finding {
-    Finding {
-        name: format!("{} devices", apis()),
-        state: ask_devices(),
+/// What an agent of this machine finds for each of its back ends.
+fn devices() -> Vec<Finding> {
+    let of = |served: Served| Finding {
+        name: format!("{} devices", served.title()),
+        state: match served.devices.is_empty() {
+            true => Err("none on this machine (only --board ADDR can be used)".into()),
+            false => Ok(names(&served)),
+        },
         mend: SETUP,
+    };
+    match devices::find() {
+        Ok(all) => all.into_iter().map(of).collect(),
+        Err(error) => vec![Finding {
+            name: "devices".into(),
+            state: Err(error.to_string()),
+            mend: LIST,
+        }],
     }
 }
 
-/// The names of this machine's devices.
-///
-/// # Errors
-/// A sentence, also if there is none.
-pub fn ask_devices() -> Result<String, String> {
-    let folder = tempfile::tempdir().map_err(one_line)?;
-    let (confining, within) = (Confining::default(), agent::FIRST_CONTACT);
-    let agent = agent::begin(&Board::Own, None, folder.path(), &confining, within);
-    let agent = agent.and_then(agent::Starting::ready);
-    let agent = agent.map_err(one_line)?;
-    let address: Address = agent.address.parse().map_err(one_line)?;
-    let mut connection = agent::Connection::open(&address, None).map_err(one_line)?;
-    let devices = connection.devices().map_err(one_line)?;
-    let names: Vec<_> = devices.into_iter().map(|device| device.name).collect();
-    match names.is_empty() {
-        true => Err(format!(
-            "no {} device on this machine (only --board ADDR can be used)",
-            apis()
-        )),
-        false => Ok(names.join(", ")),
-    }
+fn names(served: &Served) -> String {
+    let names: Vec<_> = served.devices.iter().map(|it| it.name.as_str()).collect();
+    names.join(", ")
 }

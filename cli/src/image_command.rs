@@ -2,6 +2,7 @@
 
 use crate::args::ImageArgs;
 use crate::kernel_command::{self, KernelError};
+use crate::signals::Signalled;
 use gil_guest_image::apt::AptError;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::full_system::{FullSystem, Place, Reaches};
@@ -12,6 +13,7 @@ use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::file;
 use gil_run_support::progress::Progress;
 use std::fs;
+use std::io::{self, Write as _};
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,9 @@ pub enum ImageError {
     /// No machine has the memory for it.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Signals cannot be caught.
+    #[error("signals cannot be handled ({0}): try again")]
+    Signals(io::Error),
     /// Files.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -47,13 +52,18 @@ pub fn run(args: &ImageArgs) -> Result<(), ImageError> {
     let (memory, folder) = (memory? >> 20, args.folder.display());
     if !args.quiet {
         let (kernel, initrd) = (file::KERNEL_ELF, file::INITRD);
-        println!("{folder} has {kernel} and {initrd}, for a guest with {memory} MiB or more");
+        // The files are there, whoever reads this.
+        let _ = writeln!(
+            io::stdout(),
+            "{folder} has {kernel} and {initrd}, for a guest with {memory} MiB or more"
+        );
     }
     Ok(())
 }
 
 /// Bytes of memory that the guest needs.
 fn make(args: &ImageArgs, progress: &Progress) -> Result<u64, ImageError> {
+    let signalled = Signalled::install(progress).map_err(ImageError::Signals)?;
     placed::check(&args.files)?;
     let guest = guest::prepare(&args.wanted(), HostPart::Gem5Scripts, progress)?;
     let reaches = Reaches::default();
@@ -61,11 +71,22 @@ fn make(args: &ImageArgs, progress: &Progress) -> Result<u64, ImageError> {
     progress.say("writing the guest's image");
     let folder = &args.folder;
     fs::create_dir_all(folder).at(folder)?;
+    for name in [file::KERNEL_ELF, file::INITRD] {
+        let to = folder.join(name);
+        if to.is_dir() {
+            Err(io::Error::from(io::ErrorKind::IsADirectory)).at(&to)?;
+        }
+    }
     let work = tempfile::tempdir_in(folder).at(folder)?;
+    signalled.remove_at_exit(work.path().into());
     let sizes = system.lay_out(&args.start(), &guest, work.path())?;
     let memory = memory::choose(None, sizes)?;
     let elf = work.path().join(file::KERNEL_ELF);
     kernel_command::make_elf(&system.kernel.image, &elf)?;
+    // As any new file of this user's: the initramfs was made as a run's own.
+    let initrd = work.path().join(file::INITRD);
+    let mode = fs::metadata(&elf).at(&elf)?.permissions();
+    fs::set_permissions(&initrd, mode).at(&initrd)?;
     for name in [file::KERNEL_ELF, file::INITRD] {
         let to = folder.join(name);
         fs::rename(work.path().join(name), &to).at(&to)?;

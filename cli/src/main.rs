@@ -3,6 +3,7 @@
 
 mod args;
 mod cache_command;
+mod devices;
 mod doctor;
 mod generate;
 mod image_command;
@@ -31,6 +32,7 @@ mod watch;
 
 use args::{Cli, Command, KeyCommand};
 use clap::Parser;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -81,7 +83,8 @@ fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("gil: {error}");
+            // Nobody may be reading.
+            let _ = writeln!(io::stderr(), "gil: {error}");
             ExitCode::FAILURE
         }
     }

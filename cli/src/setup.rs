@@ -5,7 +5,7 @@
 //! machine's own sources say where these are, and stay as they are.
 
 use crate::args::SetupArgs;
-use crate::doctor;
+use crate::devices::{self, DevicesError};
 use crate::simulator::qemu::{self, Version};
 use gil_guest_image::apt::{self, Apt, AptError};
 use gil_guest_image::arch::Arch;
@@ -75,6 +75,9 @@ pub enum SetupError {
     /// Debian's archive.
     #[error(transparent)]
     Apt(#[from] AptError),
+    /// Nobody knows which devices there are.
+    #[error(transparent)]
+    Devices(#[from] DevicesError),
     /// A file of gil's own.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -105,7 +108,7 @@ enum Source {
 /// # Errors
 /// [`SetupError`].
 pub fn run(args: &SetupArgs) -> Result<(), SetupError> {
-    let lacks = look(args.no_device);
+    let lacks = look(args.no_device)?;
     if lacks.what.is_empty() {
         say("nothing is missing\n");
         return Ok(());
@@ -125,7 +128,7 @@ pub fn run(args: &SetupArgs) -> Result<(), SetupError> {
         ask()?;
     }
     commands.iter().try_for_each(|command| execute(command))?;
-    match look(args.no_device).what {
+    match look(args.no_device)?.what {
         left if left.is_empty() => {
             say("all is installed; `gil doctor` shows it\n");
             Ok(())
@@ -134,7 +137,7 @@ pub fn run(args: &SetupArgs) -> Result<(), SetupError> {
     }
 }
 
-fn look(no_device: bool) -> Lacks {
+fn look(no_device: bool) -> Result<Lacks, SetupError> {
     let mut lacks = Lacks::default();
     if let Err(error) = qemu::check() {
         lacks.qemu = true;
@@ -150,19 +153,30 @@ fn look(no_device: bool) -> Lacks {
             lacks.packages.push(package);
         }
     }
-    if !no_device && doctor::ask_devices().is_err() {
-        let loaders: Vec<_> = gil_guest_names::loaders().collect();
-        let packages = loaders.iter().flat_map(|loader| {
-            let vendors = loader.vendors.map_or(&[][..], |it| it.cpu_packages);
-            std::iter::once(loader.package).chain(vendors.iter().copied())
-        });
-        lacks.packages.extend(packages);
+    if no_device {
+        return Ok(lacks);
+    }
+    let served = devices::find()?;
+    for served in served.iter().filter(|served| served.devices.is_empty()) {
+        lacks.packages.extend(packages_for(&served.apis));
         lacks.what.push(format!(
             "a device for {}: this machine's CPU will do (--no-device leaves it out; runs then take --board)",
-            doctor::apis()
+            served.title()
         ));
     }
-    lacks
+    Ok(lacks)
+}
+
+/// The packages by which this machine's CPU is a device for these APIs.
+fn packages_for(apis: &[&str]) -> Vec<&'static str> {
+    let libraries = gil_guest_names::LIBRARIES.iter();
+    let loaders = libraries.filter(|library| apis.contains(&library.title));
+    let loaders = loaders.filter_map(|library| library.loader);
+    let packages = loaders.flat_map(|loader| {
+        let vendors = loader.vendors.map_or(&[][..], |it| it.cpu_packages);
+        std::iter::once(loader.package).chain(vendors.iter().copied())
+    });
+    packages.collect()
 }
 
 fn is_in_path(program: &str) -> bool {

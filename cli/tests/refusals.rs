@@ -803,3 +803,20 @@ fn a_recording_that_is_not_there_is_named() {
     let args = ["run", "--board", "replay:tmp", "./arm64"];
     bench.refuses(&mut bench.gil(&args), 125, &["tmp is a folder", "--record"]);
 }
+
+#[test]
+fn whoever_reads_no_errors_gets_the_same_code() {
+    let bench = Bench::new();
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut report = bench.gil(&["report", "/nonexistent"]);
+    let status = report.stderr(full.unwrap()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn where_devices_cannot_be_looked_for_setup_installs_none() {
+    let bench = Bench::new();
+    let mut setup = bench.gil(&["setup"]);
+    setup.env("TMPDIR", "/nonexistent");
+    bench.refuses(&mut setup, 1, &["devices", "TMPDIR"]);
+}

@@ -1,7 +1,8 @@
 //! What `gil run --json` writes.
 
-use crate::{Exit, Report};
+use crate::{Exit, Report, VERSION};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,9 @@ pub struct Document {
     #[serde(flatten)]
     pub report: Option<Report>,
 }
+
+/// Any of these makes a file one with the host interface's report.
+const PARTS: [&str; 4] = ["version", "entries", "totals", "wall"];
 
 /// The run as `gil run` saw it; wall times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +46,14 @@ pub enum ReportError {
         /// The operating system's error.
         source: io::Error,
     },
+    /// Another gil's.
+    #[error("{} has version {found} of the report, and this gil reads {VERSION}: use the gil that wrote it", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version in it.
+        found: u32,
+    },
     /// Its content.
     #[error("{} is no report of gil ({source}): give a file that `gil run --json` wrote", path.display())]
     Content {
@@ -62,10 +74,24 @@ impl Document {
             path: path.into(),
             source,
         })?;
-        serde_json::from_slice(&bytes).map_err(|source| ReportError::Content {
+        let content = |source| ReportError::Content {
             path: path.into(),
             source,
-        })
+        };
+        let mut document: Self = serde_json::from_slice(&bytes).map_err(content)?;
+        // A part that is none is no part to serde; here it is a fault.
+        let all: Value = serde_json::from_slice(&bytes).map_err(content)?;
+        if PARTS.iter().any(|part| all.get(part).is_some()) {
+            let report: Report = serde_json::from_value(all).map_err(content)?;
+            if report.version != VERSION {
+                return Err(ReportError::Version {
+                    path: path.into(),
+                    found: report.version,
+                });
+            }
+            document.report = Some(report);
+        }
+        Ok(document)
     }
 }
 
@@ -82,6 +108,7 @@ mod tests {
             ..Entry::default()
         };
         let ran = Report {
+            version: VERSION,
             entries: vec![entry],
             ..Report::default()
         };
@@ -101,6 +128,32 @@ mod tests {
             assert_eq!(back.report, document.report);
             assert!(text.contains("\"origin\":\"bridge\""), "{text}");
         }
+    }
+
+    #[test]
+    fn a_damaged_report_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        let document = Document {
+            argv: vec!["p".into()],
+            exit: Exit::bridge("why"),
+            run: SeenRun::default(),
+            report: Some(Report {
+                version: VERSION,
+                ..Report::default()
+            }),
+        };
+        let good = serde_json::to_value(&document).unwrap();
+        let refused = |part: &str, value: Value| {
+            let mut bad = good.clone();
+            bad[part] = value;
+            std::fs::write(&path, bad.to_string()).unwrap();
+            Document::read(&path).unwrap_err().to_string()
+        };
+        for part in ["entries", "totals", "wall", "version"] {
+            assert!(refused(part, "rubbish".into()).contains("is no report of gil"));
+        }
+        assert!(refused("version", 9.into()).contains("version 9 of the report"));
     }
 
     #[test]
