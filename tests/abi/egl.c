@@ -137,6 +137,9 @@ _Static_assert((int64_t)(EGL_BAD_SURFACE) == 12301, "EGL_BAD_SURFACE");
 #ifdef EGL_CLIENT_APIS
 _Static_assert((int64_t)(EGL_CLIENT_APIS) == 12429, "EGL_CLIENT_APIS");
 #endif
+#ifdef EGL_CONFORMANT
+_Static_assert((int64_t)(EGL_CONFORMANT) == 12354, "EGL_CONFORMANT");
+#endif
 #ifdef EGL_CONTEXT_CLIENT_TYPE
 _Static_assert((int64_t)(EGL_CONTEXT_CLIENT_TYPE) == 12439, "EGL_CONTEXT_CLIENT_TYPE");
 #endif

@@ -42,6 +42,8 @@ pub struct Session {
     id: u64,
     /// The guest thread whose call is executed.
     thread: u32,
+    /// Nanoseconds that posted calls took which no answer has told yet.
+    posted_ns: u64,
 }
 
 /// What the session keeps of an object.
@@ -95,6 +97,7 @@ impl Session {
             table: Table::default(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             thread: 0,
+            posted_ns: 0,
         }
     }
 
@@ -264,15 +267,22 @@ impl board::Session for Session {
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
         self.thread = self.owner(&call);
         let (op, args) = (call.head.op, call.head.args);
+        let is_answered = call.head.answer;
         let mut running = Call::of(call);
         let result = match op.api() {
             wire::API => DISPATCH.run(self, &mut running, args),
             _ => gles::DISPATCH.run(Gles::of(self), &mut running, args),
         };
-        match result {
+        let mut outcome = match result {
             Ok(result) => running.outcome(result),
             Err(refusal) => Outcome::refused(format_args!("{op} is refused: {refusal}")),
+        };
+        // A post's time is the program's, too: it passes with the next answer.
+        match is_answered {
+            true => outcome.cpu_ns += std::mem::take(&mut self.posted_ns),
+            false => self.posted_ns += outcome.cpu_ns,
         }
+        outcome
     }
 
     /// Calls end before they are answered.

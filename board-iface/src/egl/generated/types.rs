@@ -68,6 +68,7 @@ pub const EGL_BAD_NATIVE_WINDOW: EGLint = 0x300b;
 pub const EGL_BAD_PARAMETER: EGLint = 0x300c;
 pub const EGL_BAD_SURFACE: EGLint = 0x300d;
 pub const EGL_CLIENT_APIS: EGLint = 0x308d;
+pub const EGL_CONFORMANT: EGLint = 0x3042;
 pub const EGL_CONTEXT_CLIENT_TYPE: EGLint = 0x3097;
 pub const EGL_CONTEXT_CLIENT_VERSION: EGLint = 0x3098;
 pub const EGL_CONTEXT_LOST: EGLint = 0x300e;

@@ -100,6 +100,18 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglQueryString(entry: u64, dpy: EGLDisplay, name: EGLint) -> *const c_char;
 
+    /// `eglGetConfigAttrib`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglGetConfigAttrib(
+        entry: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean;
+
     /// `eglBindAPI`.
     ///
     /// # Safety
@@ -297,7 +309,7 @@ pub trait Helpers: Api {
     /// As the API says of the caller.
     unsafe fn configs(dpy: &Object, num_config: *mut EGLint) -> CallResult<()>;
 
-    /// What of `eglGetConfigAttrib` fails here already.
+    /// What of `eglQueryContext` fails here already.
     ///
     /// # Errors
     /// The API's code.

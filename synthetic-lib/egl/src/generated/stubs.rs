@@ -195,27 +195,8 @@ pub unsafe extern "C" fn eglGetConfigAttrib(
 ) -> EGLBoolean {
     gil_guest::note(gil_wire::Op::new(2, 9));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let dpy = Object::find(Kind::Display, dpy)?;
-            let config = Object::find(Kind::Config, config)?;
-            <Guest as Helpers>::initialized(&dpy)?;
-            let request = Request::new(wire::EGL_GET_CONFIG_ATTRIB, Class::Query, entry);
-            let args = wire::EglGetConfigAttribArgs {
-                dpy: dpy.number(),
-                config: config.number(),
-                attribute,
-                value: !value.is_null(),
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::EglGetConfigAttribReply = reply.decode()?;
-                Guest::check(reply.result)?;
-                data::write(value, reply.value);
-                Ok(())
-            })
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::eglGetConfigAttrib(entry, dpy, config, attribute, value) }
 }
 
 /// `eglBindAPI`.

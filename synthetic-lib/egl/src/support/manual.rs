@@ -141,6 +141,42 @@ impl Manual for Guest {
         found.cast_const()
     }
 
+    /// Of the client APIs, those that this library has.
+    unsafe fn eglGetConfigAttrib(
+        entry: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            if value.is_null() {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            let request = Request::new(wire::EGL_GET_CONFIG_ATTRIB, Class::Query, entry);
+            let args = wire::EglGetConfigAttribArgs {
+                dpy: dpy.number(),
+                config: config.number(),
+                attribute,
+                value: true,
+            };
+            let found = request.forward(&args, |reply| {
+                let reply: wire::EglGetConfigAttribReply = reply.decode()?;
+                Self::check(reply.result)?;
+                Ok(reply.value)
+            })?;
+            let found = match attribute {
+                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => found & EGL_OPENGL_ES2_BIT,
+                _ => found,
+            };
+            // SAFETY: the caller's.
+            unsafe { value.write(found) };
+            Ok(())
+        })
+    }
+
     unsafe fn eglBindAPI(_: u64, api: EGLenum) -> EGLBoolean {
         Self::returned(|| match api {
             EGL_OPENGL_ES_API => {
