@@ -96,13 +96,16 @@ fn lines_become_a_page_and_plots() {
 #[test]
 fn a_page_without_the_section_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let page = folder.path().join("page.md");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (page, json, empty) = (path("page.md"), path("lines"), path("empty"));
+    bench(&["diff", "--quick", "--json", &json]);
     std::fs::write(&page, "# Mine\n").unwrap();
-    let lines = folder.path().join("lines");
-    std::fs::write(&lines, "").unwrap();
-    let (from, to) = (lines.display().to_string(), page.display().to_string());
-    let refused = bench(&["call", "--from", &from, "--page", &to]);
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("gil bench: from here"));
-    assert_eq!(std::fs::read_to_string(&page).unwrap(), "# Mine\n");
+    std::fs::write(&empty, "").unwrap();
+    for (from, says) in [(&json, "gil bench: from here"), (&empty, "has no lines")] {
+        let refused = bench(&["diff", "--from", from, "--page", &page]);
+        assert_eq!(refused.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains(says), "{said}");
+        assert_eq!(std::fs::read_to_string(&page).unwrap(), "# Mine\n");
+    }
 }
