@@ -12,7 +12,7 @@
 //! | [`back_end`] | the base of every back end: drivers, objects, operations |
 //! | [`router`] | all back ends as one board, each loaded at its first call |
 //! | [`opencl`] | the back end of that API |
-//! | [`egl`], [`gles`] | the back end of EGL and OpenGL ES |
+//! | [`graphics`] | the back end of EGL and OpenGL ES |
 //! | [`replay`] | a recording instead of a device |
 //! | [`cli`], [`log`] | the command line; the log |
 //!
@@ -23,8 +23,7 @@ pub mod back_end;
 pub mod board;
 pub mod cli;
 pub mod confine;
-pub mod egl;
-pub mod gles;
+pub mod graphics;
 pub mod inventory;
 pub mod log;
 pub mod meter;
@@ -39,4 +38,4 @@ pub mod server;
 pub mod session;
 
 /// The back ends of gil's own agent.
-pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[&opencl::OpenCl, &egl::Egl];
+pub const BACK_ENDS: &[&dyn back_end::BackEnd] = &[&opencl::OpenCl, &graphics::Graphics];

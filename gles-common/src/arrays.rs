@@ -1,12 +1,15 @@
 //! Vertex arrays and indices in the program's memory.
 
-/// Bytes of a component of a vertex attribute; none for a type that arrays of
-/// OpenGL ES 2.0 do not have. Section 10.3.
+/// Bytes of a component of a vertex attribute; none for a type that arrays do not have,
+/// or that is a whole element. Section 10.3.
 pub fn component_bytes(ty: u32) -> Option<usize> {
     match ty {
         0x1400 | 0x1401 => Some(1), // GL_BYTE, GL_UNSIGNED_BYTE
         0x1402 | 0x1403 => Some(2), // GL_SHORT, GL_UNSIGNED_SHORT
-        0x1406 | 0x140C => Some(4), // GL_FLOAT, GL_FIXED
+        // GL_HALF_FLOAT, GL_HALF_FLOAT_OES
+        0x140B | 0x8D61 => Some(2),
+        // GL_INT, GL_UNSIGNED_INT, GL_FLOAT, GL_FIXED
+        0x1404..=0x1406 | 0x140C => Some(4),
         _ => None,
     }
 }
@@ -35,7 +38,11 @@ impl Layout {
     /// that is 0; none if the API refuses these values.
     pub fn new(size: i32, ty: u32, stride: i32) -> Option<Self> {
         let components = usize::try_from(size).ok().filter(|n| (1..=4).contains(n))?;
-        let element = components * component_bytes(ty)?;
+        let element = match ty {
+            // GL_INT_2_10_10_10_REV, GL_UNSIGNED_INT_2_10_10_10_REV
+            0x8D9F | 0x8368 if components == 4 => 4,
+            _ => components * component_bytes(ty)?,
+        };
         let stride = usize::try_from(stride).ok()?;
         Some(Self {
             element,
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_the_api_refuses_is_no_layout() {
-        for (size, ty, stride) in [(0, FLOAT, 0), (5, FLOAT, 0), (1, 0x1405, 0), (1, FLOAT, -4)] {
+        for (size, ty, stride) in [(0, FLOAT, 0), (5, FLOAT, 0), (1, 0x8368, 0), (1, FLOAT, -4)] {
             assert_eq!(Layout::new(size, ty, stride), None);
         }
     }

@@ -39,6 +39,11 @@ pub fn of_attribute(name: u32) -> usize {
     if name == 0x8626 { 4 } else { 1 }
 }
 
+/// `glClearBufferiv` and its like: `COLOR` has four.
+pub fn of_clear(buffer: u32) -> usize {
+    if buffer == 0x1800 { 4 } else { 1 }
+}
+
 /// Programs: `COMPUTE_WORK_GROUP_SIZE` has three.
 pub fn of_program(name: u32) -> usize {
     if name == 0x8267 { 3 } else { 1 }

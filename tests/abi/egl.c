@@ -149,6 +149,9 @@ _Static_assert((int64_t)(EGL_CONTEXT_CLIENT_VERSION) == 12440, "EGL_CONTEXT_CLIE
 #ifdef EGL_CONTEXT_LOST
 _Static_assert((int64_t)(EGL_CONTEXT_LOST) == 12302, "EGL_CONTEXT_LOST");
 #endif
+#ifdef EGL_CONTEXT_MINOR_VERSION
+_Static_assert((int64_t)(EGL_CONTEXT_MINOR_VERSION) == 12539, "EGL_CONTEXT_MINOR_VERSION");
+#endif
 #ifdef EGL_CORE_NATIVE_ENGINE
 _Static_assert((int64_t)(EGL_CORE_NATIVE_ENGINE) == 12379, "EGL_CORE_NATIVE_ENGINE");
 #endif
@@ -178,6 +181,9 @@ _Static_assert((int64_t)(EGL_OPENGL_API) == 12450, "EGL_OPENGL_API");
 #endif
 #ifdef EGL_OPENGL_ES2_BIT
 _Static_assert((int64_t)(EGL_OPENGL_ES2_BIT) == 4, "EGL_OPENGL_ES2_BIT");
+#endif
+#ifdef EGL_OPENGL_ES3_BIT
+_Static_assert((int64_t)(EGL_OPENGL_ES3_BIT) == 64, "EGL_OPENGL_ES3_BIT");
 #endif
 #ifdef EGL_OPENGL_ES_API
 _Static_assert((int64_t)(EGL_OPENGL_ES_API) == 12448, "EGL_OPENGL_ES_API");

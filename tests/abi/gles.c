@@ -292,6 +292,214 @@ _Static_assert(SAME(__typeof__(&glVertexAttribPointer), void (*)(GLuint index, G
 	"glVertexAttribPointer");
 _Static_assert(SAME(__typeof__(&glViewport), void (*)(GLint x, GLint y, GLsizei width, GLsizei height)),
 	"glViewport");
+_Static_assert(SAME(__typeof__(&glReadBuffer), void (*)(GLenum src)),
+	"glReadBuffer");
+_Static_assert(SAME(__typeof__(&glDrawRangeElements), void (*)(GLenum mode, GLuint start, GLuint end, GLsizei count, GLenum type, const void *indices)),
+	"glDrawRangeElements");
+_Static_assert(SAME(__typeof__(&glTexImage3D), void (*)(GLenum target, GLint level, GLint internalformat, GLsizei width, GLsizei height, GLsizei depth, GLint border, GLenum format, GLenum type, const void *pixels)),
+	"glTexImage3D");
+_Static_assert(SAME(__typeof__(&glTexSubImage3D), void (*)(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLsizei width, GLsizei height, GLsizei depth, GLenum format, GLenum type, const void *pixels)),
+	"glTexSubImage3D");
+_Static_assert(SAME(__typeof__(&glCopyTexSubImage3D), void (*)(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLint x, GLint y, GLsizei width, GLsizei height)),
+	"glCopyTexSubImage3D");
+_Static_assert(SAME(__typeof__(&glCompressedTexImage3D), void (*)(GLenum target, GLint level, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth, GLint border, GLsizei imageSize, const void *data)),
+	"glCompressedTexImage3D");
+_Static_assert(SAME(__typeof__(&glCompressedTexSubImage3D), void (*)(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLsizei width, GLsizei height, GLsizei depth, GLenum format, GLsizei imageSize, const void *data)),
+	"glCompressedTexSubImage3D");
+_Static_assert(SAME(__typeof__(&glGenQueries), void (*)(GLsizei n, GLuint *ids)),
+	"glGenQueries");
+_Static_assert(SAME(__typeof__(&glDeleteQueries), void (*)(GLsizei n, const GLuint *ids)),
+	"glDeleteQueries");
+_Static_assert(SAME(__typeof__(&glIsQuery), GLboolean (*)(GLuint id)),
+	"glIsQuery");
+_Static_assert(SAME(__typeof__(&glBeginQuery), void (*)(GLenum target, GLuint id)),
+	"glBeginQuery");
+_Static_assert(SAME(__typeof__(&glEndQuery), void (*)(GLenum target)),
+	"glEndQuery");
+_Static_assert(SAME(__typeof__(&glGetQueryiv), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetQueryiv");
+_Static_assert(SAME(__typeof__(&glGetQueryObjectuiv), void (*)(GLuint id, GLenum pname, GLuint *params)),
+	"glGetQueryObjectuiv");
+_Static_assert(SAME(__typeof__(&glUnmapBuffer), GLboolean (*)(GLenum target)),
+	"glUnmapBuffer");
+_Static_assert(SAME(__typeof__(&glGetBufferPointerv), void (*)(GLenum target, GLenum pname, void **params)),
+	"glGetBufferPointerv");
+_Static_assert(SAME(__typeof__(&glDrawBuffers), void (*)(GLsizei n, const GLenum *bufs)),
+	"glDrawBuffers");
+_Static_assert(SAME(__typeof__(&glUniformMatrix2x3fv), void (*)(GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glUniformMatrix2x3fv");
+_Static_assert(SAME(__typeof__(&glUniformMatrix3x2fv), void (*)(GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glUniformMatrix3x2fv");
+_Static_assert(SAME(__typeof__(&glUniformMatrix2x4fv), void (*)(GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glUniformMatrix2x4fv");
+_Static_assert(SAME(__typeof__(&glUniformMatrix4x2fv), void (*)(GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glUniformMatrix4x2fv");
+_Static_assert(SAME(__typeof__(&glUniformMatrix3x4fv), void (*)(GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glUniformMatrix3x4fv");
+_Static_assert(SAME(__typeof__(&glUniformMatrix4x3fv), void (*)(GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glUniformMatrix4x3fv");
+_Static_assert(SAME(__typeof__(&glBlitFramebuffer), void (*)(GLint srcX0, GLint srcY0, GLint srcX1, GLint srcY1, GLint dstX0, GLint dstY0, GLint dstX1, GLint dstY1, GLbitfield mask, GLenum filter)),
+	"glBlitFramebuffer");
+_Static_assert(SAME(__typeof__(&glRenderbufferStorageMultisample), void (*)(GLenum target, GLsizei samples, GLenum internalformat, GLsizei width, GLsizei height)),
+	"glRenderbufferStorageMultisample");
+_Static_assert(SAME(__typeof__(&glFramebufferTextureLayer), void (*)(GLenum target, GLenum attachment, GLuint texture, GLint level, GLint layer)),
+	"glFramebufferTextureLayer");
+_Static_assert(SAME(__typeof__(&glMapBufferRange), void *(*)(GLenum target, GLintptr offset, GLsizeiptr length, GLbitfield access)),
+	"glMapBufferRange");
+_Static_assert(SAME(__typeof__(&glFlushMappedBufferRange), void (*)(GLenum target, GLintptr offset, GLsizeiptr length)),
+	"glFlushMappedBufferRange");
+_Static_assert(SAME(__typeof__(&glBindVertexArray), void (*)(GLuint array)),
+	"glBindVertexArray");
+_Static_assert(SAME(__typeof__(&glDeleteVertexArrays), void (*)(GLsizei n, const GLuint *arrays)),
+	"glDeleteVertexArrays");
+_Static_assert(SAME(__typeof__(&glGenVertexArrays), void (*)(GLsizei n, GLuint *arrays)),
+	"glGenVertexArrays");
+_Static_assert(SAME(__typeof__(&glIsVertexArray), GLboolean (*)(GLuint array)),
+	"glIsVertexArray");
+_Static_assert(SAME(__typeof__(&glGetIntegeri_v), void (*)(GLenum target, GLuint index, GLint *data)),
+	"glGetIntegeri_v");
+_Static_assert(SAME(__typeof__(&glBeginTransformFeedback), void (*)(GLenum primitiveMode)),
+	"glBeginTransformFeedback");
+_Static_assert(SAME(__typeof__(&glEndTransformFeedback), void (*)(void)),
+	"glEndTransformFeedback");
+_Static_assert(SAME(__typeof__(&glBindBufferRange), void (*)(GLenum target, GLuint index, GLuint buffer, GLintptr offset, GLsizeiptr size)),
+	"glBindBufferRange");
+_Static_assert(SAME(__typeof__(&glBindBufferBase), void (*)(GLenum target, GLuint index, GLuint buffer)),
+	"glBindBufferBase");
+_Static_assert(SAME(__typeof__(&glTransformFeedbackVaryings), void (*)(GLuint program, GLsizei count, const GLchar *const *varyings, GLenum bufferMode)),
+	"glTransformFeedbackVaryings");
+_Static_assert(SAME(__typeof__(&glGetTransformFeedbackVarying), void (*)(GLuint program, GLuint index, GLsizei bufSize, GLsizei *length, GLsizei *size, GLenum *type, GLchar *name)),
+	"glGetTransformFeedbackVarying");
+_Static_assert(SAME(__typeof__(&glVertexAttribIPointer), void (*)(GLuint index, GLint size, GLenum type, GLsizei stride, const void *pointer)),
+	"glVertexAttribIPointer");
+_Static_assert(SAME(__typeof__(&glGetVertexAttribIiv), void (*)(GLuint index, GLenum pname, GLint *params)),
+	"glGetVertexAttribIiv");
+_Static_assert(SAME(__typeof__(&glGetVertexAttribIuiv), void (*)(GLuint index, GLenum pname, GLuint *params)),
+	"glGetVertexAttribIuiv");
+_Static_assert(SAME(__typeof__(&glVertexAttribI4i), void (*)(GLuint index, GLint x, GLint y, GLint z, GLint w)),
+	"glVertexAttribI4i");
+_Static_assert(SAME(__typeof__(&glVertexAttribI4ui), void (*)(GLuint index, GLuint x, GLuint y, GLuint z, GLuint w)),
+	"glVertexAttribI4ui");
+_Static_assert(SAME(__typeof__(&glVertexAttribI4iv), void (*)(GLuint index, const GLint *v)),
+	"glVertexAttribI4iv");
+_Static_assert(SAME(__typeof__(&glVertexAttribI4uiv), void (*)(GLuint index, const GLuint *v)),
+	"glVertexAttribI4uiv");
+_Static_assert(SAME(__typeof__(&glGetUniformuiv), void (*)(GLuint program, GLint location, GLuint *params)),
+	"glGetUniformuiv");
+_Static_assert(SAME(__typeof__(&glGetFragDataLocation), GLint (*)(GLuint program, const GLchar *name)),
+	"glGetFragDataLocation");
+_Static_assert(SAME(__typeof__(&glUniform1ui), void (*)(GLint location, GLuint v0)),
+	"glUniform1ui");
+_Static_assert(SAME(__typeof__(&glUniform2ui), void (*)(GLint location, GLuint v0, GLuint v1)),
+	"glUniform2ui");
+_Static_assert(SAME(__typeof__(&glUniform3ui), void (*)(GLint location, GLuint v0, GLuint v1, GLuint v2)),
+	"glUniform3ui");
+_Static_assert(SAME(__typeof__(&glUniform4ui), void (*)(GLint location, GLuint v0, GLuint v1, GLuint v2, GLuint v3)),
+	"glUniform4ui");
+_Static_assert(SAME(__typeof__(&glUniform1uiv), void (*)(GLint location, GLsizei count, const GLuint *value)),
+	"glUniform1uiv");
+_Static_assert(SAME(__typeof__(&glUniform2uiv), void (*)(GLint location, GLsizei count, const GLuint *value)),
+	"glUniform2uiv");
+_Static_assert(SAME(__typeof__(&glUniform3uiv), void (*)(GLint location, GLsizei count, const GLuint *value)),
+	"glUniform3uiv");
+_Static_assert(SAME(__typeof__(&glUniform4uiv), void (*)(GLint location, GLsizei count, const GLuint *value)),
+	"glUniform4uiv");
+_Static_assert(SAME(__typeof__(&glClearBufferiv), void (*)(GLenum buffer, GLint drawbuffer, const GLint *value)),
+	"glClearBufferiv");
+_Static_assert(SAME(__typeof__(&glClearBufferuiv), void (*)(GLenum buffer, GLint drawbuffer, const GLuint *value)),
+	"glClearBufferuiv");
+_Static_assert(SAME(__typeof__(&glClearBufferfv), void (*)(GLenum buffer, GLint drawbuffer, const GLfloat *value)),
+	"glClearBufferfv");
+_Static_assert(SAME(__typeof__(&glClearBufferfi), void (*)(GLenum buffer, GLint drawbuffer, GLfloat depth, GLint stencil)),
+	"glClearBufferfi");
+_Static_assert(SAME(__typeof__(&glGetStringi), const GLubyte *(*)(GLenum name, GLuint index)),
+	"glGetStringi");
+_Static_assert(SAME(__typeof__(&glCopyBufferSubData), void (*)(GLenum readTarget, GLenum writeTarget, GLintptr readOffset, GLintptr writeOffset, GLsizeiptr size)),
+	"glCopyBufferSubData");
+_Static_assert(SAME(__typeof__(&glGetUniformIndices), void (*)(GLuint program, GLsizei uniformCount, const GLchar *const *uniformNames, GLuint *uniformIndices)),
+	"glGetUniformIndices");
+_Static_assert(SAME(__typeof__(&glGetActiveUniformsiv), void (*)(GLuint program, GLsizei uniformCount, const GLuint *uniformIndices, GLenum pname, GLint *params)),
+	"glGetActiveUniformsiv");
+_Static_assert(SAME(__typeof__(&glGetUniformBlockIndex), GLuint (*)(GLuint program, const GLchar *uniformBlockName)),
+	"glGetUniformBlockIndex");
+_Static_assert(SAME(__typeof__(&glGetActiveUniformBlockiv), void (*)(GLuint program, GLuint uniformBlockIndex, GLenum pname, GLint *params)),
+	"glGetActiveUniformBlockiv");
+_Static_assert(SAME(__typeof__(&glGetActiveUniformBlockName), void (*)(GLuint program, GLuint uniformBlockIndex, GLsizei bufSize, GLsizei *length, GLchar *uniformBlockName)),
+	"glGetActiveUniformBlockName");
+_Static_assert(SAME(__typeof__(&glUniformBlockBinding), void (*)(GLuint program, GLuint uniformBlockIndex, GLuint uniformBlockBinding)),
+	"glUniformBlockBinding");
+_Static_assert(SAME(__typeof__(&glDrawArraysInstanced), void (*)(GLenum mode, GLint first, GLsizei count, GLsizei instancecount)),
+	"glDrawArraysInstanced");
+_Static_assert(SAME(__typeof__(&glDrawElementsInstanced), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLsizei instancecount)),
+	"glDrawElementsInstanced");
+_Static_assert(SAME(__typeof__(&glFenceSync), GLsync (*)(GLenum condition, GLbitfield flags)),
+	"glFenceSync");
+_Static_assert(SAME(__typeof__(&glIsSync), GLboolean (*)(GLsync sync)),
+	"glIsSync");
+_Static_assert(SAME(__typeof__(&glDeleteSync), void (*)(GLsync sync)),
+	"glDeleteSync");
+_Static_assert(SAME(__typeof__(&glClientWaitSync), GLenum (*)(GLsync sync, GLbitfield flags, GLuint64 timeout)),
+	"glClientWaitSync");
+_Static_assert(SAME(__typeof__(&glWaitSync), void (*)(GLsync sync, GLbitfield flags, GLuint64 timeout)),
+	"glWaitSync");
+_Static_assert(SAME(__typeof__(&glGetInteger64v), void (*)(GLenum pname, GLint64 *data)),
+	"glGetInteger64v");
+_Static_assert(SAME(__typeof__(&glGetSynciv), void (*)(GLsync sync, GLenum pname, GLsizei bufSize, GLsizei *length, GLint *values)),
+	"glGetSynciv");
+_Static_assert(SAME(__typeof__(&glGetInteger64i_v), void (*)(GLenum target, GLuint index, GLint64 *data)),
+	"glGetInteger64i_v");
+_Static_assert(SAME(__typeof__(&glGetBufferParameteri64v), void (*)(GLenum target, GLenum pname, GLint64 *params)),
+	"glGetBufferParameteri64v");
+_Static_assert(SAME(__typeof__(&glGenSamplers), void (*)(GLsizei count, GLuint *samplers)),
+	"glGenSamplers");
+_Static_assert(SAME(__typeof__(&glDeleteSamplers), void (*)(GLsizei count, const GLuint *samplers)),
+	"glDeleteSamplers");
+_Static_assert(SAME(__typeof__(&glIsSampler), GLboolean (*)(GLuint sampler)),
+	"glIsSampler");
+_Static_assert(SAME(__typeof__(&glBindSampler), void (*)(GLuint unit, GLuint sampler)),
+	"glBindSampler");
+_Static_assert(SAME(__typeof__(&glSamplerParameteri), void (*)(GLuint sampler, GLenum pname, GLint param)),
+	"glSamplerParameteri");
+_Static_assert(SAME(__typeof__(&glSamplerParameteriv), void (*)(GLuint sampler, GLenum pname, const GLint *param)),
+	"glSamplerParameteriv");
+_Static_assert(SAME(__typeof__(&glSamplerParameterf), void (*)(GLuint sampler, GLenum pname, GLfloat param)),
+	"glSamplerParameterf");
+_Static_assert(SAME(__typeof__(&glSamplerParameterfv), void (*)(GLuint sampler, GLenum pname, const GLfloat *param)),
+	"glSamplerParameterfv");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameteriv), void (*)(GLuint sampler, GLenum pname, GLint *params)),
+	"glGetSamplerParameteriv");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterfv), void (*)(GLuint sampler, GLenum pname, GLfloat *params)),
+	"glGetSamplerParameterfv");
+_Static_assert(SAME(__typeof__(&glVertexAttribDivisor), void (*)(GLuint index, GLuint divisor)),
+	"glVertexAttribDivisor");
+_Static_assert(SAME(__typeof__(&glBindTransformFeedback), void (*)(GLenum target, GLuint id)),
+	"glBindTransformFeedback");
+_Static_assert(SAME(__typeof__(&glDeleteTransformFeedbacks), void (*)(GLsizei n, const GLuint *ids)),
+	"glDeleteTransformFeedbacks");
+_Static_assert(SAME(__typeof__(&glGenTransformFeedbacks), void (*)(GLsizei n, GLuint *ids)),
+	"glGenTransformFeedbacks");
+_Static_assert(SAME(__typeof__(&glIsTransformFeedback), GLboolean (*)(GLuint id)),
+	"glIsTransformFeedback");
+_Static_assert(SAME(__typeof__(&glPauseTransformFeedback), void (*)(void)),
+	"glPauseTransformFeedback");
+_Static_assert(SAME(__typeof__(&glResumeTransformFeedback), void (*)(void)),
+	"glResumeTransformFeedback");
+_Static_assert(SAME(__typeof__(&glGetProgramBinary), void (*)(GLuint program, GLsizei bufSize, GLsizei *length, GLenum *binaryFormat, void *binary)),
+	"glGetProgramBinary");
+_Static_assert(SAME(__typeof__(&glProgramBinary), void (*)(GLuint program, GLenum binaryFormat, const void *binary, GLsizei length)),
+	"glProgramBinary");
+_Static_assert(SAME(__typeof__(&glProgramParameteri), void (*)(GLuint program, GLenum pname, GLint value)),
+	"glProgramParameteri");
+_Static_assert(SAME(__typeof__(&glInvalidateFramebuffer), void (*)(GLenum target, GLsizei numAttachments, const GLenum *attachments)),
+	"glInvalidateFramebuffer");
+_Static_assert(SAME(__typeof__(&glInvalidateSubFramebuffer), void (*)(GLenum target, GLsizei numAttachments, const GLenum *attachments, GLint x, GLint y, GLsizei width, GLsizei height)),
+	"glInvalidateSubFramebuffer");
+_Static_assert(SAME(__typeof__(&glTexStorage2D), void (*)(GLenum target, GLsizei levels, GLenum internalformat, GLsizei width, GLsizei height)),
+	"glTexStorage2D");
+_Static_assert(SAME(__typeof__(&glTexStorage3D), void (*)(GLenum target, GLsizei levels, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth)),
+	"glTexStorage3D");
+_Static_assert(SAME(__typeof__(&glGetInternalformativ), void (*)(GLenum target, GLenum internalformat, GLenum pname, GLsizei bufSize, GLint *params)),
+	"glGetInternalformativ");
 
 _Static_assert(sizeof(GLbitfield) == sizeof(uint32_t), "GLbitfield");
 _Static_assert(sizeof(GLboolean) == sizeof(uint8_t), "GLboolean");
@@ -299,11 +507,13 @@ _Static_assert(sizeof(GLchar) == sizeof(uint8_t), "GLchar");
 _Static_assert(sizeof(GLenum) == sizeof(uint32_t), "GLenum");
 _Static_assert(sizeof(GLfloat) == sizeof(float), "GLfloat");
 _Static_assert(sizeof(GLint) == sizeof(int32_t), "GLint");
+_Static_assert(sizeof(GLint64) == sizeof(int64_t), "GLint64");
 _Static_assert(sizeof(GLintptr) == sizeof(intptr_t), "GLintptr");
 _Static_assert(sizeof(GLsizei) == sizeof(int32_t), "GLsizei");
 _Static_assert(sizeof(GLsizeiptr) == sizeof(intptr_t), "GLsizeiptr");
 _Static_assert(sizeof(GLubyte) == sizeof(uint8_t), "GLubyte");
 _Static_assert(sizeof(GLuint) == sizeof(uint32_t), "GLuint");
+_Static_assert(sizeof(GLuint64) == sizeof(uint64_t), "GLuint64");
 
 #ifdef GL_ALPHA
 _Static_assert((int64_t)(GL_ALPHA) == 6406, "GL_ALPHA");
@@ -314,8 +524,26 @@ _Static_assert((int64_t)(GL_ARRAY_BUFFER) == 34962, "GL_ARRAY_BUFFER");
 #ifdef GL_ARRAY_BUFFER_BINDING
 _Static_assert((int64_t)(GL_ARRAY_BUFFER_BINDING) == 34964, "GL_ARRAY_BUFFER_BINDING");
 #endif
+#ifdef GL_BUFFER_ACCESS_FLAGS
+_Static_assert((int64_t)(GL_BUFFER_ACCESS_FLAGS) == 37151, "GL_BUFFER_ACCESS_FLAGS");
+#endif
+#ifdef GL_BUFFER_MAPPED
+_Static_assert((int64_t)(GL_BUFFER_MAPPED) == 35004, "GL_BUFFER_MAPPED");
+#endif
+#ifdef GL_BUFFER_MAP_LENGTH
+_Static_assert((int64_t)(GL_BUFFER_MAP_LENGTH) == 37152, "GL_BUFFER_MAP_LENGTH");
+#endif
+#ifdef GL_BUFFER_MAP_OFFSET
+_Static_assert((int64_t)(GL_BUFFER_MAP_OFFSET) == 37153, "GL_BUFFER_MAP_OFFSET");
+#endif
+#ifdef GL_BUFFER_MAP_POINTER
+_Static_assert((int64_t)(GL_BUFFER_MAP_POINTER) == 35005, "GL_BUFFER_MAP_POINTER");
+#endif
 #ifdef GL_BYTE
 _Static_assert((int64_t)(GL_BYTE) == 5120, "GL_BYTE");
+#endif
+#ifdef GL_COLOR
+_Static_assert((int64_t)(GL_COLOR) == 6144, "GL_COLOR");
 #endif
 #ifdef GL_COMPRESSED_TEXTURE_FORMATS
 _Static_assert((int64_t)(GL_COMPRESSED_TEXTURE_FORMATS) == 34467, "GL_COMPRESSED_TEXTURE_FORMATS");
@@ -359,14 +587,41 @@ _Static_assert((int64_t)(GL_LUMINANCE) == 6409, "GL_LUMINANCE");
 #ifdef GL_LUMINANCE_ALPHA
 _Static_assert((int64_t)(GL_LUMINANCE_ALPHA) == 6410, "GL_LUMINANCE_ALPHA");
 #endif
+#ifdef GL_MAJOR_VERSION
+_Static_assert((int64_t)(GL_MAJOR_VERSION) == 33307, "GL_MAJOR_VERSION");
+#endif
+#ifdef GL_MAP_FLUSH_EXPLICIT_BIT
+_Static_assert((int64_t)(GL_MAP_FLUSH_EXPLICIT_BIT) == 16, "GL_MAP_FLUSH_EXPLICIT_BIT");
+#endif
+#ifdef GL_MAP_INVALIDATE_BUFFER_BIT
+_Static_assert((int64_t)(GL_MAP_INVALIDATE_BUFFER_BIT) == 8, "GL_MAP_INVALIDATE_BUFFER_BIT");
+#endif
+#ifdef GL_MAP_INVALIDATE_RANGE_BIT
+_Static_assert((int64_t)(GL_MAP_INVALIDATE_RANGE_BIT) == 4, "GL_MAP_INVALIDATE_RANGE_BIT");
+#endif
+#ifdef GL_MAP_READ_BIT
+_Static_assert((int64_t)(GL_MAP_READ_BIT) == 1, "GL_MAP_READ_BIT");
+#endif
+#ifdef GL_MAP_UNSYNCHRONIZED_BIT
+_Static_assert((int64_t)(GL_MAP_UNSYNCHRONIZED_BIT) == 32, "GL_MAP_UNSYNCHRONIZED_BIT");
+#endif
+#ifdef GL_MAP_WRITE_BIT
+_Static_assert((int64_t)(GL_MAP_WRITE_BIT) == 2, "GL_MAP_WRITE_BIT");
+#endif
 #ifdef GL_MAX_VERTEX_ATTRIBS
 _Static_assert((int64_t)(GL_MAX_VERTEX_ATTRIBS) == 34921, "GL_MAX_VERTEX_ATTRIBS");
+#endif
+#ifdef GL_MINOR_VERSION
+_Static_assert((int64_t)(GL_MINOR_VERSION) == 33308, "GL_MINOR_VERSION");
 #endif
 #ifdef GL_NO_ERROR
 _Static_assert((int64_t)(GL_NO_ERROR) == 0, "GL_NO_ERROR");
 #endif
 #ifdef GL_NUM_COMPRESSED_TEXTURE_FORMATS
 _Static_assert((int64_t)(GL_NUM_COMPRESSED_TEXTURE_FORMATS) == 34466, "GL_NUM_COMPRESSED_TEXTURE_FORMATS");
+#endif
+#ifdef GL_NUM_EXTENSIONS
+_Static_assert((int64_t)(GL_NUM_EXTENSIONS) == 33309, "GL_NUM_EXTENSIONS");
 #endif
 #ifdef GL_NUM_SHADER_BINARY_FORMATS
 _Static_assert((int64_t)(GL_NUM_SHADER_BINARY_FORMATS) == 36345, "GL_NUM_SHADER_BINARY_FORMATS");
@@ -376,6 +631,27 @@ _Static_assert((int64_t)(GL_OUT_OF_MEMORY) == 1285, "GL_OUT_OF_MEMORY");
 #endif
 #ifdef GL_PACK_ALIGNMENT
 _Static_assert((int64_t)(GL_PACK_ALIGNMENT) == 3333, "GL_PACK_ALIGNMENT");
+#endif
+#ifdef GL_PACK_ROW_LENGTH
+_Static_assert((int64_t)(GL_PACK_ROW_LENGTH) == 3330, "GL_PACK_ROW_LENGTH");
+#endif
+#ifdef GL_PACK_SKIP_PIXELS
+_Static_assert((int64_t)(GL_PACK_SKIP_PIXELS) == 3332, "GL_PACK_SKIP_PIXELS");
+#endif
+#ifdef GL_PACK_SKIP_ROWS
+_Static_assert((int64_t)(GL_PACK_SKIP_ROWS) == 3331, "GL_PACK_SKIP_ROWS");
+#endif
+#ifdef GL_PIXEL_PACK_BUFFER
+_Static_assert((int64_t)(GL_PIXEL_PACK_BUFFER) == 35051, "GL_PIXEL_PACK_BUFFER");
+#endif
+#ifdef GL_PIXEL_PACK_BUFFER_BINDING
+_Static_assert((int64_t)(GL_PIXEL_PACK_BUFFER_BINDING) == 35053, "GL_PIXEL_PACK_BUFFER_BINDING");
+#endif
+#ifdef GL_PIXEL_UNPACK_BUFFER
+_Static_assert((int64_t)(GL_PIXEL_UNPACK_BUFFER) == 35052, "GL_PIXEL_UNPACK_BUFFER");
+#endif
+#ifdef GL_PIXEL_UNPACK_BUFFER_BINDING
+_Static_assert((int64_t)(GL_PIXEL_UNPACK_BUFFER_BINDING) == 35055, "GL_PIXEL_UNPACK_BUFFER_BINDING");
 #endif
 #ifdef GL_RENDERER
 _Static_assert((int64_t)(GL_RENDERER) == 7937, "GL_RENDERER");
@@ -398,11 +674,35 @@ _Static_assert((int64_t)(GL_SHORT) == 5122, "GL_SHORT");
 #ifdef GL_TEXTURE_BORDER_COLOR
 _Static_assert((int64_t)(GL_TEXTURE_BORDER_COLOR) == 4100, "GL_TEXTURE_BORDER_COLOR");
 #endif
+#ifdef GL_TIMEOUT_EXPIRED
+_Static_assert((int64_t)(GL_TIMEOUT_EXPIRED) == 37147, "GL_TIMEOUT_EXPIRED");
+#endif
 #ifdef GL_TRIANGLES
 _Static_assert((int64_t)(GL_TRIANGLES) == 4, "GL_TRIANGLES");
 #endif
+#ifdef GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS
+_Static_assert((int64_t)(GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS) == 35394, "GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS");
+#endif
+#ifdef GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES
+_Static_assert((int64_t)(GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES) == 35395, "GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES");
+#endif
 #ifdef GL_UNPACK_ALIGNMENT
 _Static_assert((int64_t)(GL_UNPACK_ALIGNMENT) == 3317, "GL_UNPACK_ALIGNMENT");
+#endif
+#ifdef GL_UNPACK_IMAGE_HEIGHT
+_Static_assert((int64_t)(GL_UNPACK_IMAGE_HEIGHT) == 32878, "GL_UNPACK_IMAGE_HEIGHT");
+#endif
+#ifdef GL_UNPACK_ROW_LENGTH
+_Static_assert((int64_t)(GL_UNPACK_ROW_LENGTH) == 3314, "GL_UNPACK_ROW_LENGTH");
+#endif
+#ifdef GL_UNPACK_SKIP_IMAGES
+_Static_assert((int64_t)(GL_UNPACK_SKIP_IMAGES) == 32877, "GL_UNPACK_SKIP_IMAGES");
+#endif
+#ifdef GL_UNPACK_SKIP_PIXELS
+_Static_assert((int64_t)(GL_UNPACK_SKIP_PIXELS) == 3316, "GL_UNPACK_SKIP_PIXELS");
+#endif
+#ifdef GL_UNPACK_SKIP_ROWS
+_Static_assert((int64_t)(GL_UNPACK_SKIP_ROWS) == 3315, "GL_UNPACK_SKIP_ROWS");
 #endif
 #ifdef GL_UNSIGNED_BYTE
 _Static_assert((int64_t)(GL_UNSIGNED_BYTE) == 5121, "GL_UNSIGNED_BYTE");
@@ -428,14 +728,23 @@ _Static_assert((int64_t)(GL_VENDOR) == 7936, "GL_VENDOR");
 #ifdef GL_VERSION
 _Static_assert((int64_t)(GL_VERSION) == 7938, "GL_VERSION");
 #endif
+#ifdef GL_VERTEX_ARRAY_BINDING
+_Static_assert((int64_t)(GL_VERTEX_ARRAY_BINDING) == 34229, "GL_VERTEX_ARRAY_BINDING");
+#endif
 #ifdef GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING
 _Static_assert((int64_t)(GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 34975, "GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING");
+#endif
+#ifdef GL_VERTEX_ATTRIB_ARRAY_DIVISOR
+_Static_assert((int64_t)(GL_VERTEX_ATTRIB_ARRAY_DIVISOR) == 35070, "GL_VERTEX_ATTRIB_ARRAY_DIVISOR");
 #endif
 #ifdef GL_VERTEX_ATTRIB_ARRAY_ENABLED
 _Static_assert((int64_t)(GL_VERTEX_ATTRIB_ARRAY_ENABLED) == 34338, "GL_VERTEX_ATTRIB_ARRAY_ENABLED");
 #endif
 #ifdef GL_VERTEX_ATTRIB_ARRAY_POINTER
 _Static_assert((int64_t)(GL_VERTEX_ATTRIB_ARRAY_POINTER) == 34373, "GL_VERTEX_ATTRIB_ARRAY_POINTER");
+#endif
+#ifdef GL_WAIT_FAILED
+_Static_assert((int64_t)(GL_WAIT_FAILED) == 37149, "GL_WAIT_FAILED");
 #endif
 
 int main(void) { return 0; }

@@ -3,12 +3,10 @@
 
 use gil_tests::coverage::{LIST_CALLS, called, covers};
 use gil_tests::{
-    GLES_LIBRARIES, Link, Run, Width, both_widths, guest_program_of, native_program_with,
+    Finished, GLES_LIBRARIES, Link, Run, Width, both_widths, guest_program_of, native_program_with,
 };
 use std::ffi::OsStr;
 use std::process::Command;
-
-const PBUFFER: &str = "tests/guest/gles_pbuffer.c";
 
 /// What a program prints on this machine.
 fn natively(source: &str) -> String {
@@ -36,23 +34,34 @@ fn without_glvnd(width: Width) -> Vec<String> {
     options
 }
 
+/// In the guest, with these options, a program prints what it prints here.
+fn is_the_same(width: Width, name: &str, options: &[String]) -> Finished {
+    let source = format!("tests/guest/{name}.c");
+    let program = guest_program_of(width, &source, Link::Gles)
+        .display()
+        .to_string();
+    let options = options.iter().map(String::as_str);
+    let run = Run::new(options.chain([program.as_str()])).finish().ok();
+    assert_eq!(run.stdout, natively(&source), "{}", run.stderr);
+    run
+}
+
+/// Through GLVND's libraries, which a program that is linked with them brings.
+fn same(width: Width, name: &str) {
+    let run = is_the_same(width, name, &LIST_CALLS.map(String::from));
+    covers(name, &called(&run.report));
+}
+
 both_widths! {
-    /// Through GLVND's libraries, which a program that is linked with them brings.
     fn a_program_draws_what_it_draws_natively(width: Width) {
-        let program = guest_program_of(width, PBUFFER, Link::Gles).display().to_string();
-        let options = LIST_CALLS.into_iter().chain([program.as_str()]);
-        let run = Run::new(options).finish().ok();
-        assert_eq!(run.stdout, natively(PBUFFER));
-        if width == Width::Arm64 {
-            covers("gles_pbuffer", &called(&run.report));
-        }
+        same(width, "gles_pbuffer");
+    }
+
+    fn so_does_one_of_version_3(width: Width) {
+        same(width, "gles3_pbuffer");
     }
 
     fn a_system_without_glvnd_has_the_same(width: Width) {
-        let program = guest_program_of(width, PBUFFER, Link::Gles).display().to_string();
-        let mut options = without_glvnd(width);
-        options.push(program);
-        let run = Run::new(options).finish().ok();
-        assert_eq!(run.stdout, natively(PBUFFER));
+        is_the_same(width, "gles_pbuffer", &without_glvnd(width));
     }
 }

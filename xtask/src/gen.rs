@@ -165,7 +165,10 @@ fn of_api(api: &Api, covered: &emit::coverage::Covered) -> Vec<Output> {
         ),
         None => (
             format!("synthetic-lib/{name}/src"),
-            format!("board-iface/src/{name}"),
+            match &api.back_end {
+                Some(module) => format!("board-iface/src/{module}/{name}"),
+                None => format!("board-iface/src/{name}"),
+            },
         ),
     };
     let guest = |leaf: &str| format!("{guest}/generated/{leaf}");

@@ -14,6 +14,42 @@ use serde::{Deserialize, Serialize};
 /// The API's number.
 pub const API: u16 = 3;
 
+/// Kinds of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `GLsync`
+    Sync,
+}
+
+impl Kind {
+    /// Its name in C.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "GLsync",
+        }
+    }
+
+    /// The error for a handle that is none.
+    pub const fn invalid(self) -> i32 {
+        match self {
+            Self::Sync => 1281,
+        }
+    }
+
+    /// The call that ends the last reference.
+    pub const fn release(self) -> Option<Op> {
+        match self {
+            Self::Sync => Some(GL_DELETE_SYNC),
+        }
+    }
+}
+
+impl crate::description::Kind for Kind {
+    fn name(self) -> &'static str {
+        Kind::name(self)
+    }
+}
+
 /// `glActiveTexture`.
 pub const GL_ACTIVE_TEXTURE: Op = Op::new(API, 1);
 /// `glAttachShader`.
@@ -298,6 +334,214 @@ pub const GL_VERTEX_ATTRIB4FV: Op = Op::new(API, 140);
 pub const GL_VERTEX_ATTRIB_POINTER: Op = Op::new(API, 141);
 /// `glViewport`.
 pub const GL_VIEWPORT: Op = Op::new(API, 142);
+/// `glReadBuffer`.
+pub const GL_READ_BUFFER: Op = Op::new(API, 143);
+/// `glDrawRangeElements`.
+pub const GL_DRAW_RANGE_ELEMENTS: Op = Op::new(API, 144);
+/// `glTexImage3D`.
+pub const GL_TEX_IMAGE3D: Op = Op::new(API, 145);
+/// `glTexSubImage3D`.
+pub const GL_TEX_SUB_IMAGE3D: Op = Op::new(API, 146);
+/// `glCopyTexSubImage3D`.
+pub const GL_COPY_TEX_SUB_IMAGE3D: Op = Op::new(API, 147);
+/// `glCompressedTexImage3D`.
+pub const GL_COMPRESSED_TEX_IMAGE3D: Op = Op::new(API, 148);
+/// `glCompressedTexSubImage3D`.
+pub const GL_COMPRESSED_TEX_SUB_IMAGE3D: Op = Op::new(API, 149);
+/// `glGenQueries`.
+pub const GL_GEN_QUERIES: Op = Op::new(API, 150);
+/// `glDeleteQueries`.
+pub const GL_DELETE_QUERIES: Op = Op::new(API, 151);
+/// `glIsQuery`.
+pub const GL_IS_QUERY: Op = Op::new(API, 152);
+/// `glBeginQuery`.
+pub const GL_BEGIN_QUERY: Op = Op::new(API, 153);
+/// `glEndQuery`.
+pub const GL_END_QUERY: Op = Op::new(API, 154);
+/// `glGetQueryiv`.
+pub const GL_GET_QUERYIV: Op = Op::new(API, 155);
+/// `glGetQueryObjectuiv`.
+pub const GL_GET_QUERY_OBJECTUIV: Op = Op::new(API, 156);
+/// `glUnmapBuffer`.
+pub const GL_UNMAP_BUFFER: Op = Op::new(API, 157);
+/// `glGetBufferPointerv`.
+pub const GL_GET_BUFFER_POINTERV: Op = Op::new(API, 158);
+/// `glDrawBuffers`.
+pub const GL_DRAW_BUFFERS: Op = Op::new(API, 159);
+/// `glUniformMatrix2x3fv`.
+pub const GL_UNIFORM_MATRIX2X3FV: Op = Op::new(API, 160);
+/// `glUniformMatrix3x2fv`.
+pub const GL_UNIFORM_MATRIX3X2FV: Op = Op::new(API, 161);
+/// `glUniformMatrix2x4fv`.
+pub const GL_UNIFORM_MATRIX2X4FV: Op = Op::new(API, 162);
+/// `glUniformMatrix4x2fv`.
+pub const GL_UNIFORM_MATRIX4X2FV: Op = Op::new(API, 163);
+/// `glUniformMatrix3x4fv`.
+pub const GL_UNIFORM_MATRIX3X4FV: Op = Op::new(API, 164);
+/// `glUniformMatrix4x3fv`.
+pub const GL_UNIFORM_MATRIX4X3FV: Op = Op::new(API, 165);
+/// `glBlitFramebuffer`.
+pub const GL_BLIT_FRAMEBUFFER: Op = Op::new(API, 166);
+/// `glRenderbufferStorageMultisample`.
+pub const GL_RENDERBUFFER_STORAGE_MULTISAMPLE: Op = Op::new(API, 167);
+/// `glFramebufferTextureLayer`.
+pub const GL_FRAMEBUFFER_TEXTURE_LAYER: Op = Op::new(API, 168);
+/// `glMapBufferRange`.
+pub const GL_MAP_BUFFER_RANGE: Op = Op::new(API, 169);
+/// `glFlushMappedBufferRange`.
+pub const GL_FLUSH_MAPPED_BUFFER_RANGE: Op = Op::new(API, 170);
+/// `glBindVertexArray`.
+pub const GL_BIND_VERTEX_ARRAY: Op = Op::new(API, 171);
+/// `glDeleteVertexArrays`.
+pub const GL_DELETE_VERTEX_ARRAYS: Op = Op::new(API, 172);
+/// `glGenVertexArrays`.
+pub const GL_GEN_VERTEX_ARRAYS: Op = Op::new(API, 173);
+/// `glIsVertexArray`.
+pub const GL_IS_VERTEX_ARRAY: Op = Op::new(API, 174);
+/// `glGetIntegeri_v`.
+pub const GL_GET_INTEGERI_V: Op = Op::new(API, 175);
+/// `glBeginTransformFeedback`.
+pub const GL_BEGIN_TRANSFORM_FEEDBACK: Op = Op::new(API, 176);
+/// `glEndTransformFeedback`.
+pub const GL_END_TRANSFORM_FEEDBACK: Op = Op::new(API, 177);
+/// `glBindBufferRange`.
+pub const GL_BIND_BUFFER_RANGE: Op = Op::new(API, 178);
+/// `glBindBufferBase`.
+pub const GL_BIND_BUFFER_BASE: Op = Op::new(API, 179);
+/// `glTransformFeedbackVaryings`.
+pub const GL_TRANSFORM_FEEDBACK_VARYINGS: Op = Op::new(API, 180);
+/// `glGetTransformFeedbackVarying`.
+pub const GL_GET_TRANSFORM_FEEDBACK_VARYING: Op = Op::new(API, 181);
+/// `glVertexAttribIPointer`.
+pub const GL_VERTEX_ATTRIB_I_POINTER: Op = Op::new(API, 182);
+/// `glGetVertexAttribIiv`.
+pub const GL_GET_VERTEX_ATTRIB_IIV: Op = Op::new(API, 183);
+/// `glGetVertexAttribIuiv`.
+pub const GL_GET_VERTEX_ATTRIB_IUIV: Op = Op::new(API, 184);
+/// `glVertexAttribI4i`.
+pub const GL_VERTEX_ATTRIB_I4I: Op = Op::new(API, 185);
+/// `glVertexAttribI4ui`.
+pub const GL_VERTEX_ATTRIB_I4UI: Op = Op::new(API, 186);
+/// `glVertexAttribI4iv`.
+pub const GL_VERTEX_ATTRIB_I4IV: Op = Op::new(API, 187);
+/// `glVertexAttribI4uiv`.
+pub const GL_VERTEX_ATTRIB_I4UIV: Op = Op::new(API, 188);
+/// `glGetUniformuiv`.
+pub const GL_GET_UNIFORMUIV: Op = Op::new(API, 189);
+/// `glGetFragDataLocation`.
+pub const GL_GET_FRAG_DATA_LOCATION: Op = Op::new(API, 190);
+/// `glUniform1ui`.
+pub const GL_UNIFORM1UI: Op = Op::new(API, 191);
+/// `glUniform2ui`.
+pub const GL_UNIFORM2UI: Op = Op::new(API, 192);
+/// `glUniform3ui`.
+pub const GL_UNIFORM3UI: Op = Op::new(API, 193);
+/// `glUniform4ui`.
+pub const GL_UNIFORM4UI: Op = Op::new(API, 194);
+/// `glUniform1uiv`.
+pub const GL_UNIFORM1UIV: Op = Op::new(API, 195);
+/// `glUniform2uiv`.
+pub const GL_UNIFORM2UIV: Op = Op::new(API, 196);
+/// `glUniform3uiv`.
+pub const GL_UNIFORM3UIV: Op = Op::new(API, 197);
+/// `glUniform4uiv`.
+pub const GL_UNIFORM4UIV: Op = Op::new(API, 198);
+/// `glClearBufferiv`.
+pub const GL_CLEAR_BUFFERIV: Op = Op::new(API, 199);
+/// `glClearBufferuiv`.
+pub const GL_CLEAR_BUFFERUIV: Op = Op::new(API, 200);
+/// `glClearBufferfv`.
+pub const GL_CLEAR_BUFFERFV: Op = Op::new(API, 201);
+/// `glClearBufferfi`.
+pub const GL_CLEAR_BUFFERFI: Op = Op::new(API, 202);
+/// `glGetStringi`.
+pub const GL_GET_STRINGI: Op = Op::new(API, 203);
+/// `glCopyBufferSubData`.
+pub const GL_COPY_BUFFER_SUB_DATA: Op = Op::new(API, 204);
+/// `glGetUniformIndices`.
+pub const GL_GET_UNIFORM_INDICES: Op = Op::new(API, 205);
+/// `glGetActiveUniformsiv`.
+pub const GL_GET_ACTIVE_UNIFORMSIV: Op = Op::new(API, 206);
+/// `glGetUniformBlockIndex`.
+pub const GL_GET_UNIFORM_BLOCK_INDEX: Op = Op::new(API, 207);
+/// `glGetActiveUniformBlockiv`.
+pub const GL_GET_ACTIVE_UNIFORM_BLOCKIV: Op = Op::new(API, 208);
+/// `glGetActiveUniformBlockName`.
+pub const GL_GET_ACTIVE_UNIFORM_BLOCK_NAME: Op = Op::new(API, 209);
+/// `glUniformBlockBinding`.
+pub const GL_UNIFORM_BLOCK_BINDING: Op = Op::new(API, 210);
+/// `glDrawArraysInstanced`.
+pub const GL_DRAW_ARRAYS_INSTANCED: Op = Op::new(API, 211);
+/// `glDrawElementsInstanced`.
+pub const GL_DRAW_ELEMENTS_INSTANCED: Op = Op::new(API, 212);
+/// `glFenceSync`.
+pub const GL_FENCE_SYNC: Op = Op::new(API, 213);
+/// `glIsSync`.
+pub const GL_IS_SYNC: Op = Op::new(API, 214);
+/// `glDeleteSync`.
+pub const GL_DELETE_SYNC: Op = Op::new(API, 215);
+/// `glClientWaitSync`.
+pub const GL_CLIENT_WAIT_SYNC: Op = Op::new(API, 216);
+/// `glWaitSync`.
+pub const GL_WAIT_SYNC: Op = Op::new(API, 217);
+/// `glGetInteger64v`.
+pub const GL_GET_INTEGER64V: Op = Op::new(API, 218);
+/// `glGetSynciv`.
+pub const GL_GET_SYNCIV: Op = Op::new(API, 219);
+/// `glGetInteger64i_v`.
+pub const GL_GET_INTEGER64I_V: Op = Op::new(API, 220);
+/// `glGetBufferParameteri64v`.
+pub const GL_GET_BUFFER_PARAMETERI64V: Op = Op::new(API, 221);
+/// `glGenSamplers`.
+pub const GL_GEN_SAMPLERS: Op = Op::new(API, 222);
+/// `glDeleteSamplers`.
+pub const GL_DELETE_SAMPLERS: Op = Op::new(API, 223);
+/// `glIsSampler`.
+pub const GL_IS_SAMPLER: Op = Op::new(API, 224);
+/// `glBindSampler`.
+pub const GL_BIND_SAMPLER: Op = Op::new(API, 225);
+/// `glSamplerParameteri`.
+pub const GL_SAMPLER_PARAMETERI: Op = Op::new(API, 226);
+/// `glSamplerParameteriv`.
+pub const GL_SAMPLER_PARAMETERIV: Op = Op::new(API, 227);
+/// `glSamplerParameterf`.
+pub const GL_SAMPLER_PARAMETERF: Op = Op::new(API, 228);
+/// `glSamplerParameterfv`.
+pub const GL_SAMPLER_PARAMETERFV: Op = Op::new(API, 229);
+/// `glGetSamplerParameteriv`.
+pub const GL_GET_SAMPLER_PARAMETERIV: Op = Op::new(API, 230);
+/// `glGetSamplerParameterfv`.
+pub const GL_GET_SAMPLER_PARAMETERFV: Op = Op::new(API, 231);
+/// `glVertexAttribDivisor`.
+pub const GL_VERTEX_ATTRIB_DIVISOR: Op = Op::new(API, 232);
+/// `glBindTransformFeedback`.
+pub const GL_BIND_TRANSFORM_FEEDBACK: Op = Op::new(API, 233);
+/// `glDeleteTransformFeedbacks`.
+pub const GL_DELETE_TRANSFORM_FEEDBACKS: Op = Op::new(API, 234);
+/// `glGenTransformFeedbacks`.
+pub const GL_GEN_TRANSFORM_FEEDBACKS: Op = Op::new(API, 235);
+/// `glIsTransformFeedback`.
+pub const GL_IS_TRANSFORM_FEEDBACK: Op = Op::new(API, 236);
+/// `glPauseTransformFeedback`.
+pub const GL_PAUSE_TRANSFORM_FEEDBACK: Op = Op::new(API, 237);
+/// `glResumeTransformFeedback`.
+pub const GL_RESUME_TRANSFORM_FEEDBACK: Op = Op::new(API, 238);
+/// `glGetProgramBinary`.
+pub const GL_GET_PROGRAM_BINARY: Op = Op::new(API, 239);
+/// `glProgramBinary`.
+pub const GL_PROGRAM_BINARY: Op = Op::new(API, 240);
+/// `glProgramParameteri`.
+pub const GL_PROGRAM_PARAMETERI: Op = Op::new(API, 241);
+/// `glInvalidateFramebuffer`.
+pub const GL_INVALIDATE_FRAMEBUFFER: Op = Op::new(API, 242);
+/// `glInvalidateSubFramebuffer`.
+pub const GL_INVALIDATE_SUB_FRAMEBUFFER: Op = Op::new(API, 243);
+/// `glTexStorage2D`.
+pub const GL_TEX_STORAGE2D: Op = Op::new(API, 244);
+/// `glTexStorage3D`.
+pub const GL_TEX_STORAGE3D: Op = Op::new(API, 245);
+/// `glGetInternalformativ`.
+pub const GL_GET_INTERNALFORMATIV: Op = Op::new(API, 246);
 /// `gilError`.
 pub const GIL_ERROR: Op = Op::new(API, 1001);
 /// `gilClientArray`.
@@ -1018,6 +1262,526 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
+        entry: 143,
+        name: "glReadBuffer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 144,
+        name: "glDrawRangeElements",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 145,
+        name: "glTexImage3D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 146,
+        name: "glTexSubImage3D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 147,
+        name: "glCopyTexSubImage3D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 148,
+        name: "glCompressedTexImage3D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 149,
+        name: "glCompressedTexSubImage3D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 150,
+        name: "glGenQueries",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 151,
+        name: "glDeleteQueries",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 152,
+        name: "glIsQuery",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 153,
+        name: "glBeginQuery",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 154,
+        name: "glEndQuery",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 155,
+        name: "glGetQueryiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 156,
+        name: "glGetQueryObjectuiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 157,
+        name: "glUnmapBuffer",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 158,
+        name: "glGetBufferPointerv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 159,
+        name: "glDrawBuffers",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 160,
+        name: "glUniformMatrix2x3fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 161,
+        name: "glUniformMatrix3x2fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 162,
+        name: "glUniformMatrix2x4fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 163,
+        name: "glUniformMatrix4x2fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 164,
+        name: "glUniformMatrix3x4fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 165,
+        name: "glUniformMatrix4x3fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 166,
+        name: "glBlitFramebuffer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 167,
+        name: "glRenderbufferStorageMultisample",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 168,
+        name: "glFramebufferTextureLayer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 169,
+        name: "glMapBufferRange",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 170,
+        name: "glFlushMappedBufferRange",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 171,
+        name: "glBindVertexArray",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 172,
+        name: "glDeleteVertexArrays",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 173,
+        name: "glGenVertexArrays",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 174,
+        name: "glIsVertexArray",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 175,
+        name: "glGetIntegeri_v",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 176,
+        name: "glBeginTransformFeedback",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 177,
+        name: "glEndTransformFeedback",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 178,
+        name: "glBindBufferRange",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 179,
+        name: "glBindBufferBase",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 180,
+        name: "glTransformFeedbackVaryings",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 181,
+        name: "glGetTransformFeedbackVarying",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 182,
+        name: "glVertexAttribIPointer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 183,
+        name: "glGetVertexAttribIiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 184,
+        name: "glGetVertexAttribIuiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 185,
+        name: "glVertexAttribI4i",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 186,
+        name: "glVertexAttribI4ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 187,
+        name: "glVertexAttribI4iv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 188,
+        name: "glVertexAttribI4uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 189,
+        name: "glGetUniformuiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 190,
+        name: "glGetFragDataLocation",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 191,
+        name: "glUniform1ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 192,
+        name: "glUniform2ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 193,
+        name: "glUniform3ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 194,
+        name: "glUniform4ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 195,
+        name: "glUniform1uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 196,
+        name: "glUniform2uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 197,
+        name: "glUniform3uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 198,
+        name: "glUniform4uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 199,
+        name: "glClearBufferiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 200,
+        name: "glClearBufferuiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 201,
+        name: "glClearBufferfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 202,
+        name: "glClearBufferfi",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 203,
+        name: "glGetStringi",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 204,
+        name: "glCopyBufferSubData",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 205,
+        name: "glGetUniformIndices",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 206,
+        name: "glGetActiveUniformsiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 207,
+        name: "glGetUniformBlockIndex",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 208,
+        name: "glGetActiveUniformBlockiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 209,
+        name: "glGetActiveUniformBlockName",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 210,
+        name: "glUniformBlockBinding",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 211,
+        name: "glDrawArraysInstanced",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 212,
+        name: "glDrawElementsInstanced",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 213,
+        name: "glFenceSync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 214,
+        name: "glIsSync",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 215,
+        name: "glDeleteSync",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 216,
+        name: "glClientWaitSync",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 217,
+        name: "glWaitSync",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 218,
+        name: "glGetInteger64v",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 219,
+        name: "glGetSynciv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 220,
+        name: "glGetInteger64i_v",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 221,
+        name: "glGetBufferParameteri64v",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 222,
+        name: "glGenSamplers",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 223,
+        name: "glDeleteSamplers",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 224,
+        name: "glIsSampler",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 225,
+        name: "glBindSampler",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 226,
+        name: "glSamplerParameteri",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 227,
+        name: "glSamplerParameteriv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 228,
+        name: "glSamplerParameterf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 229,
+        name: "glSamplerParameterfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 230,
+        name: "glGetSamplerParameteriv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 231,
+        name: "glGetSamplerParameterfv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 232,
+        name: "glVertexAttribDivisor",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 233,
+        name: "glBindTransformFeedback",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 234,
+        name: "glDeleteTransformFeedbacks",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 235,
+        name: "glGenTransformFeedbacks",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 236,
+        name: "glIsTransformFeedback",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 237,
+        name: "glPauseTransformFeedback",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 238,
+        name: "glResumeTransformFeedback",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 239,
+        name: "glGetProgramBinary",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 240,
+        name: "glProgramBinary",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 241,
+        name: "glProgramParameteri",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 242,
+        name: "glInvalidateFramebuffer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 243,
+        name: "glInvalidateSubFramebuffer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 244,
+        name: "glTexStorage2D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 245,
+        name: "glTexStorage3D",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 246,
+        name: "glGetInternalformativ",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
         entry: 1001,
         name: "gilError",
         class: Some(crate::envelope::Class::Post),
@@ -1033,6 +1797,19 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Query),
     },
 ];
+
+/// What a pointer means, which depends on its context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pixels<'a> {
+    Data(#[serde(borrow)] InData<'a>),
+    Offset(u64),
+}
+
+impl Default for Pixels<'_> {
+    fn default() -> Self {
+        Self::Data(Default::default())
+    }
+}
 
 /// Arguments of `glActiveTexture`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -1237,7 +2014,7 @@ pub struct GlCompressedTexImage2DArgs<'a> {
     pub border: i32,
     pub imageSize: i32,
     #[serde(borrow)]
-    pub data: InData<'a>,
+    pub data: Pixels<'a>,
 }
 
 /// Arguments of `glCompressedTexSubImage2D`.
@@ -1253,7 +2030,7 @@ pub struct GlCompressedTexSubImage2DArgs<'a> {
     pub format: u32,
     pub imageSize: i32,
     #[serde(borrow)]
-    pub data: InData<'a>,
+    pub data: Pixels<'a>,
 }
 
 /// Arguments of `glCopyTexImage2D`.
@@ -2088,12 +2865,14 @@ pub struct GlReadPixelsArgs {
     pub height: i32,
     pub format: u32,
     pub r#type: u32,
+    pub offset: u64,
     pub pixels: OutRoom,
 }
 
 /// Reply of `glReadPixels`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlReadPixelsReply<'a> {
+    pub result: i32,
     #[serde(borrow)]
     pub pixels: OutData<'a>,
 }
@@ -2224,7 +3003,7 @@ pub struct GlTexImage2DArgs<'a> {
     pub format: u32,
     pub r#type: u32,
     #[serde(borrow)]
-    pub pixels: InData<'a>,
+    pub pixels: Pixels<'a>,
 }
 
 /// Arguments of `glTexParameterf`.
@@ -2276,7 +3055,7 @@ pub struct GlTexSubImage2DArgs<'a> {
     pub format: u32,
     pub r#type: u32,
     #[serde(borrow)]
-    pub pixels: InData<'a>,
+    pub pixels: Pixels<'a>,
 }
 
 /// Arguments of `glUniform1f`.
@@ -2563,6 +3342,1190 @@ pub struct GlViewportArgs {
     pub height: i32,
 }
 
+/// Arguments of `glReadBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlReadBufferArgs {
+    pub current: Handle,
+    pub src: u32,
+}
+
+/// Arguments of `glDrawRangeElements`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawRangeElementsArgs<'a> {
+    pub current: Handle,
+    pub mode: u32,
+    pub start: u32,
+    pub end: u32,
+    pub count: i32,
+    pub r#type: u32,
+    pub offset: u64,
+    #[serde(borrow)]
+    pub indices: InData<'a>,
+}
+
+/// Arguments of `glTexImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexImage3DArgs<'a> {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub internalformat: i32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+    pub border: i32,
+    pub format: u32,
+    pub r#type: u32,
+    #[serde(borrow)]
+    pub pixels: Pixels<'a>,
+}
+
+/// Arguments of `glTexSubImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexSubImage3DArgs<'a> {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub xoffset: i32,
+    pub yoffset: i32,
+    pub zoffset: i32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+    pub format: u32,
+    pub r#type: u32,
+    #[serde(borrow)]
+    pub pixels: Pixels<'a>,
+}
+
+/// Arguments of `glCopyTexSubImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCopyTexSubImage3DArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub xoffset: i32,
+    pub yoffset: i32,
+    pub zoffset: i32,
+    pub x: i32,
+    pub y: i32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glCompressedTexImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCompressedTexImage3DArgs<'a> {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+    pub border: i32,
+    pub imageSize: i32,
+    #[serde(borrow)]
+    pub data: Pixels<'a>,
+}
+
+/// Arguments of `glCompressedTexSubImage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCompressedTexSubImage3DArgs<'a> {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub xoffset: i32,
+    pub yoffset: i32,
+    pub zoffset: i32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+    pub format: u32,
+    pub imageSize: i32,
+    #[serde(borrow)]
+    pub data: Pixels<'a>,
+}
+
+/// Arguments of `glGenQueries`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenQueriesArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub ids: bool,
+}
+
+/// Reply of `glGenQueries`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenQueriesReply {
+    pub ids: Vec<u32>,
+}
+
+/// Arguments of `glDeleteQueries`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDeleteQueriesArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub ids: Option<Vec<u32>>,
+}
+
+/// Arguments of `glIsQuery`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsQueryArgs {
+    pub current: Handle,
+    pub id: u32,
+}
+
+/// Reply of `glIsQuery`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsQueryReply {
+    pub value: u8,
+}
+
+/// Arguments of `glBeginQuery`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBeginQueryArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub id: u32,
+}
+
+/// Arguments of `glEndQuery`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEndQueryArgs {
+    pub current: Handle,
+    pub target: u32,
+}
+
+/// Arguments of `glGetQueryiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetQueryiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetQueryObjectuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjectuivArgs {
+    pub current: Handle,
+    pub id: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetQueryObjectuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjectuivReply {
+    pub params: Vec<u32>,
+}
+
+/// Arguments of `glUnmapBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUnmapBufferArgs {
+    pub current: Handle,
+    pub target: u32,
+}
+
+/// Reply of `glUnmapBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUnmapBufferReply {
+    pub value: u8,
+}
+
+/// Arguments of `glDrawBuffers`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawBuffersArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub bufs: Option<Vec<u32>>,
+}
+
+/// Arguments of `glUniformMatrix2x3fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformMatrix2x3fvArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glUniformMatrix3x2fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformMatrix3x2fvArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glUniformMatrix2x4fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformMatrix2x4fvArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glUniformMatrix4x2fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformMatrix4x2fvArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glUniformMatrix3x4fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformMatrix3x4fvArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glUniformMatrix4x3fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformMatrix4x3fvArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glBlitFramebuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBlitFramebufferArgs {
+    pub current: Handle,
+    pub srcX0: i32,
+    pub srcY0: i32,
+    pub srcX1: i32,
+    pub srcY1: i32,
+    pub dstX0: i32,
+    pub dstY0: i32,
+    pub dstX1: i32,
+    pub dstY1: i32,
+    pub mask: u32,
+    pub filter: u32,
+}
+
+/// Arguments of `glRenderbufferStorageMultisample`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlRenderbufferStorageMultisampleArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub samples: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glFramebufferTextureLayer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFramebufferTextureLayerArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub attachment: u32,
+    pub texture: u32,
+    pub level: i32,
+    pub layer: i32,
+}
+
+/// Arguments of `glMapBufferRange`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMapBufferRangeArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub offset: i64,
+    pub length: i64,
+    pub access: u32,
+    pub data: OutRoom,
+}
+
+/// Reply of `glMapBufferRange`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMapBufferRangeReply<'a> {
+    pub result: i32,
+    pub is_mapped: bool,
+    #[serde(borrow)]
+    pub data: OutData<'a>,
+}
+
+/// Arguments of `glBindVertexArray`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindVertexArrayArgs {
+    pub current: Handle,
+    pub array: u32,
+}
+
+/// Arguments of `glDeleteVertexArrays`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDeleteVertexArraysArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub arrays: Option<Vec<u32>>,
+}
+
+/// Arguments of `glGenVertexArrays`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenVertexArraysArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub arrays: bool,
+}
+
+/// Reply of `glGenVertexArrays`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenVertexArraysReply {
+    pub arrays: Vec<u32>,
+}
+
+/// Arguments of `glIsVertexArray`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsVertexArrayArgs {
+    pub current: Handle,
+    pub array: u32,
+}
+
+/// Reply of `glIsVertexArray`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsVertexArrayReply {
+    pub value: u8,
+}
+
+/// Arguments of `glGetIntegeri_v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetIntegeriVArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+    pub data: bool,
+}
+
+/// Reply of `glGetIntegeri_v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetIntegeriVReply {
+    pub data: Vec<i32>,
+}
+
+/// Arguments of `glBeginTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBeginTransformFeedbackArgs {
+    pub current: Handle,
+    pub primitiveMode: u32,
+}
+
+/// Arguments of `glEndTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEndTransformFeedbackArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glBindBufferRange`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindBufferRangeArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+    pub buffer: u32,
+    pub offset: i64,
+    pub size: i64,
+}
+
+/// Arguments of `glBindBufferBase`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindBufferBaseArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+    pub buffer: u32,
+}
+
+/// Arguments of `glTransformFeedbackVaryings`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTransformFeedbackVaryingsArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub count: i32,
+    #[serde(borrow)]
+    pub varyings: Packed<'a>,
+    pub bufferMode: u32,
+}
+
+/// Reply of `glTransformFeedbackVaryings`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTransformFeedbackVaryingsReply;
+
+/// Arguments of `glGetTransformFeedbackVarying`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTransformFeedbackVaryingArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub index: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub size: bool,
+    pub r#type: bool,
+    pub name: OutRoom,
+}
+
+/// Reply of `glGetTransformFeedbackVarying`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTransformFeedbackVaryingReply<'a> {
+    pub length: i32,
+    pub size: i32,
+    pub r#type: u32,
+    #[serde(borrow)]
+    pub name: OutData<'a>,
+}
+
+/// Arguments of `glVertexAttribIPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribIPointerArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub size: i32,
+    pub r#type: u32,
+    pub stride: i32,
+    pub offset: u64,
+}
+
+/// Arguments of `glGetVertexAttribIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetVertexAttribIivArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetVertexAttribIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetVertexAttribIivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetVertexAttribIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetVertexAttribIuivArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetVertexAttribIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetVertexAttribIuivReply {
+    pub params: Vec<u32>,
+}
+
+/// Arguments of `glVertexAttribI4i`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribI4iArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+    pub w: i32,
+}
+
+/// Arguments of `glVertexAttribI4ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribI4uiArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+    pub w: u32,
+}
+
+/// Arguments of `glVertexAttribI4iv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribI4ivArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub v: Option<Vec<i32>>,
+}
+
+/// Arguments of `glVertexAttribI4uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribI4uivArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub v: Option<Vec<u32>>,
+}
+
+/// Arguments of `glGetUniformuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetUniformuivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+}
+
+/// Reply of `glGetUniformuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetUniformuivReply {
+    pub result: i32,
+    pub values: Vec<u64>,
+}
+
+/// Arguments of `glGetFragDataLocation`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFragDataLocationArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Reply of `glGetFragDataLocation`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFragDataLocationReply {
+    pub value: i32,
+}
+
+/// Arguments of `glUniform1ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform1uiArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub v0: u32,
+}
+
+/// Arguments of `glUniform2ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform2uiArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub v0: u32,
+    pub v1: u32,
+}
+
+/// Arguments of `glUniform3ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform3uiArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub v0: u32,
+    pub v1: u32,
+    pub v2: u32,
+}
+
+/// Arguments of `glUniform4ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform4uiArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub v0: u32,
+    pub v1: u32,
+    pub v2: u32,
+    pub v3: u32,
+}
+
+/// Arguments of `glUniform1uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform1uivArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glUniform2uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform2uivArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glUniform3uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform3uivArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glUniform4uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniform4uivArgs {
+    pub current: Handle,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glClearBufferiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClearBufferivArgs {
+    pub current: Handle,
+    pub buffer: u32,
+    pub drawbuffer: i32,
+    pub value: Option<Vec<i32>>,
+}
+
+/// Arguments of `glClearBufferuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClearBufferuivArgs {
+    pub current: Handle,
+    pub buffer: u32,
+    pub drawbuffer: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glClearBufferfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClearBufferfvArgs {
+    pub current: Handle,
+    pub buffer: u32,
+    pub drawbuffer: i32,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glClearBufferfi`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClearBufferfiArgs {
+    pub current: Handle,
+    pub buffer: u32,
+    pub drawbuffer: i32,
+    pub depth: f32,
+    pub stencil: i32,
+}
+
+/// Arguments of `glCopyBufferSubData`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCopyBufferSubDataArgs {
+    pub current: Handle,
+    pub readTarget: u32,
+    pub writeTarget: u32,
+    pub readOffset: i64,
+    pub writeOffset: i64,
+    pub size: i64,
+}
+
+/// Arguments of `glGetUniformIndices`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetUniformIndicesArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub uniformCount: i32,
+    #[serde(borrow)]
+    pub uniformNames: Packed<'a>,
+    pub uniformIndices: bool,
+}
+
+/// Reply of `glGetUniformIndices`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetUniformIndicesReply {
+    pub uniformIndices: Vec<u32>,
+}
+
+/// Arguments of `glGetActiveUniformsiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetActiveUniformsivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub uniformCount: i32,
+    pub uniformIndices: Option<Vec<u32>>,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetActiveUniformsiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetActiveUniformsivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetUniformBlockIndex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetUniformBlockIndexArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    #[serde(borrow)]
+    pub uniformBlockName: InData<'a>,
+}
+
+/// Reply of `glGetUniformBlockIndex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetUniformBlockIndexReply {
+    pub value: u32,
+}
+
+/// Arguments of `glGetActiveUniformBlockiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetActiveUniformBlockivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub uniformBlockIndex: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetActiveUniformBlockiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetActiveUniformBlockivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetActiveUniformBlockName`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetActiveUniformBlockNameArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub uniformBlockIndex: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub uniformBlockName: OutRoom,
+}
+
+/// Reply of `glGetActiveUniformBlockName`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetActiveUniformBlockNameReply<'a> {
+    pub length: i32,
+    #[serde(borrow)]
+    pub uniformBlockName: OutData<'a>,
+}
+
+/// Arguments of `glUniformBlockBinding`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUniformBlockBindingArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub uniformBlockIndex: u32,
+    pub uniformBlockBinding: u32,
+}
+
+/// Arguments of `glDrawArraysInstanced`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawArraysInstancedArgs {
+    pub current: Handle,
+    pub mode: u32,
+    pub first: i32,
+    pub count: i32,
+    pub instances: i32,
+}
+
+/// Arguments of `glDrawElementsInstanced`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawElementsInstancedArgs<'a> {
+    pub current: Handle,
+    pub mode: u32,
+    pub count: i32,
+    pub r#type: u32,
+    pub instances: i32,
+    pub offset: u64,
+    #[serde(borrow)]
+    pub indices: InData<'a>,
+}
+
+/// Arguments of `glFenceSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFenceSyncArgs {
+    pub current: Handle,
+    pub condition: u32,
+    pub flags: u32,
+    pub new: Handle,
+}
+
+/// Reply of `glFenceSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFenceSyncReply {
+    pub result: i32,
+}
+
+/// Arguments of `glDeleteSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDeleteSyncArgs {
+    pub sync: Handle,
+}
+
+/// Arguments of `glClientWaitSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClientWaitSyncArgs {
+    pub current: Handle,
+    pub sync: Handle,
+    pub flags: u32,
+    pub timeout: u64,
+}
+
+/// Reply of `glClientWaitSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClientWaitSyncReply {
+    pub value: u32,
+}
+
+/// Arguments of `glWaitSync`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlWaitSyncArgs {
+    pub current: Handle,
+    pub sync: Handle,
+    pub flags: u32,
+    pub timeout: u64,
+}
+
+/// Arguments of `glGetInteger64v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetInteger64vArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub data: bool,
+}
+
+/// Reply of `glGetInteger64v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetInteger64vReply {
+    pub data: Vec<i64>,
+}
+
+/// Arguments of `glGetSynciv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSyncivArgs {
+    pub current: Handle,
+    pub sync: Handle,
+    pub pname: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub values: bool,
+}
+
+/// Reply of `glGetSynciv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSyncivReply {
+    pub length: i32,
+    pub values: Vec<i32>,
+}
+
+/// Arguments of `glGetInteger64i_v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetInteger64iVArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+    pub data: bool,
+}
+
+/// Reply of `glGetInteger64i_v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetInteger64iVReply {
+    pub data: Vec<i64>,
+}
+
+/// Arguments of `glGetBufferParameteri64v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetBufferParameteri64vArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetBufferParameteri64v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetBufferParameteri64vReply {
+    pub params: Vec<i64>,
+}
+
+/// Arguments of `glGenSamplers`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenSamplersArgs {
+    pub current: Handle,
+    pub count: i32,
+    pub samplers: bool,
+}
+
+/// Reply of `glGenSamplers`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenSamplersReply {
+    pub samplers: Vec<u32>,
+}
+
+/// Arguments of `glDeleteSamplers`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDeleteSamplersArgs {
+    pub current: Handle,
+    pub count: i32,
+    pub samplers: Option<Vec<u32>>,
+}
+
+/// Arguments of `glIsSampler`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsSamplerArgs {
+    pub current: Handle,
+    pub sampler: u32,
+}
+
+/// Reply of `glIsSampler`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsSamplerReply {
+    pub value: u8,
+}
+
+/// Arguments of `glBindSampler`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindSamplerArgs {
+    pub current: Handle,
+    pub unit: u32,
+    pub sampler: u32,
+}
+
+/// Arguments of `glSamplerParameteri`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSamplerParameteriArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glSamplerParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSamplerParameterivArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub param: Option<Vec<i32>>,
+}
+
+/// Arguments of `glSamplerParameterf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSamplerParameterfArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glSamplerParameterfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSamplerParameterfvArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub param: Option<Vec<f32>>,
+}
+
+/// Arguments of `glGetSamplerParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterivArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetSamplerParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetSamplerParameterfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterfvArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetSamplerParameterfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterfvReply {
+    pub params: Vec<f32>,
+}
+
+/// Arguments of `glVertexAttribDivisor`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribDivisorArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub divisor: u32,
+}
+
+/// Arguments of `glBindTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindTransformFeedbackArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub id: u32,
+}
+
+/// Arguments of `glDeleteTransformFeedbacks`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDeleteTransformFeedbacksArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub ids: Option<Vec<u32>>,
+}
+
+/// Arguments of `glGenTransformFeedbacks`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenTransformFeedbacksArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub ids: bool,
+}
+
+/// Reply of `glGenTransformFeedbacks`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenTransformFeedbacksReply {
+    pub ids: Vec<u32>,
+}
+
+/// Arguments of `glIsTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsTransformFeedbackArgs {
+    pub current: Handle,
+    pub id: u32,
+}
+
+/// Reply of `glIsTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsTransformFeedbackReply {
+    pub value: u8,
+}
+
+/// Arguments of `glPauseTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPauseTransformFeedbackArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glResumeTransformFeedback`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlResumeTransformFeedbackArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glGetProgramBinary`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramBinaryArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub binaryFormat: bool,
+    pub binary: OutRoom,
+}
+
+/// Reply of `glGetProgramBinary`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramBinaryReply<'a> {
+    pub length: i32,
+    pub binaryFormat: u32,
+    #[serde(borrow)]
+    pub binary: OutData<'a>,
+}
+
+/// Arguments of `glProgramBinary`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramBinaryArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub binaryFormat: u32,
+    #[serde(borrow)]
+    pub binary: InData<'a>,
+    pub length: i32,
+}
+
+/// Reply of `glProgramBinary`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramBinaryReply;
+
+/// Arguments of `glProgramParameteri`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramParameteriArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub pname: u32,
+    pub value: i32,
+}
+
+/// Arguments of `glInvalidateFramebuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlInvalidateFramebufferArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub numAttachments: i32,
+    pub attachments: Option<Vec<u32>>,
+}
+
+/// Arguments of `glInvalidateSubFramebuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlInvalidateSubFramebufferArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub numAttachments: i32,
+    pub attachments: Option<Vec<u32>>,
+    pub x: i32,
+    pub y: i32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glTexStorage2D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexStorage2DArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub levels: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glTexStorage3D`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexStorage3DArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub levels: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+}
+
+/// Arguments of `glGetInternalformativ`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetInternalformativArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub internalformat: u32,
+    pub pname: u32,
+    pub bufSize: i32,
+    pub params: bool,
+}
+
+/// Reply of `glGetInternalformativ`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetInternalformativReply {
+    pub params: Vec<i32>,
+}
+
 /// Arguments of `gilError`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilErrorArgs {
@@ -2578,6 +4541,7 @@ pub struct GilClientArrayArgs<'a> {
     pub size: i32,
     pub r#type: u32,
     pub normalized: u8,
+    pub is_integer: bool,
     pub stride: i32,
     pub first: u32,
     #[serde(borrow)]
@@ -2601,12 +4565,21 @@ pub struct GilIndexRangeReply {
     pub most: u32,
 }
 
+impl crate::state::Uses for Pixels<'_> {
+    fn used(&self, _uses: &mut Vec<u64>) {
+        match self {
+            Self::Data { .. } | Self::Offset { .. } => {}
+        }
+    }
+}
+
 /// What a call leaves behind in its session, by its arguments and its result, if it
 /// was answered; `None` if nothing.
 #[rustfmt::skip]
-pub fn effect(op: Op, args: &[u8], _result: Option<&[u8]>) -> Option<crate::state::Effect> {
+pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state::Effect> {
     use crate::state::Effect;
     use crate::state::decode;
+    use crate::state::succeeded;
     Some(match op {
         GL_BUFFER_DATA => {
             let args: GlBufferDataArgs<'_> = decode(args)?;
@@ -2664,6 +4637,56 @@ pub fn effect(op: Op, args: &[u8], _result: Option<&[u8]>) -> Option<crate::stat
         }
         GL_SHADER_SOURCE => {
             let args: GlShaderSourceArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_GEN_QUERIES => {
+            let args: GlGenQueriesArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_GEN_VERTEX_ARRAYS => {
+            let args: GlGenVertexArraysArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_TRANSFORM_FEEDBACK_VARYINGS => {
+            let args: GlTransformFeedbackVaryingsArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_FENCE_SYNC => {
+            succeeded(result, 0)?;
+            let args: GlFenceSyncArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect.makes(args.new);
+            effect
+        }
+        GL_DELETE_SYNC => {
+            let args: GlDeleteSyncArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.ends(args.sync);
+            effect
+        }
+        GL_GEN_SAMPLERS => {
+            let args: GlGenSamplersArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_GEN_TRANSFORM_FEEDBACKS => {
+            let args: GlGenTransformFeedbacksArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_PROGRAM_BINARY => {
+            let args: GlProgramBinaryArgs<'_> = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.current);
             effect

@@ -40,9 +40,10 @@ impl Paths {
     /// Those of the real crates.
     pub fn of(api: &Api) -> Self {
         // An API of its own home has a crate on either side.
-        let (board, back_end) = match api.home {
-            Some(_) => ("crate::back_end".into(), "gil_board::back_end"),
-            None => (format!("crate::{}", api.name), "crate::back_end"),
+        let (board, back_end) = match (&api.home, &api.back_end) {
+            (Some(_), _) => ("crate::back_end".into(), "gil_board::back_end"),
+            (None, None) => (format!("crate::{}", api.name), "crate::back_end"),
+            (None, Some(module)) => (format!("crate::{module}::{}", api.name), "crate::back_end"),
         };
         Self {
             wire: format!("gil_wire::generated::{}", api.name),

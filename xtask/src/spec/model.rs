@@ -19,6 +19,9 @@ pub struct Api {
     /// The folder of its guest library and its back end, from the root; `None` for
     /// one that is part of gil. Its header is there, too.
     pub home: Option<String>,
+    /// The board's module that has this API with others, if it is one of several of a
+    /// back end.
+    pub back_end: Option<String>,
     /// Lines before that header is included.
     pub prelude: Vec<String>,
     /// How its calls report errors, if they do.

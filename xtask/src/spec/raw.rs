@@ -12,6 +12,7 @@ pub struct RawApi {
     pub number: u16,
     pub header: String,
     pub home: Option<String>,
+    pub back_end: Option<String>,
     #[serde(default)]
     pub prelude: Vec<String>,
     pub errors: Option<RawErrors>,

@@ -298,7 +298,10 @@ pub trait Helpers: Api {
     ///
     /// # Errors
     /// The API's code.
-    fn can_create(dpy: &Object) -> CallResult<()>;
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn can_create(dpy: &Object, attrib_list: *const EGLint) -> CallResult<()>;
 
     /// What of `eglGetConfigs` fails here already.
     ///

@@ -244,7 +244,7 @@ pub unsafe extern "C" fn eglCreateContext(
             let share_context = Object::find_optional(Kind::Context, share_context)?;
             let attrib_list_in =
                 data::properties_until::<Guest, _>(EGL_NONE, attrib_list, &[], &[])?;
-            <Guest as Helpers>::can_create(&dpy)?;
+            <Guest as Helpers>::can_create(&dpy, attrib_list)?;
             let request = Request::new(wire::EGL_CREATE_CONTEXT, Class::Sync, entry);
             let new = gil_guest::new_number();
             let args = wire::EglCreateContextArgs {

@@ -168,7 +168,9 @@ impl Manual for Guest {
                 Ok(reply.value)
             })?;
             let found = match attribute {
-                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => found & EGL_OPENGL_ES2_BIT,
+                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => {
+                    found & (EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT)
+                }
                 _ => found,
             };
             // SAFETY: the caller's.

@@ -74,11 +74,13 @@ impl Noted for Guest {
 impl Local for Guest {}
 
 impl Helpers for Guest {
-    fn can_create(dpy: &Object) -> CallResult<()> {
+    unsafe fn can_create(dpy: &Object, attrib_list: *const EGLint) -> CallResult<()> {
         Self::initialized(dpy)?;
-        match current::api() {
-            EGL_OPENGL_ES_API => Ok(()),
-            _ => Err(EGL_BAD_MATCH),
+        // SAFETY: a list of the caller's.
+        let version = unsafe { context_version(attrib_list) };
+        match VERSIONS.contains(&version) {
+            true => Ok(()),
+            false => Err(EGL_BAD_MATCH),
         }
     }
 
@@ -93,6 +95,30 @@ impl Helpers for Guest {
     fn initialized(dpy: &Object) -> CallResult<()> {
         display::initialized(dpy)
     }
+}
+
+/// The versions of OpenGL ES that the guest's library has.
+const VERSIONS: [(EGLint, EGLint); 2] = [(2, 0), (3, 0)];
+
+/// The version that a context is asked for.
+///
+/// # Safety
+/// `list` is null or pairs that end with `EGL_NONE`.
+unsafe fn context_version(mut list: *const EGLint) -> (EGLint, EGLint) {
+    let mut version = (1, 0);
+    // SAFETY: the caller's.
+    unsafe {
+        while !list.is_null() && *list != EGL_NONE {
+            let value = *list.add(1);
+            match *list {
+                EGL_CONTEXT_CLIENT_VERSION => version.0 = value,
+                EGL_CONTEXT_MINOR_VERSION => version.1 = value,
+                _ => {}
+            }
+            list = list.add(2);
+        }
+    }
+    version
 }
 
 impl generated::Kept for Guest {

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 142] = [
+static EXPORTS: [Export; 246] = [
     Export {
         name: c"glActiveTexture",
         address: glActiveTexture as *const c_void,
@@ -21,6 +21,14 @@ static EXPORTS: [Export; 142] = [
     Export {
         name: c"glAttachShader",
         address: glAttachShader as *const c_void,
+    },
+    Export {
+        name: c"glBeginQuery",
+        address: glBeginQuery as *const c_void,
+    },
+    Export {
+        name: c"glBeginTransformFeedback",
+        address: glBeginTransformFeedback as *const c_void,
     },
     Export {
         name: c"glBindAttribLocation",
@@ -31,6 +39,14 @@ static EXPORTS: [Export; 142] = [
         address: glBindBuffer as *const c_void,
     },
     Export {
+        name: c"glBindBufferBase",
+        address: glBindBufferBase as *const c_void,
+    },
+    Export {
+        name: c"glBindBufferRange",
+        address: glBindBufferRange as *const c_void,
+    },
+    Export {
         name: c"glBindFramebuffer",
         address: glBindFramebuffer as *const c_void,
     },
@@ -39,8 +55,20 @@ static EXPORTS: [Export; 142] = [
         address: glBindRenderbuffer as *const c_void,
     },
     Export {
+        name: c"glBindSampler",
+        address: glBindSampler as *const c_void,
+    },
+    Export {
         name: c"glBindTexture",
         address: glBindTexture as *const c_void,
+    },
+    Export {
+        name: c"glBindTransformFeedback",
+        address: glBindTransformFeedback as *const c_void,
+    },
+    Export {
+        name: c"glBindVertexArray",
+        address: glBindVertexArray as *const c_void,
     },
     Export {
         name: c"glBlendColor",
@@ -63,6 +91,10 @@ static EXPORTS: [Export; 142] = [
         address: glBlendFuncSeparate as *const c_void,
     },
     Export {
+        name: c"glBlitFramebuffer",
+        address: glBlitFramebuffer as *const c_void,
+    },
+    Export {
         name: c"glBufferData",
         address: glBufferData as *const c_void,
     },
@@ -79,6 +111,22 @@ static EXPORTS: [Export; 142] = [
         address: glClear as *const c_void,
     },
     Export {
+        name: c"glClearBufferfi",
+        address: glClearBufferfi as *const c_void,
+    },
+    Export {
+        name: c"glClearBufferfv",
+        address: glClearBufferfv as *const c_void,
+    },
+    Export {
+        name: c"glClearBufferiv",
+        address: glClearBufferiv as *const c_void,
+    },
+    Export {
+        name: c"glClearBufferuiv",
+        address: glClearBufferuiv as *const c_void,
+    },
+    Export {
         name: c"glClearColor",
         address: glClearColor as *const c_void,
     },
@@ -89,6 +137,10 @@ static EXPORTS: [Export; 142] = [
     Export {
         name: c"glClearStencil",
         address: glClearStencil as *const c_void,
+    },
+    Export {
+        name: c"glClientWaitSync",
+        address: glClientWaitSync as *const c_void,
     },
     Export {
         name: c"glColorMask",
@@ -103,8 +155,20 @@ static EXPORTS: [Export; 142] = [
         address: glCompressedTexImage2D as *const c_void,
     },
     Export {
+        name: c"glCompressedTexImage3D",
+        address: glCompressedTexImage3D as *const c_void,
+    },
+    Export {
         name: c"glCompressedTexSubImage2D",
         address: glCompressedTexSubImage2D as *const c_void,
+    },
+    Export {
+        name: c"glCompressedTexSubImage3D",
+        address: glCompressedTexSubImage3D as *const c_void,
+    },
+    Export {
+        name: c"glCopyBufferSubData",
+        address: glCopyBufferSubData as *const c_void,
     },
     Export {
         name: c"glCopyTexImage2D",
@@ -113,6 +177,10 @@ static EXPORTS: [Export; 142] = [
     Export {
         name: c"glCopyTexSubImage2D",
         address: glCopyTexSubImage2D as *const c_void,
+    },
+    Export {
+        name: c"glCopyTexSubImage3D",
+        address: glCopyTexSubImage3D as *const c_void,
     },
     Export {
         name: c"glCreateProgram",
@@ -139,16 +207,36 @@ static EXPORTS: [Export; 142] = [
         address: glDeleteProgram as *const c_void,
     },
     Export {
+        name: c"glDeleteQueries",
+        address: glDeleteQueries as *const c_void,
+    },
+    Export {
         name: c"glDeleteRenderbuffers",
         address: glDeleteRenderbuffers as *const c_void,
+    },
+    Export {
+        name: c"glDeleteSamplers",
+        address: glDeleteSamplers as *const c_void,
     },
     Export {
         name: c"glDeleteShader",
         address: glDeleteShader as *const c_void,
     },
     Export {
+        name: c"glDeleteSync",
+        address: glDeleteSync as *const c_void,
+    },
+    Export {
         name: c"glDeleteTextures",
         address: glDeleteTextures as *const c_void,
+    },
+    Export {
+        name: c"glDeleteTransformFeedbacks",
+        address: glDeleteTransformFeedbacks as *const c_void,
+    },
+    Export {
+        name: c"glDeleteVertexArrays",
+        address: glDeleteVertexArrays as *const c_void,
     },
     Export {
         name: c"glDepthFunc",
@@ -179,8 +267,24 @@ static EXPORTS: [Export; 142] = [
         address: glDrawArrays as *const c_void,
     },
     Export {
+        name: c"glDrawArraysInstanced",
+        address: glDrawArraysInstanced as *const c_void,
+    },
+    Export {
+        name: c"glDrawBuffers",
+        address: glDrawBuffers as *const c_void,
+    },
+    Export {
         name: c"glDrawElements",
         address: glDrawElements as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsInstanced",
+        address: glDrawElementsInstanced as *const c_void,
+    },
+    Export {
+        name: c"glDrawRangeElements",
+        address: glDrawRangeElements as *const c_void,
     },
     Export {
         name: c"glEnable",
@@ -191,6 +295,18 @@ static EXPORTS: [Export; 142] = [
         address: glEnableVertexAttribArray as *const c_void,
     },
     Export {
+        name: c"glEndQuery",
+        address: glEndQuery as *const c_void,
+    },
+    Export {
+        name: c"glEndTransformFeedback",
+        address: glEndTransformFeedback as *const c_void,
+    },
+    Export {
+        name: c"glFenceSync",
+        address: glFenceSync as *const c_void,
+    },
+    Export {
         name: c"glFinish",
         address: glFinish as *const c_void,
     },
@@ -199,12 +315,20 @@ static EXPORTS: [Export; 142] = [
         address: glFlush as *const c_void,
     },
     Export {
+        name: c"glFlushMappedBufferRange",
+        address: glFlushMappedBufferRange as *const c_void,
+    },
+    Export {
         name: c"glFramebufferRenderbuffer",
         address: glFramebufferRenderbuffer as *const c_void,
     },
     Export {
         name: c"glFramebufferTexture2D",
         address: glFramebufferTexture2D as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferTextureLayer",
+        address: glFramebufferTextureLayer as *const c_void,
     },
     Export {
         name: c"glFrontFace",
@@ -219,12 +343,28 @@ static EXPORTS: [Export; 142] = [
         address: glGenFramebuffers as *const c_void,
     },
     Export {
+        name: c"glGenQueries",
+        address: glGenQueries as *const c_void,
+    },
+    Export {
         name: c"glGenRenderbuffers",
         address: glGenRenderbuffers as *const c_void,
     },
     Export {
+        name: c"glGenSamplers",
+        address: glGenSamplers as *const c_void,
+    },
+    Export {
         name: c"glGenTextures",
         address: glGenTextures as *const c_void,
+    },
+    Export {
+        name: c"glGenTransformFeedbacks",
+        address: glGenTransformFeedbacks as *const c_void,
+    },
+    Export {
+        name: c"glGenVertexArrays",
+        address: glGenVertexArrays as *const c_void,
     },
     Export {
         name: c"glGenerateMipmap",
@@ -239,6 +379,18 @@ static EXPORTS: [Export; 142] = [
         address: glGetActiveUniform as *const c_void,
     },
     Export {
+        name: c"glGetActiveUniformBlockName",
+        address: glGetActiveUniformBlockName as *const c_void,
+    },
+    Export {
+        name: c"glGetActiveUniformBlockiv",
+        address: glGetActiveUniformBlockiv as *const c_void,
+    },
+    Export {
+        name: c"glGetActiveUniformsiv",
+        address: glGetActiveUniformsiv as *const c_void,
+    },
+    Export {
         name: c"glGetAttachedShaders",
         address: glGetAttachedShaders as *const c_void,
     },
@@ -251,8 +403,16 @@ static EXPORTS: [Export; 142] = [
         address: glGetBooleanv as *const c_void,
     },
     Export {
+        name: c"glGetBufferParameteri64v",
+        address: glGetBufferParameteri64v as *const c_void,
+    },
+    Export {
         name: c"glGetBufferParameteriv",
         address: glGetBufferParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetBufferPointerv",
+        address: glGetBufferPointerv as *const c_void,
     },
     Export {
         name: c"glGetError",
@@ -263,12 +423,36 @@ static EXPORTS: [Export; 142] = [
         address: glGetFloatv as *const c_void,
     },
     Export {
+        name: c"glGetFragDataLocation",
+        address: glGetFragDataLocation as *const c_void,
+    },
+    Export {
         name: c"glGetFramebufferAttachmentParameteriv",
         address: glGetFramebufferAttachmentParameteriv as *const c_void,
     },
     Export {
+        name: c"glGetInteger64i_v",
+        address: glGetInteger64i_v as *const c_void,
+    },
+    Export {
+        name: c"glGetInteger64v",
+        address: glGetInteger64v as *const c_void,
+    },
+    Export {
+        name: c"glGetIntegeri_v",
+        address: glGetIntegeri_v as *const c_void,
+    },
+    Export {
         name: c"glGetIntegerv",
         address: glGetIntegerv as *const c_void,
+    },
+    Export {
+        name: c"glGetInternalformativ",
+        address: glGetInternalformativ as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramBinary",
+        address: glGetProgramBinary as *const c_void,
     },
     Export {
         name: c"glGetProgramInfoLog",
@@ -279,8 +463,24 @@ static EXPORTS: [Export; 142] = [
         address: glGetProgramiv as *const c_void,
     },
     Export {
+        name: c"glGetQueryObjectuiv",
+        address: glGetQueryObjectuiv as *const c_void,
+    },
+    Export {
+        name: c"glGetQueryiv",
+        address: glGetQueryiv as *const c_void,
+    },
+    Export {
         name: c"glGetRenderbufferParameteriv",
         address: glGetRenderbufferParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterfv",
+        address: glGetSamplerParameterfv as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameteriv",
+        address: glGetSamplerParameteriv as *const c_void,
     },
     Export {
         name: c"glGetShaderInfoLog",
@@ -303,12 +503,32 @@ static EXPORTS: [Export; 142] = [
         address: glGetString as *const c_void,
     },
     Export {
+        name: c"glGetStringi",
+        address: glGetStringi as *const c_void,
+    },
+    Export {
+        name: c"glGetSynciv",
+        address: glGetSynciv as *const c_void,
+    },
+    Export {
         name: c"glGetTexParameterfv",
         address: glGetTexParameterfv as *const c_void,
     },
     Export {
         name: c"glGetTexParameteriv",
         address: glGetTexParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetTransformFeedbackVarying",
+        address: glGetTransformFeedbackVarying as *const c_void,
+    },
+    Export {
+        name: c"glGetUniformBlockIndex",
+        address: glGetUniformBlockIndex as *const c_void,
+    },
+    Export {
+        name: c"glGetUniformIndices",
+        address: glGetUniformIndices as *const c_void,
     },
     Export {
         name: c"glGetUniformLocation",
@@ -321,6 +541,18 @@ static EXPORTS: [Export; 142] = [
     Export {
         name: c"glGetUniformiv",
         address: glGetUniformiv as *const c_void,
+    },
+    Export {
+        name: c"glGetUniformuiv",
+        address: glGetUniformuiv as *const c_void,
+    },
+    Export {
+        name: c"glGetVertexAttribIiv",
+        address: glGetVertexAttribIiv as *const c_void,
+    },
+    Export {
+        name: c"glGetVertexAttribIuiv",
+        address: glGetVertexAttribIuiv as *const c_void,
     },
     Export {
         name: c"glGetVertexAttribPointerv",
@@ -339,6 +571,14 @@ static EXPORTS: [Export; 142] = [
         address: glHint as *const c_void,
     },
     Export {
+        name: c"glInvalidateFramebuffer",
+        address: glInvalidateFramebuffer as *const c_void,
+    },
+    Export {
+        name: c"glInvalidateSubFramebuffer",
+        address: glInvalidateSubFramebuffer as *const c_void,
+    },
+    Export {
         name: c"glIsBuffer",
         address: glIsBuffer as *const c_void,
     },
@@ -355,16 +595,36 @@ static EXPORTS: [Export; 142] = [
         address: glIsProgram as *const c_void,
     },
     Export {
+        name: c"glIsQuery",
+        address: glIsQuery as *const c_void,
+    },
+    Export {
         name: c"glIsRenderbuffer",
         address: glIsRenderbuffer as *const c_void,
+    },
+    Export {
+        name: c"glIsSampler",
+        address: glIsSampler as *const c_void,
     },
     Export {
         name: c"glIsShader",
         address: glIsShader as *const c_void,
     },
     Export {
+        name: c"glIsSync",
+        address: glIsSync as *const c_void,
+    },
+    Export {
         name: c"glIsTexture",
         address: glIsTexture as *const c_void,
+    },
+    Export {
+        name: c"glIsTransformFeedback",
+        address: glIsTransformFeedback as *const c_void,
+    },
+    Export {
+        name: c"glIsVertexArray",
+        address: glIsVertexArray as *const c_void,
     },
     Export {
         name: c"glLineWidth",
@@ -375,12 +635,32 @@ static EXPORTS: [Export; 142] = [
         address: glLinkProgram as *const c_void,
     },
     Export {
+        name: c"glMapBufferRange",
+        address: glMapBufferRange as *const c_void,
+    },
+    Export {
+        name: c"glPauseTransformFeedback",
+        address: glPauseTransformFeedback as *const c_void,
+    },
+    Export {
         name: c"glPixelStorei",
         address: glPixelStorei as *const c_void,
     },
     Export {
         name: c"glPolygonOffset",
         address: glPolygonOffset as *const c_void,
+    },
+    Export {
+        name: c"glProgramBinary",
+        address: glProgramBinary as *const c_void,
+    },
+    Export {
+        name: c"glProgramParameteri",
+        address: glProgramParameteri as *const c_void,
+    },
+    Export {
+        name: c"glReadBuffer",
+        address: glReadBuffer as *const c_void,
     },
     Export {
         name: c"glReadPixels",
@@ -395,8 +675,32 @@ static EXPORTS: [Export; 142] = [
         address: glRenderbufferStorage as *const c_void,
     },
     Export {
+        name: c"glRenderbufferStorageMultisample",
+        address: glRenderbufferStorageMultisample as *const c_void,
+    },
+    Export {
+        name: c"glResumeTransformFeedback",
+        address: glResumeTransformFeedback as *const c_void,
+    },
+    Export {
         name: c"glSampleCoverage",
         address: glSampleCoverage as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterf",
+        address: glSamplerParameterf as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterfv",
+        address: glSamplerParameterfv as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameteri",
+        address: glSamplerParameteri as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameteriv",
+        address: glSamplerParameteriv as *const c_void,
     },
     Export {
         name: c"glScissor",
@@ -439,6 +743,10 @@ static EXPORTS: [Export; 142] = [
         address: glTexImage2D as *const c_void,
     },
     Export {
+        name: c"glTexImage3D",
+        address: glTexImage3D as *const c_void,
+    },
+    Export {
         name: c"glTexParameterf",
         address: glTexParameterf as *const c_void,
     },
@@ -455,8 +763,24 @@ static EXPORTS: [Export; 142] = [
         address: glTexParameteriv as *const c_void,
     },
     Export {
+        name: c"glTexStorage2D",
+        address: glTexStorage2D as *const c_void,
+    },
+    Export {
+        name: c"glTexStorage3D",
+        address: glTexStorage3D as *const c_void,
+    },
+    Export {
         name: c"glTexSubImage2D",
         address: glTexSubImage2D as *const c_void,
+    },
+    Export {
+        name: c"glTexSubImage3D",
+        address: glTexSubImage3D as *const c_void,
+    },
+    Export {
+        name: c"glTransformFeedbackVaryings",
+        address: glTransformFeedbackVaryings as *const c_void,
     },
     Export {
         name: c"glUniform1f",
@@ -475,6 +799,14 @@ static EXPORTS: [Export; 142] = [
         address: glUniform1iv as *const c_void,
     },
     Export {
+        name: c"glUniform1ui",
+        address: glUniform1ui as *const c_void,
+    },
+    Export {
+        name: c"glUniform1uiv",
+        address: glUniform1uiv as *const c_void,
+    },
+    Export {
         name: c"glUniform2f",
         address: glUniform2f as *const c_void,
     },
@@ -489,6 +821,14 @@ static EXPORTS: [Export; 142] = [
     Export {
         name: c"glUniform2iv",
         address: glUniform2iv as *const c_void,
+    },
+    Export {
+        name: c"glUniform2ui",
+        address: glUniform2ui as *const c_void,
+    },
+    Export {
+        name: c"glUniform2uiv",
+        address: glUniform2uiv as *const c_void,
     },
     Export {
         name: c"glUniform3f",
@@ -507,6 +847,14 @@ static EXPORTS: [Export; 142] = [
         address: glUniform3iv as *const c_void,
     },
     Export {
+        name: c"glUniform3ui",
+        address: glUniform3ui as *const c_void,
+    },
+    Export {
+        name: c"glUniform3uiv",
+        address: glUniform3uiv as *const c_void,
+    },
+    Export {
         name: c"glUniform4f",
         address: glUniform4f as *const c_void,
     },
@@ -523,16 +871,56 @@ static EXPORTS: [Export; 142] = [
         address: glUniform4iv as *const c_void,
     },
     Export {
+        name: c"glUniform4ui",
+        address: glUniform4ui as *const c_void,
+    },
+    Export {
+        name: c"glUniform4uiv",
+        address: glUniform4uiv as *const c_void,
+    },
+    Export {
+        name: c"glUniformBlockBinding",
+        address: glUniformBlockBinding as *const c_void,
+    },
+    Export {
         name: c"glUniformMatrix2fv",
         address: glUniformMatrix2fv as *const c_void,
+    },
+    Export {
+        name: c"glUniformMatrix2x3fv",
+        address: glUniformMatrix2x3fv as *const c_void,
+    },
+    Export {
+        name: c"glUniformMatrix2x4fv",
+        address: glUniformMatrix2x4fv as *const c_void,
     },
     Export {
         name: c"glUniformMatrix3fv",
         address: glUniformMatrix3fv as *const c_void,
     },
     Export {
+        name: c"glUniformMatrix3x2fv",
+        address: glUniformMatrix3x2fv as *const c_void,
+    },
+    Export {
+        name: c"glUniformMatrix3x4fv",
+        address: glUniformMatrix3x4fv as *const c_void,
+    },
+    Export {
         name: c"glUniformMatrix4fv",
         address: glUniformMatrix4fv as *const c_void,
+    },
+    Export {
+        name: c"glUniformMatrix4x2fv",
+        address: glUniformMatrix4x2fv as *const c_void,
+    },
+    Export {
+        name: c"glUniformMatrix4x3fv",
+        address: glUniformMatrix4x3fv as *const c_void,
+    },
+    Export {
+        name: c"glUnmapBuffer",
+        address: glUnmapBuffer as *const c_void,
     },
     Export {
         name: c"glUseProgram",
@@ -575,12 +963,40 @@ static EXPORTS: [Export; 142] = [
         address: glVertexAttrib4fv as *const c_void,
     },
     Export {
+        name: c"glVertexAttribDivisor",
+        address: glVertexAttribDivisor as *const c_void,
+    },
+    Export {
+        name: c"glVertexAttribI4i",
+        address: glVertexAttribI4i as *const c_void,
+    },
+    Export {
+        name: c"glVertexAttribI4iv",
+        address: glVertexAttribI4iv as *const c_void,
+    },
+    Export {
+        name: c"glVertexAttribI4ui",
+        address: glVertexAttribI4ui as *const c_void,
+    },
+    Export {
+        name: c"glVertexAttribI4uiv",
+        address: glVertexAttribI4uiv as *const c_void,
+    },
+    Export {
+        name: c"glVertexAttribIPointer",
+        address: glVertexAttribIPointer as *const c_void,
+    },
+    Export {
         name: c"glVertexAttribPointer",
         address: glVertexAttribPointer as *const c_void,
     },
     Export {
         name: c"glViewport",
         address: glViewport as *const c_void,
+    },
+    Export {
+        name: c"glWaitSync",
+        address: glWaitSync as *const c_void,
     },
 ];
 

@@ -14,7 +14,7 @@ use gil_guest::Room;
 use gil_guest::api::{Api, CallResult, Current, CurrentObject, Described, NoKind};
 use gil_guest::registry::Tag;
 use gil_wire::Op;
-use gil_wire::generated::gles::{self as wire};
+use gil_wire::generated::gles::{self as wire, Kind};
 use gil_wire::length::Length;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -33,18 +33,18 @@ impl Described for Guest {
     const SUCCESS: i32 = GL_NO_ERROR as i32;
     const BOUNDS: i32 = GL_INVALID_VALUE as i32;
     const VALUE: i32 = GL_INVALID_ENUM as i32;
-    type Kind = NoKind;
+    type Kind = Kind;
 
-    fn tag(kind: NoKind) -> Tag {
-        match kind {}
+    fn tag(kind: Kind) -> Tag {
+        kind as Tag
     }
 
-    fn invalid(kind: NoKind) -> i32 {
-        match kind {}
+    fn invalid(kind: Kind) -> i32 {
+        kind.invalid()
     }
 
-    fn release(kind: NoKind) -> Option<Op> {
-        match kind {}
+    fn release(kind: Kind) -> Option<Op> {
+        kind.release()
     }
 
     fn dispatch() -> *const c_void {
@@ -143,6 +143,21 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glPixelStorei(entry: u64, pname: GLenum, param: GLint);
 
+    /// `glReadPixels`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glReadPixels(
+        entry: u64,
+        x: GLint,
+        y: GLint,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
+        r#type: GLenum,
+        pixels: *mut c_void,
+    );
+
     /// `glVertexAttribPointer`.
     ///
     /// # Safety
@@ -156,6 +171,134 @@ pub trait Manual {
         stride: GLsizei,
         pointer: *const c_void,
     );
+
+    /// `glDrawRangeElements`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawRangeElements(
+        entry: u64,
+        mode: GLenum,
+        start: GLuint,
+        end: GLuint,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+    );
+
+    /// `glUnmapBuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glUnmapBuffer(entry: u64, target: GLenum) -> GLboolean;
+
+    /// `glGetBufferPointerv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetBufferPointerv(
+        entry: u64,
+        target: GLenum,
+        pname: GLenum,
+        params: *mut *mut c_void,
+    );
+
+    /// `glMapBufferRange`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMapBufferRange(
+        entry: u64,
+        target: GLenum,
+        offset: GLintptr,
+        length: GLsizeiptr,
+        access: GLbitfield,
+    ) -> *mut c_void;
+
+    /// `glFlushMappedBufferRange`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFlushMappedBufferRange(
+        entry: u64,
+        target: GLenum,
+        offset: GLintptr,
+        length: GLsizeiptr,
+    );
+
+    /// `glBindVertexArray`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindVertexArray(entry: u64, array: GLuint);
+
+    /// `glDeleteVertexArrays`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteVertexArrays(entry: u64, n: GLsizei, arrays: *const GLuint);
+
+    /// `glVertexAttribIPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexAttribIPointer(
+        entry: u64,
+        index: GLuint,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glGetUniformuiv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetUniformuiv(entry: u64, program: GLuint, location: GLint, params: *mut GLuint);
+
+    /// `glGetStringi`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetStringi(entry: u64, name: GLenum, index: GLuint) -> *const GLubyte;
+
+    /// `glDrawArraysInstanced`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawArraysInstanced(
+        entry: u64,
+        mode: GLenum,
+        first: GLint,
+        count: GLsizei,
+        instancecount: GLsizei,
+    );
+
+    /// `glDrawElementsInstanced`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawElementsInstanced(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        instancecount: GLsizei,
+    );
+
+    /// `glIsSync`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glIsSync(entry: u64, sync: GLsync) -> GLboolean;
+
+    /// `glVertexAttribDivisor`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexAttribDivisor(entry: u64, index: GLuint, divisor: GLuint);
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.
@@ -166,14 +309,73 @@ pub trait Helpers: Current {
     /// In the lengths of `glGetVertexAttribfv`.
     fn attribute_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
-    /// In the lengths of `glReadPixels`.
-    fn packed(
+    /// How `data` of `glCompressedTexImage2D` travels.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn block<'a>(
+        request: &mut Request,
         current: &CurrentObject<Self>,
-        width: u64,
-        height: u64,
-        format: u64,
-        r#type: u64,
+        imageSize: GLsizei,
+        data: *const c_void,
+    ) -> CallResult<wire::Pixels<'a>>;
+
+    /// In the lengths of `glGetActiveUniformBlockiv`.
+    fn block_values(
+        current: &CurrentObject<Self>,
+        program: u64,
+        uniformBlockIndex: u64,
+        pname: u64,
     ) -> Length;
+
+    /// In the lengths of `glClearBufferiv`.
+    fn clear_values(current: &CurrentObject<Self>, buffer: u64) -> Length;
+
+    /// In the lengths of `glGetIntegeri_v`.
+    fn indexed_values(current: &CurrentObject<Self>, target: u64) -> Length;
+
+    /// All of `glGetIntegerv`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn known(entry: u64, pname: GLenum, data: *mut GLint) -> Option<CallResult<()>>;
+
+    /// All of `glGetBufferParameteriv`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn mapped(
+        entry: u64,
+        target: GLenum,
+        pname: GLenum,
+        params: *mut GLint,
+    ) -> Option<CallResult<()>>;
+
+    /// How `pixels` of `glTexImage2D` travels.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn picture<'a>(
+        request: &mut Request,
+        current: &CurrentObject<Self>,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
+        r#type: GLenum,
+        pixels: *const c_void,
+    ) -> CallResult<wire::Pixels<'a>>;
 
     /// In the lengths of `glGetProgramiv`.
     fn program_values(current: &CurrentObject<Self>, pname: u64) -> Length;
@@ -184,14 +386,23 @@ pub trait Helpers: Current {
     /// In the lengths of `glGetTexParameterfv`.
     fn texture_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
-    /// In the lengths of `glTexImage2D`.
-    fn unpacked(
+    /// How `pixels` of `glTexImage3D` travels.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn volume<'a>(
+        request: &mut Request,
         current: &CurrentObject<Self>,
-        width: u64,
-        height: u64,
-        format: u64,
-        r#type: u64,
-    ) -> Length;
+        width: GLsizei,
+        height: GLsizei,
+        depth: GLsizei,
+        format: GLenum,
+        r#type: GLenum,
+        pixels: *const c_void,
+    ) -> CallResult<wire::Pixels<'a>>;
 }
 
 /// What the library keeps of new objects.

@@ -19,7 +19,7 @@ use gil_guest::{Room, callbacks, data, info};
 use gil_wire::call::{InData, InfoType, Packed};
 #[allow(unused_imports)]
 use gil_wire::envelope::{Class, Engine, Order};
-use gil_wire::generated::gles::{self as wire};
+use gil_wire::generated::gles::{self as wire, Kind};
 use gil_wire::length::Length;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -517,7 +517,6 @@ pub unsafe extern "C" fn glCompressedTexImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let data_len = Length::of(imageSize).get().ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_COMPRESSED_TEX_IMAGE2D, Class::Post, entry);
             let args = wire::GlCompressedTexImage2DArgs {
                 current: current.number(),
@@ -528,7 +527,7 @@ pub unsafe extern "C" fn glCompressedTexImage2D(
                 height,
                 border,
                 imageSize,
-                data: request.input(data.cast(), data_len),
+                data: <Guest as Helpers>::block(&mut request, &current, imageSize, data)?,
             };
             request.post(&args)
         }
@@ -557,7 +556,6 @@ pub unsafe extern "C" fn glCompressedTexSubImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let data_len = Length::of(imageSize).get().ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_COMPRESSED_TEX_SUB_IMAGE2D, Class::Post, entry);
             let args = wire::GlCompressedTexSubImage2DArgs {
                 current: current.number(),
@@ -569,7 +567,7 @@ pub unsafe extern "C" fn glCompressedTexSubImage2D(
                 height,
                 format,
                 imageSize,
-                data: request.input(data.cast(), data_len),
+                data: <Guest as Helpers>::block(&mut request, &current, imageSize, data)?,
             };
             request.post(&args)
         }
@@ -1474,6 +1472,9 @@ pub unsafe extern "C" fn glGetBufferParameteriv(target: GLenum, pname: GLenum, p
         unsafe {
             let current = Guest::current()?;
             let params_room = 1;
+            if let Some(done) = <Guest as Helpers>::mapped(entry, target, pname, params) {
+                return done;
+            }
             let request = Request::new(wire::GL_GET_BUFFER_PARAMETERIV, Class::Query, entry);
             let args = wire::GlGetBufferParameterivArgs {
                 current: current.number(),
@@ -1598,6 +1599,9 @@ pub unsafe extern "C" fn glGetIntegerv(pname: GLenum, data: *mut GLint) {
             let data_room = <Guest as Helpers>::state_values(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
+            if let Some(done) = <Guest as Helpers>::known(entry, pname, data) {
+                return done;
+            }
             let request = Request::new(wire::GL_GET_INTEGERV, Class::Query, entry);
             let args = wire::GlGetIntegervArgs {
                 current: current.number(),
@@ -2348,37 +2352,8 @@ pub unsafe extern "C" fn glReadPixels(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 93));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let pixels_len = <Guest as Helpers>::packed(
-                &current,
-                width as u64,
-                height as u64,
-                format as u64,
-                r#type as u64,
-            )
-            .get()
-            .ok_or(Guest::BOUNDS)?;
-            let mut request = Request::new(wire::GL_READ_PIXELS, Class::Sync, entry);
-            let args = wire::GlReadPixelsArgs {
-                current: current.number(),
-                x,
-                y,
-                width,
-                height,
-                format,
-                r#type,
-                pixels: request.output(pixels.cast(), pixels_len),
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::GlReadPixelsReply = reply.decode()?;
-                data::write_data(&reply.pixels, pixels.cast(), pixels_len);
-                Ok(())
-            })
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glReadPixels(entry, x, y, width, height, format, r#type, pixels) }
 }
 
 /// `glReleaseShaderCompiler`.
@@ -2701,15 +2676,6 @@ pub unsafe extern "C" fn glTexImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let pixels_len = <Guest as Helpers>::unpacked(
-                &current,
-                width as u64,
-                height as u64,
-                format as u64,
-                r#type as u64,
-            )
-            .get()
-            .ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_TEX_IMAGE2D, Class::Post, entry);
             let args = wire::GlTexImage2DArgs {
                 current: current.number(),
@@ -2721,7 +2687,15 @@ pub unsafe extern "C" fn glTexImage2D(
                 border,
                 format,
                 r#type,
-                pixels: request.input(pixels.cast(), pixels_len),
+                pixels: <Guest as Helpers>::picture(
+                    &mut request,
+                    &current,
+                    width,
+                    height,
+                    format,
+                    r#type,
+                    pixels,
+                )?,
             };
             request.post(&args)
         }
@@ -2852,15 +2826,6 @@ pub unsafe extern "C" fn glTexSubImage2D(
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
             let current = Guest::current()?;
-            let pixels_len = <Guest as Helpers>::unpacked(
-                &current,
-                width as u64,
-                height as u64,
-                format as u64,
-                r#type as u64,
-            )
-            .get()
-            .ok_or(Guest::BOUNDS)?;
             let mut request = Request::new(wire::GL_TEX_SUB_IMAGE2D, Class::Post, entry);
             let args = wire::GlTexSubImage2DArgs {
                 current: current.number(),
@@ -2872,7 +2837,15 @@ pub unsafe extern "C" fn glTexSubImage2D(
                 height,
                 format,
                 r#type,
-                pixels: request.input(pixels.cast(), pixels_len),
+                pixels: <Guest as Helpers>::picture(
+                    &mut request,
+                    &current,
+                    width,
+                    height,
+                    format,
+                    r#type,
+                    pixels,
+                )?,
             };
             request.post(&args)
         }
@@ -3669,5 +3642,2973 @@ pub unsafe extern "C" fn glViewport(x: GLint, y: GLint, width: GLsizei, height: 
             height,
         };
         request.post(&args)
+    })
+}
+
+/// `glReadBuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glReadBuffer")]
+pub unsafe extern "C" fn glReadBuffer(src: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 143));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_READ_BUFFER, Class::Post, entry);
+        let args = wire::GlReadBufferArgs {
+            current: current.number(),
+            src,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawRangeElements`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawRangeElements")]
+pub unsafe extern "C" fn glDrawRangeElements(
+    mode: GLenum,
+    start: GLuint,
+    end: GLuint,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 144));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDrawRangeElements(entry, mode, start, end, count, r#type, indices) }
+}
+
+/// `glTexImage3D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexImage3D")]
+pub unsafe extern "C" fn glTexImage3D(
+    target: GLenum,
+    level: GLint,
+    internalformat: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    border: GLint,
+    format: GLenum,
+    r#type: GLenum,
+    pixels: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 145));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_TEX_IMAGE3D, Class::Post, entry);
+            let args = wire::GlTexImage3DArgs {
+                current: current.number(),
+                target,
+                level,
+                internalformat,
+                width,
+                height,
+                depth,
+                border,
+                format,
+                r#type,
+                pixels: <Guest as Helpers>::volume(
+                    &mut request,
+                    &current,
+                    width,
+                    height,
+                    depth,
+                    format,
+                    r#type,
+                    pixels,
+                )?,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexSubImage3D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexSubImage3D")]
+pub unsafe extern "C" fn glTexSubImage3D(
+    target: GLenum,
+    level: GLint,
+    xoffset: GLint,
+    yoffset: GLint,
+    zoffset: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    format: GLenum,
+    r#type: GLenum,
+    pixels: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 146));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_TEX_SUB_IMAGE3D, Class::Post, entry);
+            let args = wire::GlTexSubImage3DArgs {
+                current: current.number(),
+                target,
+                level,
+                xoffset,
+                yoffset,
+                zoffset,
+                width,
+                height,
+                depth,
+                format,
+                r#type,
+                pixels: <Guest as Helpers>::volume(
+                    &mut request,
+                    &current,
+                    width,
+                    height,
+                    depth,
+                    format,
+                    r#type,
+                    pixels,
+                )?,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glCopyTexSubImage3D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCopyTexSubImage3D")]
+pub unsafe extern "C" fn glCopyTexSubImage3D(
+    target: GLenum,
+    level: GLint,
+    xoffset: GLint,
+    yoffset: GLint,
+    zoffset: GLint,
+    x: GLint,
+    y: GLint,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 147));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COPY_TEX_SUB_IMAGE3D, Class::Post, entry);
+        let args = wire::GlCopyTexSubImage3DArgs {
+            current: current.number(),
+            target,
+            level,
+            xoffset,
+            yoffset,
+            zoffset,
+            x,
+            y,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glCompressedTexImage3D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCompressedTexImage3D")]
+pub unsafe extern "C" fn glCompressedTexImage3D(
+    target: GLenum,
+    level: GLint,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    border: GLint,
+    imageSize: GLsizei,
+    data: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 148));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_COMPRESSED_TEX_IMAGE3D, Class::Post, entry);
+            let args = wire::GlCompressedTexImage3DArgs {
+                current: current.number(),
+                target,
+                level,
+                internalformat,
+                width,
+                height,
+                depth,
+                border,
+                imageSize,
+                data: <Guest as Helpers>::block(&mut request, &current, imageSize, data)?,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glCompressedTexSubImage3D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCompressedTexSubImage3D")]
+pub unsafe extern "C" fn glCompressedTexSubImage3D(
+    target: GLenum,
+    level: GLint,
+    xoffset: GLint,
+    yoffset: GLint,
+    zoffset: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    format: GLenum,
+    imageSize: GLsizei,
+    data: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 149));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_COMPRESSED_TEX_SUB_IMAGE3D, Class::Post, entry);
+            let args = wire::GlCompressedTexSubImage3DArgs {
+                current: current.number(),
+                target,
+                level,
+                xoffset,
+                yoffset,
+                zoffset,
+                width,
+                height,
+                depth,
+                format,
+                imageSize,
+                data: <Guest as Helpers>::block(&mut request, &current, imageSize, data)?,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGenQueries`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenQueries")]
+pub unsafe extern "C" fn glGenQueries(n: GLsizei, ids: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 150));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let ids_room = Length::of(n).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GEN_QUERIES, Class::Sync, entry);
+            let args = wire::GlGenQueriesArgs {
+                current: current.number(),
+                n,
+                ids: !ids.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGenQueriesReply = reply.decode()?;
+                if !ids.is_null() {
+                    for (n, value) in reply.ids.iter().take(ids_room).enumerate() {
+                        ids.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glDeleteQueries`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteQueries")]
+pub unsafe extern "C" fn glDeleteQueries(n: GLsizei, ids: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 151));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let ids_in = data::array::<Guest, u32, u32>(
+                ids.cast(),
+                Length::of(n).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DELETE_QUERIES, Class::Post, entry);
+            let args = wire::GlDeleteQueriesArgs {
+                current: current.number(),
+                n,
+                ids: ids_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glIsQuery`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsQuery")]
+pub unsafe extern "C" fn glIsQuery(id: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 152));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_IS_QUERY, Class::Query, entry);
+        let args = wire::GlIsQueryArgs {
+            current: current.number(),
+            id,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlIsQueryReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glBeginQuery`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBeginQuery")]
+pub unsafe extern "C" fn glBeginQuery(target: GLenum, id: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 153));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BEGIN_QUERY, Class::Post, entry);
+        let args = wire::GlBeginQueryArgs {
+            current: current.number(),
+            target,
+            id,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glEndQuery`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEndQuery")]
+pub unsafe extern "C" fn glEndQuery(target: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 154));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_END_QUERY, Class::Post, entry);
+        let args = wire::GlEndQueryArgs {
+            current: current.number(),
+            target,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetQueryiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryiv")]
+pub unsafe extern "C" fn glGetQueryiv(target: GLenum, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 155));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_QUERYIV, Class::Query, entry);
+            let args = wire::GlGetQueryivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetQueryivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetQueryObjectuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryObjectuiv")]
+pub unsafe extern "C" fn glGetQueryObjectuiv(id: GLuint, pname: GLenum, params: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 156));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_QUERY_OBJECTUIV, Class::Query, entry);
+            let args = wire::GlGetQueryObjectuivArgs {
+                current: current.number(),
+                id,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetQueryObjectuivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glUnmapBuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUnmapBuffer")]
+pub unsafe extern "C" fn glUnmapBuffer(target: GLenum) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 157));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glUnmapBuffer(entry, target) }
+}
+
+/// `glGetBufferPointerv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetBufferPointerv")]
+pub unsafe extern "C" fn glGetBufferPointerv(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 158));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetBufferPointerv(entry, target, pname, params) }
+}
+
+/// `glDrawBuffers`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawBuffers")]
+pub unsafe extern "C" fn glDrawBuffers(n: GLsizei, bufs: *const GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 159));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let bufs_in = data::array::<Guest, u32, u32>(
+                bufs.cast(),
+                Length::of(n).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DRAW_BUFFERS, Class::Post, entry);
+            let args = wire::GlDrawBuffersArgs {
+                current: current.number(),
+                n,
+                bufs: bufs_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniformMatrix2x3fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformMatrix2x3fv")]
+pub unsafe extern "C" fn glUniformMatrix2x3fv(
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 160));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(6u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM_MATRIX2X3FV, Class::Post, entry);
+            let args = wire::GlUniformMatrix2x3fvArgs {
+                current: current.number(),
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniformMatrix3x2fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformMatrix3x2fv")]
+pub unsafe extern "C" fn glUniformMatrix3x2fv(
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 161));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(6u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM_MATRIX3X2FV, Class::Post, entry);
+            let args = wire::GlUniformMatrix3x2fvArgs {
+                current: current.number(),
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniformMatrix2x4fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformMatrix2x4fv")]
+pub unsafe extern "C" fn glUniformMatrix2x4fv(
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 162));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(8u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM_MATRIX2X4FV, Class::Post, entry);
+            let args = wire::GlUniformMatrix2x4fvArgs {
+                current: current.number(),
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniformMatrix4x2fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformMatrix4x2fv")]
+pub unsafe extern "C" fn glUniformMatrix4x2fv(
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 163));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(8u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM_MATRIX4X2FV, Class::Post, entry);
+            let args = wire::GlUniformMatrix4x2fvArgs {
+                current: current.number(),
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniformMatrix3x4fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformMatrix3x4fv")]
+pub unsafe extern "C" fn glUniformMatrix3x4fv(
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 164));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(12u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM_MATRIX3X4FV, Class::Post, entry);
+            let args = wire::GlUniformMatrix3x4fvArgs {
+                current: current.number(),
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniformMatrix4x3fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformMatrix4x3fv")]
+pub unsafe extern "C" fn glUniformMatrix4x3fv(
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 165));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(12u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM_MATRIX4X3FV, Class::Post, entry);
+            let args = wire::GlUniformMatrix4x3fvArgs {
+                current: current.number(),
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glBlitFramebuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlitFramebuffer")]
+pub unsafe extern "C" fn glBlitFramebuffer(
+    srcX0: GLint,
+    srcY0: GLint,
+    srcX1: GLint,
+    srcY1: GLint,
+    dstX0: GLint,
+    dstY0: GLint,
+    dstX1: GLint,
+    dstY1: GLint,
+    mask: GLbitfield,
+    filter: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 166));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BLIT_FRAMEBUFFER, Class::Post, entry);
+        let args = wire::GlBlitFramebufferArgs {
+            current: current.number(),
+            srcX0,
+            srcY0,
+            srcX1,
+            srcY1,
+            dstX0,
+            dstY0,
+            dstX1,
+            dstY1,
+            mask,
+            filter,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glRenderbufferStorageMultisample`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glRenderbufferStorageMultisample")]
+pub unsafe extern "C" fn glRenderbufferStorageMultisample(
+    target: GLenum,
+    samples: GLsizei,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 167));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(
+            wire::GL_RENDERBUFFER_STORAGE_MULTISAMPLE,
+            Class::Post,
+            entry,
+        );
+        let args = wire::GlRenderbufferStorageMultisampleArgs {
+            current: current.number(),
+            target,
+            samples,
+            internalformat,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glFramebufferTextureLayer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferTextureLayer")]
+pub unsafe extern "C" fn glFramebufferTextureLayer(
+    target: GLenum,
+    attachment: GLenum,
+    texture: GLuint,
+    level: GLint,
+    layer: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 168));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE_LAYER, Class::Post, entry);
+        let args = wire::GlFramebufferTextureLayerArgs {
+            current: current.number(),
+            target,
+            attachment,
+            texture,
+            level,
+            layer,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glMapBufferRange`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMapBufferRange")]
+pub unsafe extern "C" fn glMapBufferRange(
+    target: GLenum,
+    offset: GLintptr,
+    length: GLsizeiptr,
+    access: GLbitfield,
+) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(3, 169));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glMapBufferRange(entry, target, offset, length, access) }
+}
+
+/// `glFlushMappedBufferRange`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFlushMappedBufferRange")]
+pub unsafe extern "C" fn glFlushMappedBufferRange(
+    target: GLenum,
+    offset: GLintptr,
+    length: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 170));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glFlushMappedBufferRange(entry, target, offset, length) }
+}
+
+/// `glBindVertexArray`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindVertexArray")]
+pub unsafe extern "C" fn glBindVertexArray(array: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 171));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glBindVertexArray(entry, array) }
+}
+
+/// `glDeleteVertexArrays`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteVertexArrays")]
+pub unsafe extern "C" fn glDeleteVertexArrays(n: GLsizei, arrays: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 172));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteVertexArrays(entry, n, arrays) }
+}
+
+/// `glGenVertexArrays`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenVertexArrays")]
+pub unsafe extern "C" fn glGenVertexArrays(n: GLsizei, arrays: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 173));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let arrays_room = Length::of(n).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GEN_VERTEX_ARRAYS, Class::Sync, entry);
+            let args = wire::GlGenVertexArraysArgs {
+                current: current.number(),
+                n,
+                arrays: !arrays.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGenVertexArraysReply = reply.decode()?;
+                if !arrays.is_null() {
+                    for (n, value) in reply.arrays.iter().take(arrays_room).enumerate() {
+                        arrays.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glIsVertexArray`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsVertexArray")]
+pub unsafe extern "C" fn glIsVertexArray(array: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 174));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_IS_VERTEX_ARRAY, Class::Query, entry);
+        let args = wire::GlIsVertexArrayArgs {
+            current: current.number(),
+            array,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlIsVertexArrayReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glGetIntegeri_v`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetIntegeri_v")]
+pub unsafe extern "C" fn glGetIntegeri_v(target: GLenum, index: GLuint, data: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 175));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let data_room = <Guest as Helpers>::indexed_values(&current, target as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_INTEGERI_V, Class::Query, entry);
+            let args = wire::GlGetIntegeriVArgs {
+                current: current.number(),
+                target,
+                index,
+                data: !data.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetIntegeriVReply = reply.decode()?;
+                if !data.is_null() {
+                    for (n, value) in reply.data.iter().take(data_room).enumerate() {
+                        data.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glBeginTransformFeedback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBeginTransformFeedback")]
+pub unsafe extern "C" fn glBeginTransformFeedback(primitiveMode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 176));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BEGIN_TRANSFORM_FEEDBACK, Class::Post, entry);
+        let args = wire::GlBeginTransformFeedbackArgs {
+            current: current.number(),
+            primitiveMode,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glEndTransformFeedback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEndTransformFeedback")]
+pub unsafe extern "C" fn glEndTransformFeedback() {
+    gil_guest::note(gil_wire::Op::new(3, 177));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_END_TRANSFORM_FEEDBACK, Class::Post, entry);
+        let args = wire::GlEndTransformFeedbackArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBindBufferRange`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindBufferRange")]
+pub unsafe extern "C" fn glBindBufferRange(
+    target: GLenum,
+    index: GLuint,
+    buffer: GLuint,
+    offset: GLintptr,
+    size: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 178));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_BUFFER_RANGE, Class::Post, entry);
+        let args = wire::GlBindBufferRangeArgs {
+            current: current.number(),
+            target,
+            index,
+            buffer,
+            offset: offset as i64,
+            size: size as i64,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBindBufferBase`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindBufferBase")]
+pub unsafe extern "C" fn glBindBufferBase(target: GLenum, index: GLuint, buffer: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 179));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_BUFFER_BASE, Class::Post, entry);
+        let args = wire::GlBindBufferBaseArgs {
+            current: current.number(),
+            target,
+            index,
+            buffer,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTransformFeedbackVaryings`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTransformFeedbackVaryings")]
+pub unsafe extern "C" fn glTransformFeedbackVaryings(
+    program: GLuint,
+    count: GLsizei,
+    varyings: *const *const GLchar,
+    bufferMode: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 180));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let varyings_in = data::pack_strings::<Guest, _>(
+                count as u32,
+                varyings.cast(),
+                ptr::null::<usize>(),
+            )?;
+            let mut request =
+                Request::new(wire::GL_TRANSFORM_FEEDBACK_VARYINGS, Class::Sync, entry);
+            let args = wire::GlTransformFeedbackVaryingsArgs {
+                current: current.number(),
+                program,
+                count,
+                varyings: Packed {
+                    count: count as u32,
+                    data: match &varyings_in {
+                        Some(block) => request.input(block.as_ptr().cast(), block.len()),
+                        None => InData::Null,
+                    },
+                },
+                bufferMode,
+            };
+            request.forward(&args, |reply| {
+                let _ = reply;
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTransformFeedbackVarying`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTransformFeedbackVarying")]
+pub unsafe extern "C" fn glGetTransformFeedbackVarying(
+    program: GLuint,
+    index: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    size: *mut GLsizei,
+    r#type: *mut GLenum,
+    name: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 181));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let name_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request =
+                Request::new(wire::GL_GET_TRANSFORM_FEEDBACK_VARYING, Class::Query, entry);
+            let args = wire::GlGetTransformFeedbackVaryingArgs {
+                current: current.number(),
+                program,
+                index,
+                bufSize,
+                length: !length.is_null(),
+                size: !size.is_null(),
+                r#type: !r#type.is_null(),
+                name: request.output(name.cast(), name_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTransformFeedbackVaryingReply = reply.decode()?;
+                data::write(length, reply.length);
+                data::write(size, reply.size);
+                data::write(r#type, reply.r#type);
+                data::write_data(&reply.name, name.cast(), name_len);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glVertexAttribIPointer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribIPointer")]
+pub unsafe extern "C" fn glVertexAttribIPointer(
+    index: GLuint,
+    size: GLint,
+    r#type: GLenum,
+    stride: GLsizei,
+    pointer: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 182));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glVertexAttribIPointer(entry, index, size, r#type, stride, pointer) }
+}
+
+/// `glGetVertexAttribIiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetVertexAttribIiv")]
+pub unsafe extern "C" fn glGetVertexAttribIiv(index: GLuint, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 183));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::attribute_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_VERTEX_ATTRIB_IIV, Class::Query, entry);
+            let args = wire::GlGetVertexAttribIivArgs {
+                current: current.number(),
+                index,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetVertexAttribIivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetVertexAttribIuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetVertexAttribIuiv")]
+pub unsafe extern "C" fn glGetVertexAttribIuiv(index: GLuint, pname: GLenum, params: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 184));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::attribute_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_VERTEX_ATTRIB_IUIV, Class::Query, entry);
+            let args = wire::GlGetVertexAttribIuivArgs {
+                current: current.number(),
+                index,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetVertexAttribIuivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glVertexAttribI4i`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribI4i")]
+pub unsafe extern "C" fn glVertexAttribI4i(index: GLuint, x: GLint, y: GLint, z: GLint, w: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 185));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VERTEX_ATTRIB_I4I, Class::Post, entry);
+        let args = wire::GlVertexAttribI4iArgs {
+            current: current.number(),
+            index,
+            x,
+            y,
+            z,
+            w,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexAttribI4ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribI4ui")]
+pub unsafe extern "C" fn glVertexAttribI4ui(
+    index: GLuint,
+    x: GLuint,
+    y: GLuint,
+    z: GLuint,
+    w: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 186));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VERTEX_ATTRIB_I4UI, Class::Post, entry);
+        let args = wire::GlVertexAttribI4uiArgs {
+            current: current.number(),
+            index,
+            x,
+            y,
+            z,
+            w,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexAttribI4iv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribI4iv")]
+pub unsafe extern "C" fn glVertexAttribI4iv(index: GLuint, v: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 187));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, i32, i32>(v.cast(), 4)?;
+            let request = Request::new(wire::GL_VERTEX_ATTRIB_I4IV, Class::Post, entry);
+            let args = wire::GlVertexAttribI4ivArgs {
+                current: current.number(),
+                index,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glVertexAttribI4uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribI4uiv")]
+pub unsafe extern "C" fn glVertexAttribI4uiv(index: GLuint, v: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 188));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, u32, u32>(v.cast(), 4)?;
+            let request = Request::new(wire::GL_VERTEX_ATTRIB_I4UIV, Class::Post, entry);
+            let args = wire::GlVertexAttribI4uivArgs {
+                current: current.number(),
+                index,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGetUniformuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetUniformuiv")]
+pub unsafe extern "C" fn glGetUniformuiv(program: GLuint, location: GLint, params: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 189));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetUniformuiv(entry, program, location, params) }
+}
+
+/// `glGetFragDataLocation`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFragDataLocation")]
+pub unsafe extern "C" fn glGetFragDataLocation(program: GLuint, name: *const GLchar) -> GLint {
+    gil_guest::note(gil_wire::Op::new(3, 190));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_GET_FRAG_DATA_LOCATION, Class::Query, entry);
+            let args = wire::GlGetFragDataLocationArgs {
+                current: current.number(),
+                program,
+                name: request.string(name.cast()),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetFragDataLocationReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glUniform1ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform1ui")]
+pub unsafe extern "C" fn glUniform1ui(location: GLint, v0: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 191));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_UNIFORM1UI, Class::Post, entry);
+        let args = wire::GlUniform1uiArgs {
+            current: current.number(),
+            location,
+            v0,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glUniform2ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform2ui")]
+pub unsafe extern "C" fn glUniform2ui(location: GLint, v0: GLuint, v1: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 192));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_UNIFORM2UI, Class::Post, entry);
+        let args = wire::GlUniform2uiArgs {
+            current: current.number(),
+            location,
+            v0,
+            v1,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glUniform3ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform3ui")]
+pub unsafe extern "C" fn glUniform3ui(location: GLint, v0: GLuint, v1: GLuint, v2: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 193));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_UNIFORM3UI, Class::Post, entry);
+        let args = wire::GlUniform3uiArgs {
+            current: current.number(),
+            location,
+            v0,
+            v1,
+            v2,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glUniform4ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform4ui")]
+pub unsafe extern "C" fn glUniform4ui(
+    location: GLint,
+    v0: GLuint,
+    v1: GLuint,
+    v2: GLuint,
+    v3: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 194));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_UNIFORM4UI, Class::Post, entry);
+        let args = wire::GlUniform4uiArgs {
+            current: current.number(),
+            location,
+            v0,
+            v1,
+            v2,
+            v3,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glUniform1uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform1uiv")]
+pub unsafe extern "C" fn glUniform1uiv(location: GLint, count: GLsizei, value: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 195));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(1u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM1UIV, Class::Post, entry);
+            let args = wire::GlUniform1uivArgs {
+                current: current.number(),
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniform2uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform2uiv")]
+pub unsafe extern "C" fn glUniform2uiv(location: GLint, count: GLsizei, value: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 196));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(2u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM2UIV, Class::Post, entry);
+            let args = wire::GlUniform2uivArgs {
+                current: current.number(),
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniform3uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform3uiv")]
+pub unsafe extern "C" fn glUniform3uiv(location: GLint, count: GLsizei, value: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 197));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(3u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM3UIV, Class::Post, entry);
+            let args = wire::GlUniform3uivArgs {
+                current: current.number(),
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glUniform4uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniform4uiv")]
+pub unsafe extern "C" fn glUniform4uiv(location: GLint, count: GLsizei, value: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 198));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_UNIFORM4UIV, Class::Post, entry);
+            let args = wire::GlUniform4uivArgs {
+                current: current.number(),
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glClearBufferiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearBufferiv")]
+pub unsafe extern "C" fn glClearBufferiv(buffer: GLenum, drawbuffer: GLint, value: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 199));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, i32, i32>(
+                value.cast(),
+                <Guest as Helpers>::clear_values(&current, buffer as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_CLEAR_BUFFERIV, Class::Post, entry);
+            let args = wire::GlClearBufferivArgs {
+                current: current.number(),
+                buffer,
+                drawbuffer,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glClearBufferuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearBufferuiv")]
+pub unsafe extern "C" fn glClearBufferuiv(buffer: GLenum, drawbuffer: GLint, value: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 200));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                <Guest as Helpers>::clear_values(&current, buffer as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_CLEAR_BUFFERUIV, Class::Post, entry);
+            let args = wire::GlClearBufferuivArgs {
+                current: current.number(),
+                buffer,
+                drawbuffer,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glClearBufferfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearBufferfv")]
+pub unsafe extern "C" fn glClearBufferfv(buffer: GLenum, drawbuffer: GLint, value: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 201));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                <Guest as Helpers>::clear_values(&current, buffer as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_CLEAR_BUFFERFV, Class::Post, entry);
+            let args = wire::GlClearBufferfvArgs {
+                current: current.number(),
+                buffer,
+                drawbuffer,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glClearBufferfi`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearBufferfi")]
+pub unsafe extern "C" fn glClearBufferfi(
+    buffer: GLenum,
+    drawbuffer: GLint,
+    depth: GLfloat,
+    stencil: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 202));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_CLEAR_BUFFERFI, Class::Post, entry);
+        let args = wire::GlClearBufferfiArgs {
+            current: current.number(),
+            buffer,
+            drawbuffer,
+            depth,
+            stencil,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetStringi`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetStringi")]
+pub unsafe extern "C" fn glGetStringi(name: GLenum, index: GLuint) -> *const GLubyte {
+    gil_guest::note(gil_wire::Op::new(3, 203));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetStringi(entry, name, index) }
+}
+
+/// `glCopyBufferSubData`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCopyBufferSubData")]
+pub unsafe extern "C" fn glCopyBufferSubData(
+    readTarget: GLenum,
+    writeTarget: GLenum,
+    readOffset: GLintptr,
+    writeOffset: GLintptr,
+    size: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 204));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COPY_BUFFER_SUB_DATA, Class::Post, entry);
+        let args = wire::GlCopyBufferSubDataArgs {
+            current: current.number(),
+            readTarget,
+            writeTarget,
+            readOffset: readOffset as i64,
+            writeOffset: writeOffset as i64,
+            size: size as i64,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetUniformIndices`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetUniformIndices")]
+pub unsafe extern "C" fn glGetUniformIndices(
+    program: GLuint,
+    uniformCount: GLsizei,
+    uniformNames: *const *const GLchar,
+    uniformIndices: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 205));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let uniformNames_in = data::pack_strings::<Guest, _>(
+                uniformCount as u32,
+                uniformNames.cast(),
+                ptr::null::<usize>(),
+            )?;
+            let uniformIndices_room = Length::of(uniformCount).get().ok_or(Guest::BOUNDS)?;
+            let mut request = Request::new(wire::GL_GET_UNIFORM_INDICES, Class::Query, entry);
+            let args = wire::GlGetUniformIndicesArgs {
+                current: current.number(),
+                program,
+                uniformCount,
+                uniformNames: Packed {
+                    count: uniformCount as u32,
+                    data: match &uniformNames_in {
+                        Some(block) => request.input(block.as_ptr().cast(), block.len()),
+                        None => InData::Null,
+                    },
+                },
+                uniformIndices: !uniformIndices.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetUniformIndicesReply = reply.decode()?;
+                if !uniformIndices.is_null() {
+                    for (n, value) in reply
+                        .uniformIndices
+                        .iter()
+                        .take(uniformIndices_room)
+                        .enumerate()
+                    {
+                        uniformIndices.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetActiveUniformsiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetActiveUniformsiv")]
+pub unsafe extern "C" fn glGetActiveUniformsiv(
+    program: GLuint,
+    uniformCount: GLsizei,
+    uniformIndices: *const GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 206));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let uniformIndices_in = data::array::<Guest, u32, u32>(
+                uniformIndices.cast(),
+                Length::of(uniformCount).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let params_room = Length::of(uniformCount).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_ACTIVE_UNIFORMSIV, Class::Query, entry);
+            let args = wire::GlGetActiveUniformsivArgs {
+                current: current.number(),
+                program,
+                uniformCount,
+                uniformIndices: uniformIndices_in,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetActiveUniformsivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetUniformBlockIndex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetUniformBlockIndex")]
+pub unsafe extern "C" fn glGetUniformBlockIndex(
+    program: GLuint,
+    uniformBlockName: *const GLchar,
+) -> GLuint {
+    gil_guest::note(gil_wire::Op::new(3, 207));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_GET_UNIFORM_BLOCK_INDEX, Class::Query, entry);
+            let args = wire::GlGetUniformBlockIndexArgs {
+                current: current.number(),
+                program,
+                uniformBlockName: request.string(uniformBlockName.cast()),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetUniformBlockIndexReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glGetActiveUniformBlockiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetActiveUniformBlockiv")]
+pub unsafe extern "C" fn glGetActiveUniformBlockiv(
+    program: GLuint,
+    uniformBlockIndex: GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 208));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::block_values(
+                &current,
+                program as u64,
+                uniformBlockIndex as u64,
+                pname as u64,
+            )
+            .get()
+            .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_ACTIVE_UNIFORM_BLOCKIV, Class::Query, entry);
+            let args = wire::GlGetActiveUniformBlockivArgs {
+                current: current.number(),
+                program,
+                uniformBlockIndex,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetActiveUniformBlockivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetActiveUniformBlockName`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetActiveUniformBlockName")]
+pub unsafe extern "C" fn glGetActiveUniformBlockName(
+    program: GLuint,
+    uniformBlockIndex: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    uniformBlockName: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 209));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let uniformBlockName_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request =
+                Request::new(wire::GL_GET_ACTIVE_UNIFORM_BLOCK_NAME, Class::Query, entry);
+            let args = wire::GlGetActiveUniformBlockNameArgs {
+                current: current.number(),
+                program,
+                uniformBlockIndex,
+                bufSize,
+                length: !length.is_null(),
+                uniformBlockName: request.output(uniformBlockName.cast(), uniformBlockName_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetActiveUniformBlockNameReply = reply.decode()?;
+                data::write(length, reply.length);
+                data::write_data(
+                    &reply.uniformBlockName,
+                    uniformBlockName.cast(),
+                    uniformBlockName_len,
+                );
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glUniformBlockBinding`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUniformBlockBinding")]
+pub unsafe extern "C" fn glUniformBlockBinding(
+    program: GLuint,
+    uniformBlockIndex: GLuint,
+    uniformBlockBinding: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 210));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_UNIFORM_BLOCK_BINDING, Class::Post, entry);
+        let args = wire::GlUniformBlockBindingArgs {
+            current: current.number(),
+            program,
+            uniformBlockIndex,
+            uniformBlockBinding,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawArraysInstanced`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawArraysInstanced")]
+pub unsafe extern "C" fn glDrawArraysInstanced(
+    mode: GLenum,
+    first: GLint,
+    count: GLsizei,
+    instancecount: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 211));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDrawArraysInstanced(entry, mode, first, count, instancecount) }
+}
+
+/// `glDrawElementsInstanced`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsInstanced")]
+pub unsafe extern "C" fn glDrawElementsInstanced(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    instancecount: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 212));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDrawElementsInstanced(entry, mode, count, r#type, indices, instancecount) }
+}
+
+/// `glFenceSync`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFenceSync")]
+pub unsafe extern "C" fn glFenceSync(condition: GLenum, flags: GLbitfield) -> GLsync {
+    gil_guest::note(gil_wire::Op::new(3, 213));
+    let entry = gil_guest::entry();
+    Guest::noted(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FENCE_SYNC, Class::Sync, entry);
+        let new = gil_guest::new_number();
+        let args = wire::GlFenceSyncArgs {
+            current: current.number(),
+            condition,
+            flags,
+            new,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlFenceSyncReply = reply.decode()?;
+            Guest::check(reply.result)?;
+            Ok(Object::create(Kind::Sync, new, &[], Default::default()))
+        })
+    })
+}
+
+/// `glIsSync`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsSync")]
+pub unsafe extern "C" fn glIsSync(sync: GLsync) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 214));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glIsSync(entry, sync) }
+}
+
+/// `glDeleteSync`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteSync")]
+pub unsafe extern "C" fn glDeleteSync(sync: GLsync) {
+    gil_guest::note(gil_wire::Op::new(3, 215));
+    let entry = gil_guest::entry();
+    Guest::returned(|| Object::release(Kind::Sync, sync, entry))
+}
+
+/// `glClientWaitSync`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClientWaitSync")]
+pub unsafe extern "C" fn glClientWaitSync(
+    sync: GLsync,
+    flags: GLbitfield,
+    timeout: GLuint64,
+) -> GLenum {
+    gil_guest::note(gil_wire::Op::new(3, 216));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let sync = Object::find(Kind::Sync, sync)?;
+        let request = Request::new(wire::GL_CLIENT_WAIT_SYNC, Class::Sync, entry);
+        let args = wire::GlClientWaitSyncArgs {
+            current: current.number(),
+            sync: sync.number(),
+            flags,
+            timeout,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlClientWaitSyncReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glWaitSync`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glWaitSync")]
+pub unsafe extern "C" fn glWaitSync(sync: GLsync, flags: GLbitfield, timeout: GLuint64) {
+    gil_guest::note(gil_wire::Op::new(3, 217));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let sync = Object::find(Kind::Sync, sync)?;
+        let request = Request::new(wire::GL_WAIT_SYNC, Class::Post, entry);
+        let args = wire::GlWaitSyncArgs {
+            current: current.number(),
+            sync: sync.number(),
+            flags,
+            timeout,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetInteger64v`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetInteger64v")]
+pub unsafe extern "C" fn glGetInteger64v(pname: GLenum, data: *mut GLint64) {
+    gil_guest::note(gil_wire::Op::new(3, 218));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let data_room = <Guest as Helpers>::state_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_INTEGER64V, Class::Query, entry);
+            let args = wire::GlGetInteger64vArgs {
+                current: current.number(),
+                pname,
+                data: !data.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetInteger64vReply = reply.decode()?;
+                if !data.is_null() {
+                    for (n, value) in reply.data.iter().take(data_room).enumerate() {
+                        data.add(n).write(*value as i64);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetSynciv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSynciv")]
+pub unsafe extern "C" fn glGetSynciv(
+    sync: GLsync,
+    pname: GLenum,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    values: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 219));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let sync = Object::find(Kind::Sync, sync)?;
+            let values_room = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_SYNCIV, Class::Query, entry);
+            let args = wire::GlGetSyncivArgs {
+                current: current.number(),
+                sync: sync.number(),
+                pname,
+                bufSize,
+                length: !length.is_null(),
+                values: !values.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetSyncivReply = reply.decode()?;
+                data::write(length, reply.length);
+                if !values.is_null() {
+                    for (n, value) in reply.values.iter().take(values_room).enumerate() {
+                        values.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetInteger64i_v`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetInteger64i_v")]
+pub unsafe extern "C" fn glGetInteger64i_v(target: GLenum, index: GLuint, data: *mut GLint64) {
+    gil_guest::note(gil_wire::Op::new(3, 220));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let data_room = <Guest as Helpers>::indexed_values(&current, target as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_INTEGER64I_V, Class::Query, entry);
+            let args = wire::GlGetInteger64iVArgs {
+                current: current.number(),
+                target,
+                index,
+                data: !data.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetInteger64iVReply = reply.decode()?;
+                if !data.is_null() {
+                    for (n, value) in reply.data.iter().take(data_room).enumerate() {
+                        data.add(n).write(*value as i64);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetBufferParameteri64v`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetBufferParameteri64v")]
+pub unsafe extern "C" fn glGetBufferParameteri64v(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLint64,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 221));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_BUFFER_PARAMETERI64V, Class::Query, entry);
+            let args = wire::GlGetBufferParameteri64vArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetBufferParameteri64vReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i64);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGenSamplers`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenSamplers")]
+pub unsafe extern "C" fn glGenSamplers(count: GLsizei, samplers: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 222));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let samplers_room = Length::of(count).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GEN_SAMPLERS, Class::Sync, entry);
+            let args = wire::GlGenSamplersArgs {
+                current: current.number(),
+                count,
+                samplers: !samplers.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGenSamplersReply = reply.decode()?;
+                if !samplers.is_null() {
+                    for (n, value) in reply.samplers.iter().take(samplers_room).enumerate() {
+                        samplers.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glDeleteSamplers`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteSamplers")]
+pub unsafe extern "C" fn glDeleteSamplers(count: GLsizei, samplers: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 223));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let samplers_in = data::array::<Guest, u32, u32>(
+                samplers.cast(),
+                Length::of(count).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DELETE_SAMPLERS, Class::Post, entry);
+            let args = wire::GlDeleteSamplersArgs {
+                current: current.number(),
+                count,
+                samplers: samplers_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glIsSampler`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsSampler")]
+pub unsafe extern "C" fn glIsSampler(sampler: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 224));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_IS_SAMPLER, Class::Query, entry);
+        let args = wire::GlIsSamplerArgs {
+            current: current.number(),
+            sampler,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlIsSamplerReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glBindSampler`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindSampler")]
+pub unsafe extern "C" fn glBindSampler(unit: GLuint, sampler: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 225));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_SAMPLER, Class::Post, entry);
+        let args = wire::GlBindSamplerArgs {
+            current: current.number(),
+            unit,
+            sampler,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glSamplerParameteri`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameteri")]
+pub unsafe extern "C" fn glSamplerParameteri(sampler: GLuint, pname: GLenum, param: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 226));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SAMPLER_PARAMETERI, Class::Post, entry);
+        let args = wire::GlSamplerParameteriArgs {
+            current: current.number(),
+            sampler,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glSamplerParameteriv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameteriv")]
+pub unsafe extern "C" fn glSamplerParameteriv(sampler: GLuint, pname: GLenum, param: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 227));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, i32, i32>(
+                param.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_SAMPLER_PARAMETERIV, Class::Post, entry);
+            let args = wire::GlSamplerParameterivArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glSamplerParameterf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterf")]
+pub unsafe extern "C" fn glSamplerParameterf(sampler: GLuint, pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 228));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SAMPLER_PARAMETERF, Class::Post, entry);
+        let args = wire::GlSamplerParameterfArgs {
+            current: current.number(),
+            sampler,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glSamplerParameterfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterfv")]
+pub unsafe extern "C" fn glSamplerParameterfv(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 229));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, f32, f32>(
+                param.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_SAMPLER_PARAMETERFV, Class::Post, entry);
+            let args = wire::GlSamplerParameterfvArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGetSamplerParameteriv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameteriv")]
+pub unsafe extern "C" fn glGetSamplerParameteriv(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 230));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_SAMPLER_PARAMETERIV, Class::Query, entry);
+            let args = wire::GlGetSamplerParameterivArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetSamplerParameterivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetSamplerParameterfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterfv")]
+pub unsafe extern "C" fn glGetSamplerParameterfv(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 231));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_SAMPLER_PARAMETERFV, Class::Query, entry);
+            let args = wire::GlGetSamplerParameterfvArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetSamplerParameterfvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glVertexAttribDivisor`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribDivisor")]
+pub unsafe extern "C" fn glVertexAttribDivisor(index: GLuint, divisor: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 232));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glVertexAttribDivisor(entry, index, divisor) }
+}
+
+/// `glBindTransformFeedback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindTransformFeedback")]
+pub unsafe extern "C" fn glBindTransformFeedback(target: GLenum, id: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 233));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_TRANSFORM_FEEDBACK, Class::Post, entry);
+        let args = wire::GlBindTransformFeedbackArgs {
+            current: current.number(),
+            target,
+            id,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDeleteTransformFeedbacks`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteTransformFeedbacks")]
+pub unsafe extern "C" fn glDeleteTransformFeedbacks(n: GLsizei, ids: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 234));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let ids_in = data::array::<Guest, u32, u32>(
+                ids.cast(),
+                Length::of(n).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DELETE_TRANSFORM_FEEDBACKS, Class::Post, entry);
+            let args = wire::GlDeleteTransformFeedbacksArgs {
+                current: current.number(),
+                n,
+                ids: ids_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGenTransformFeedbacks`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenTransformFeedbacks")]
+pub unsafe extern "C" fn glGenTransformFeedbacks(n: GLsizei, ids: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 235));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let ids_room = Length::of(n).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GEN_TRANSFORM_FEEDBACKS, Class::Sync, entry);
+            let args = wire::GlGenTransformFeedbacksArgs {
+                current: current.number(),
+                n,
+                ids: !ids.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGenTransformFeedbacksReply = reply.decode()?;
+                if !ids.is_null() {
+                    for (n, value) in reply.ids.iter().take(ids_room).enumerate() {
+                        ids.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glIsTransformFeedback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsTransformFeedback")]
+pub unsafe extern "C" fn glIsTransformFeedback(id: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 236));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_IS_TRANSFORM_FEEDBACK, Class::Query, entry);
+        let args = wire::GlIsTransformFeedbackArgs {
+            current: current.number(),
+            id,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlIsTransformFeedbackReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glPauseTransformFeedback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPauseTransformFeedback")]
+pub unsafe extern "C" fn glPauseTransformFeedback() {
+    gil_guest::note(gil_wire::Op::new(3, 237));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PAUSE_TRANSFORM_FEEDBACK, Class::Post, entry);
+        let args = wire::GlPauseTransformFeedbackArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glResumeTransformFeedback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glResumeTransformFeedback")]
+pub unsafe extern "C" fn glResumeTransformFeedback() {
+    gil_guest::note(gil_wire::Op::new(3, 238));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_RESUME_TRANSFORM_FEEDBACK, Class::Post, entry);
+        let args = wire::GlResumeTransformFeedbackArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetProgramBinary`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramBinary")]
+pub unsafe extern "C" fn glGetProgramBinary(
+    program: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    binaryFormat: *mut GLenum,
+    binary: *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 239));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let binary_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request = Request::new(wire::GL_GET_PROGRAM_BINARY, Class::Query, entry);
+            let args = wire::GlGetProgramBinaryArgs {
+                current: current.number(),
+                program,
+                bufSize,
+                length: !length.is_null(),
+                binaryFormat: !binaryFormat.is_null(),
+                binary: request.output(binary.cast(), binary_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramBinaryReply = reply.decode()?;
+                data::write(length, reply.length);
+                data::write(binaryFormat, reply.binaryFormat);
+                data::write_data(&reply.binary, binary.cast(), binary_len);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glProgramBinary`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramBinary")]
+pub unsafe extern "C" fn glProgramBinary(
+    program: GLuint,
+    binaryFormat: GLenum,
+    binary: *const c_void,
+    length: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 240));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let binary_len = Length::of(length).get().ok_or(Guest::BOUNDS)?;
+            let mut request = Request::new(wire::GL_PROGRAM_BINARY, Class::Sync, entry);
+            let args = wire::GlProgramBinaryArgs {
+                current: current.number(),
+                program,
+                binaryFormat,
+                binary: request.input(binary.cast(), binary_len),
+                length,
+            };
+            request.forward(&args, |reply| {
+                let _ = reply;
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glProgramParameteri`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramParameteri")]
+pub unsafe extern "C" fn glProgramParameteri(program: GLuint, pname: GLenum, value: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 241));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_PARAMETERI, Class::Post, entry);
+        let args = wire::GlProgramParameteriArgs {
+            current: current.number(),
+            program,
+            pname,
+            value,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glInvalidateFramebuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glInvalidateFramebuffer")]
+pub unsafe extern "C" fn glInvalidateFramebuffer(
+    target: GLenum,
+    numAttachments: GLsizei,
+    attachments: *const GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 242));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let attachments_in = data::array::<Guest, u32, u32>(
+                attachments.cast(),
+                Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_INVALIDATE_FRAMEBUFFER, Class::Post, entry);
+            let args = wire::GlInvalidateFramebufferArgs {
+                current: current.number(),
+                target,
+                numAttachments,
+                attachments: attachments_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glInvalidateSubFramebuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glInvalidateSubFramebuffer")]
+pub unsafe extern "C" fn glInvalidateSubFramebuffer(
+    target: GLenum,
+    numAttachments: GLsizei,
+    attachments: *const GLenum,
+    x: GLint,
+    y: GLint,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 243));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let attachments_in = data::array::<Guest, u32, u32>(
+                attachments.cast(),
+                Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_INVALIDATE_SUB_FRAMEBUFFER, Class::Post, entry);
+            let args = wire::GlInvalidateSubFramebufferArgs {
+                current: current.number(),
+                target,
+                numAttachments,
+                attachments: attachments_in,
+                x,
+                y,
+                width,
+                height,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexStorage2D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexStorage2D")]
+pub unsafe extern "C" fn glTexStorage2D(
+    target: GLenum,
+    levels: GLsizei,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 244));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_STORAGE2D, Class::Post, entry);
+        let args = wire::GlTexStorage2DArgs {
+            current: current.number(),
+            target,
+            levels,
+            internalformat,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexStorage3D`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexStorage3D")]
+pub unsafe extern "C" fn glTexStorage3D(
+    target: GLenum,
+    levels: GLsizei,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 245));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_STORAGE3D, Class::Post, entry);
+        let args = wire::GlTexStorage3DArgs {
+            current: current.number(),
+            target,
+            levels,
+            internalformat,
+            width,
+            height,
+            depth,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetInternalformativ`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetInternalformativ")]
+pub unsafe extern "C" fn glGetInternalformativ(
+    target: GLenum,
+    internalformat: GLenum,
+    pname: GLenum,
+    bufSize: GLsizei,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 246));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_INTERNALFORMATIV, Class::Query, entry);
+            let args = wire::GlGetInternalformativArgs {
+                current: current.number(),
+                target,
+                internalformat,
+                pname,
+                bufSize,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetInternalformativReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
     })
 }

@@ -15,43 +15,98 @@ use std::ffi::c_void;
 /// The code of what does not fit a machine.
 const TOO_LARGE: i32 = GL_OUT_OF_MEMORY as i32;
 
-/// The enabled attributes whose arrays are in the program's memory: number, address,
-/// array.
-fn in_memory(current: &Context) -> Vec<(u32, usize, Array)> {
-    let shadow = shadow::of(current);
-    let all = shadow.attributes.iter().enumerate();
-    let own = all.filter(|(_, it)| it.is_enabled && it.buffer == 0 && it.pointer != 0);
-    own.filter_map(|(index, it)| Some((u32::try_from(index).ok()?, it.pointer, it.array?)))
-        .collect()
+/// An enabled attribute whose array is in the program's memory.
+#[derive(Clone, Copy)]
+struct InMemory {
+    index: u32,
+    pointer: usize,
+    array: Array,
+    divisor: u32,
 }
 
-/// Sends the elements from `first` on of such an array.
+impl InMemory {
+    /// Its first element and their number, of those that a draw of these vertices and so
+    /// many instances reads.
+    fn elements(&self, first: u32, vertices: u32, instances: u32) -> (u32, u32) {
+        match self.divisor {
+            0 => (first, vertices),
+            divisor => (0, instances.div_ceil(divisor)),
+        }
+    }
+}
+
+fn in_memory(current: &Context) -> Vec<InMemory> {
+    let mut shadow = shadow::of(current);
+    if shadow.has_vertex_array() {
+        return Vec::new();
+    }
+    let all = shadow.array().attributes.iter().enumerate();
+    let own = all.filter(|(_, it)| it.is_enabled && it.buffer == 0 && it.pointer != 0);
+    let found = own.filter_map(|(index, it)| {
+        Some(InMemory {
+            index: u32::try_from(index).ok()?,
+            pointer: it.pointer,
+            array: it.array?,
+            divisor: it.divisor,
+        })
+    });
+    found.collect()
+}
+
+/// Sends elements of such an array.
 ///
 /// # Safety
 /// The program's array has them.
 unsafe fn send(
     entry: u64,
     current: &Context,
-    (index, pointer, array): (u32, usize, Array),
-    first: u32,
-    count: u32,
+    it: InMemory,
+    (first, count): (u32, u32),
 ) -> CallResult<()> {
+    let array = it.array;
     let begin = array.layout.offset(first).ok_or(TOO_LARGE)?;
     let len = array.layout.bytes(count).ok_or(TOO_LARGE)?;
-    let at = pointer.checked_add(begin).ok_or(TOO_LARGE)? as *const c_void;
+    let at = it.pointer.checked_add(begin).ok_or(TOO_LARGE)? as *const c_void;
     let mut request = Request::new(wire::GIL_CLIENT_ARRAY, Class::Post, entry);
     let args = wire::GilClientArrayArgs {
         current: current.number(),
-        index,
+        index: it.index,
         size: array.size,
         r#type: array.ty,
         normalized: array.normalized,
+        is_integer: array.is_integer,
         stride: array.stride,
         first,
         // SAFETY: the caller's.
         data: unsafe { request.input(at, len) },
     };
     request.post(&args)
+}
+
+/// Sends what a draw of these vertices, in so many instances, reads of the program's
+/// memory. Numbers that the API refuses are the driver's affair.
+///
+/// # Safety
+/// The arrays have the elements.
+unsafe fn send_all(
+    entry: u64,
+    current: &Context,
+    (first, count): (i32, i32),
+    instances: i32,
+) -> CallResult<()> {
+    let (Ok(first), Ok(count @ 1..), Ok(instances @ 1..)) = (
+        u32::try_from(first),
+        u32::try_from(count),
+        u32::try_from(instances),
+    ) else {
+        return Ok(());
+    };
+    for it in in_memory(current) {
+        let elements = it.elements(first, count, instances);
+        // SAFETY: the caller's.
+        unsafe { send(entry, current, it, elements) }?;
+    }
+    Ok(())
 }
 
 /// `glDrawArrays`.
@@ -62,16 +117,10 @@ pub unsafe fn draw(
     entry: u64,
     current: &Context,
     mode: u32,
-    first: i32,
-    count: i32,
+    (first, count): (i32, i32),
 ) -> CallResult<()> {
-    // Numbers that the API refuses are the driver's affair.
-    if let (Ok(from), Ok(vertices @ 1..)) = (u32::try_from(first), u32::try_from(count)) {
-        for array in in_memory(current) {
-            // SAFETY: the caller's.
-            unsafe { send(entry, current, array, from, vertices) }?;
-        }
-    }
+    // SAFETY: the caller's.
+    unsafe { send_all(entry, current, (first, count), 1) }?;
     let request = Request::new(wire::GL_DRAW_ARRAYS, Class::Post, entry);
     request.post(&wire::GlDrawArraysArgs {
         current: current.number(),
@@ -81,7 +130,44 @@ pub unsafe fn draw(
     })
 }
 
-/// `glDrawElements`.
+/// `glDrawArraysInstanced`.
+///
+/// # Safety
+/// As [`draw`].
+pub unsafe fn draw_instanced(
+    entry: u64,
+    current: &Context,
+    mode: u32,
+    (first, count): (i32, i32),
+    instances: i32,
+) -> CallResult<()> {
+    // SAFETY: the caller's.
+    unsafe { send_all(entry, current, (first, count), instances) }?;
+    let request = Request::new(wire::GL_DRAW_ARRAYS_INSTANCED, Class::Post, entry);
+    request.post(&wire::GlDrawArraysInstancedArgs {
+        current: current.number(),
+        mode,
+        first,
+        count,
+        instances,
+    })
+}
+
+/// A draw by indices: mode, number of indices and their type.
+pub type Elements = (u32, i32, u32);
+
+/// What a draw by indices takes beside [`Elements`].
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// `glDrawElements`.
+    Plain,
+    /// `glDrawElementsInstanced`: instances.
+    Instanced(i32),
+    /// `glDrawRangeElements`: the smallest and largest index that there may be.
+    Ranged(u32, u32),
+}
+
+/// `glDrawElements` and its like.
 ///
 /// # Safety
 /// The indices are where they are said to be, and arrays in memory have the elements
@@ -89,15 +175,15 @@ pub unsafe fn draw(
 pub unsafe fn draw_elements(
     entry: u64,
     current: &Context,
-    (mode, count, ty): (u32, i32, u32),
+    (mode, count, ty): Elements,
+    kind: Kind,
     indices: *const c_void,
 ) -> CallResult<()> {
-    let is_bound = shadow::of(current).element_buffer != 0;
+    let is_bound = shadow::of(current).buffer(GL_ELEMENT_ARRAY_BUFFER) != 0;
     let size = index_bytes(ty).zip(usize::try_from(count).ok());
     let len = size.map_or(Some(0), |(size, count)| size.checked_mul(count));
     let len = len.ok_or(TOO_LARGE)?;
-    let own = in_memory(current);
-    if !own.is_empty() && len > 0 {
+    if len > 0 && !in_memory(current).is_empty() {
         let range = match is_bound {
             true => range_in_buffer(entry, current, count, ty, indices as u64)?,
             // SAFETY: the caller's.
@@ -107,27 +193,59 @@ pub unsafe fn draw_elements(
             ),
         };
         if let Some((least, most)) = range {
-            for array in own {
-                let vertices = (most - least).checked_add(1).ok_or(TOO_LARGE)?;
-                // SAFETY: the caller's.
-                unsafe { send(entry, current, array, least, vertices) }?;
-            }
+            let vertices = (most - least).checked_add(1).ok_or(TOO_LARGE)?;
+            let vertices = i32::try_from(vertices).map_err(|_| TOO_LARGE)?;
+            let first = i32::try_from(least).map_err(|_| TOO_LARGE)?;
+            let instances = match kind {
+                Kind::Instanced(instances) => instances,
+                Kind::Plain | Kind::Ranged(..) => 1,
+            };
+            // SAFETY: the caller's.
+            unsafe { send_all(entry, current, (first, vertices), instances) }?;
         }
     }
-    let mut request = Request::new(wire::GL_DRAW_ELEMENTS, Class::Post, entry);
-    let args = wire::GlDrawElementsArgs {
-        current: current.number(),
-        mode,
-        count,
-        r#type: ty,
-        offset: if is_bound { indices as u64 } else { 0 },
-        indices: match is_bound {
-            true => InData::Null,
-            // SAFETY: the caller's.
-            false => unsafe { request.input(indices, len) },
-        },
+    let op = match kind {
+        Kind::Plain => wire::GL_DRAW_ELEMENTS,
+        Kind::Instanced(_) => wire::GL_DRAW_ELEMENTS_INSTANCED,
+        Kind::Ranged(..) => wire::GL_DRAW_RANGE_ELEMENTS,
     };
-    request.post(&args)
+    let mut request = Request::new(op, Class::Post, entry);
+    let current = current.number();
+    let (offset, indices) = match is_bound {
+        true => (indices as u64, InData::Null),
+        // SAFETY: the caller's.
+        false => (0, unsafe { request.input(indices, len) }),
+    };
+    let r#type = ty;
+    match kind {
+        Kind::Plain => request.post(&wire::GlDrawElementsArgs {
+            current,
+            mode,
+            count,
+            r#type,
+            offset,
+            indices,
+        }),
+        Kind::Instanced(instances) => request.post(&wire::GlDrawElementsInstancedArgs {
+            current,
+            mode,
+            count,
+            r#type,
+            instances,
+            offset,
+            indices,
+        }),
+        Kind::Ranged(start, end) => request.post(&wire::GlDrawRangeElementsArgs {
+            current,
+            mode,
+            start,
+            end,
+            count,
+            r#type,
+            offset,
+            indices,
+        }),
+    }
 }
 
 /// The smallest and largest index in the buffer that is bound.
@@ -154,12 +272,17 @@ fn range_in_buffer(
 impl Guest {
     /// The bytes of an array that the program describes; where none, the driver finds
     /// what is wrong.
-    pub fn array(size: i32, ty: u32, normalized: u8, stride: i32) -> Option<Array> {
+    pub fn array(
+        (size, ty, stride): (i32, u32, i32),
+        normalized: u8,
+        is_integer: bool,
+    ) -> Option<Array> {
         Some(Array {
             layout: gil_gles_common::arrays::Layout::new(size, ty, stride)?,
             size,
             ty,
             normalized,
+            is_integer,
             stride,
         })
     }

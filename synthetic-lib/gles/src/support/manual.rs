@@ -1,9 +1,11 @@
 //! The other entry points that are written by hand.
 
-use super::{arrays, shadow, texts};
-use crate::generated::manual::{Guest, Manual, Request};
+use super::arrays::{self, Kind};
+use super::{Context, mapping, pictures, shadow, texts};
+use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
-use gil_guest::api::{Api, Current, data};
+use gil_egl::support::strings;
+use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
@@ -16,14 +18,7 @@ impl Manual for Guest {
     unsafe fn glBindBuffer(entry: u64, target: GLenum, buffer: GLuint) {
         Self::nothing(|| {
             let current = Self::current()?;
-            {
-                let mut shadow = shadow::of(&current);
-                match target {
-                    GL_ARRAY_BUFFER => shadow.array_buffer = buffer,
-                    GL_ELEMENT_ARRAY_BUFFER => shadow.element_buffer = buffer,
-                    _ => {}
-                }
-            }
+            shadow::of(&current).bind_buffer(target, buffer);
             let request = Request::new(wire::GL_BIND_BUFFER, Class::Post, entry);
             request.post(&wire::GlBindBufferArgs {
                 current: current.number(),
@@ -93,16 +88,8 @@ impl Manual for Guest {
     ) {
         Self::nothing(|| {
             let current = Self::current()?;
-            let buffer = {
-                let mut shadow = shadow::of(&current);
-                let buffer = shadow.array_buffer;
-                let array = Self::array(size, r#type, normalized, stride);
-                if let (Some(attribute), Some(_)) = (shadow.attribute(index), array) {
-                    (attribute.buffer, attribute.pointer) = (buffer, pointer as usize);
-                    attribute.array = array;
-                }
-                buffer
-            };
+            let array = Self::array((size, r#type, stride), normalized, false);
+            let offset = describe(&current, index, array, pointer)?;
             let request = Request::new(wire::GL_VERTEX_ATTRIB_POINTER, Class::Post, entry);
             request.post(&wire::GlVertexAttribPointerArgs {
                 current: current.number(),
@@ -111,7 +98,79 @@ impl Manual for Guest {
                 r#type,
                 normalized,
                 stride,
-                offset: if buffer == 0 { 0 } else { pointer as u64 },
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glVertexAttribIPointer(
+        entry: u64,
+        index: GLuint,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let array = Self::array((size, r#type, stride), 0, true);
+            let offset = describe(&current, index, array, pointer)?;
+            let request = Request::new(wire::GL_VERTEX_ATTRIB_I_POINTER, Class::Post, entry);
+            request.post(&wire::GlVertexAttribIPointerArgs {
+                current: current.number(),
+                index,
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glVertexAttribDivisor(entry: u64, index: GLuint, divisor: GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            if let Some(attribute) = shadow::of(&current).attribute(index) {
+                attribute.divisor = divisor;
+            }
+            let request = Request::new(wire::GL_VERTEX_ATTRIB_DIVISOR, Class::Post, entry);
+            request.post(&wire::GlVertexAttribDivisorArgs {
+                current: current.number(),
+                index,
+                divisor,
+            })
+        });
+    }
+
+    unsafe fn glBindVertexArray(entry: u64, array: GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            shadow::of(&current).bind_vertex_array(array);
+            let request = Request::new(wire::GL_BIND_VERTEX_ARRAY, Class::Post, entry);
+            request.post(&wire::GlBindVertexArrayArgs {
+                current: current.number(),
+                array,
+            })
+        });
+    }
+
+    unsafe fn glDeleteVertexArrays(entry: u64, n: GLsizei, arrays: *const GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let count = usize::try_from(n).map_err(|_| Self::INVALID_VALUE)?;
+            // SAFETY: the caller's.
+            let list = unsafe { data::array::<Self, u32, u32>(arrays.cast(), count) }?;
+            {
+                let mut shadow = shadow::of(&current);
+                for &array in list.iter().flatten().filter(|array| **array != 0) {
+                    shadow.forget_vertex_array(array);
+                }
+            }
+            let request = Request::new(wire::GL_DELETE_VERTEX_ARRAYS, Class::Post, entry);
+            request.post(&wire::GlDeleteVertexArraysArgs {
+                current: current.number(),
+                n,
+                arrays: list,
             })
         });
     }
@@ -137,7 +196,21 @@ impl Manual for Guest {
 
     unsafe fn glDrawArrays(entry: u64, mode: GLenum, first: GLint, count: GLsizei) {
         // SAFETY: the caller's.
-        Self::nothing(|| unsafe { arrays::draw(entry, &Self::current()?, mode, first, count) });
+        Self::nothing(|| unsafe { arrays::draw(entry, &Self::current()?, mode, (first, count)) });
+    }
+
+    unsafe fn glDrawArraysInstanced(
+        entry: u64,
+        mode: GLenum,
+        first: GLint,
+        count: GLsizei,
+        instancecount: GLsizei,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_instanced(entry, &current, mode, (first, count), instancecount) }
+        });
     }
 
     unsafe fn glDrawElements(
@@ -148,23 +221,124 @@ impl Manual for Guest {
         indices: *const c_void,
     ) {
         Self::nothing(|| {
-            let current = Self::current()?;
+            let (current, elements) = (Self::current()?, (mode, count, r#type));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, (mode, count, r#type), indices) }
+            unsafe { arrays::draw_elements(entry, &current, elements, Kind::Plain, indices) }
         });
+    }
+
+    unsafe fn glDrawElementsInstanced(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        instancecount: GLsizei,
+    ) {
+        Self::nothing(|| {
+            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let kind = Kind::Instanced(instancecount);
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, indices) }
+        });
+    }
+
+    unsafe fn glDrawRangeElements(
+        entry: u64,
+        mode: GLenum,
+        start: GLuint,
+        end: GLuint,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let kind = Kind::Ranged(start, end);
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, indices) }
+        });
+    }
+
+    unsafe fn glReadPixels(
+        entry: u64,
+        x: GLint,
+        y: GLint,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
+        r#type: GLenum,
+        pixels: *mut c_void,
+    ) {
+        Self::nothing(|| {
+            let (current, size) = (Self::current()?, (width, height));
+            // SAFETY: the caller's.
+            unsafe { pictures::read(entry, &current, (x, y), size, (format, r#type), pixels) }
+        });
+    }
+
+    unsafe fn glMapBufferRange(
+        entry: u64,
+        target: GLenum,
+        offset: GLintptr,
+        length: GLsizeiptr,
+        access: GLbitfield,
+    ) -> *mut c_void {
+        let mut place = ptr::null_mut();
+        Self::nothing(|| {
+            place = mapping::map(entry, &Self::current()?, target, offset, length, access)?;
+            Ok(())
+        });
+        place
+    }
+
+    unsafe fn glUnmapBuffer(_: u64, target: GLenum) -> GLboolean {
+        Self::value(|| mapping::unmap(&Self::current()?, target).map(|()| 1))
+    }
+
+    unsafe fn glFlushMappedBufferRange(
+        _: u64,
+        target: GLenum,
+        offset: GLintptr,
+        length: GLsizeiptr,
+    ) {
+        Self::nothing(|| mapping::flush(&Self::current()?, target, offset, length));
+    }
+
+    unsafe fn glGetBufferPointerv(_: u64, target: GLenum, pname: GLenum, params: *mut *mut c_void) {
+        Self::nothing(|| {
+            if pname != GL_BUFFER_MAP_POINTER {
+                return Err(GL_INVALID_ENUM as i32);
+            }
+            let place = mapping::pointer(target)?;
+            // SAFETY: null, or the caller's.
+            unsafe { data::write(params, place) };
+            Ok(())
+        });
+    }
+
+    unsafe fn glGetStringi(_: u64, name: GLenum, index: GLuint) -> *const GLubyte {
+        let mut found = ptr::null();
+        Self::nothing(|| {
+            if name != GL_EXTENSIONS {
+                return Err(GL_INVALID_ENUM as i32);
+            }
+            let index = usize::try_from(index).map_err(|_| Self::INVALID_VALUE)?;
+            let word = texts::extensions()?.nth(index).ok_or(Self::INVALID_VALUE)?;
+            found = strings::keep(word).as_ptr().cast();
+            Ok(())
+        });
+        found
+    }
+
+    unsafe fn glIsSync(_: u64, sync: GLsync) -> GLboolean {
+        GLboolean::from(Object::find(wire::Kind::Sync, sync).is_ok())
     }
 
     unsafe fn glPixelStorei(entry: u64, pname: GLenum, param: GLint) {
         Self::nothing(|| {
             let current = Self::current()?;
-            if matches!(param, 1 | 2 | 4 | 8) {
-                let mut shadow = shadow::of(&current);
-                match pname {
-                    GL_UNPACK_ALIGNMENT => shadow.unpack.alignment = param,
-                    GL_PACK_ALIGNMENT => shadow.pack.alignment = param,
-                    _ => {}
-                }
-            }
+            pictures::store(&mut shadow::of(&current), pname, param);
             let request = Request::new(wire::GL_PIXEL_STOREI, Class::Post, entry);
             request.post(&wire::GlPixelStoreiArgs {
                 current: current.number(),
@@ -212,10 +386,8 @@ impl Manual for Guest {
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetUniformfvReply = reply.decode()?;
-                for (n, word) in reply.values.iter().take(UNIFORM_VALUES).enumerate() {
-                    // SAFETY: the board's driver wrote as many.
-                    unsafe { params.add(n).write(f32::from_bits(*word as u32)) };
-                }
+                // SAFETY: the board's driver wrote as many.
+                unsafe { write_words(&reply.values, params.cast()) };
                 Ok(())
             })
         });
@@ -231,10 +403,25 @@ impl Manual for Guest {
             };
             request.forward(&args, |reply| {
                 let reply: wire::GlGetUniformivReply = reply.decode()?;
-                for (n, word) in reply.values.iter().take(UNIFORM_VALUES).enumerate() {
-                    // SAFETY: the board's driver wrote as many.
-                    unsafe { params.add(n).write(*word as u32 as i32) };
-                }
+                // SAFETY: the board's driver wrote as many.
+                unsafe { write_words(&reply.values, params.cast()) };
+                Ok(())
+            })
+        });
+    }
+
+    unsafe fn glGetUniformuiv(entry: u64, program: GLuint, location: GLint, params: *mut GLuint) {
+        Self::nothing(|| {
+            let request = Request::new(wire::GL_GET_UNIFORMUIV, Class::Query, entry);
+            let args = wire::GlGetUniformuivArgs {
+                current: Self::current()?.number(),
+                program,
+                location,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetUniformuivReply = reply.decode()?;
+                // SAFETY: the board's driver wrote as many.
+                unsafe { write_words(&reply.values, params) };
                 Ok(())
             })
         });
@@ -252,6 +439,36 @@ impl Manual for Guest {
             flushed.map_err(|error| Self::failed(wire::GL_FLUSH, &error))
         });
     }
+}
+
+/// Writes a uniform's values.
+///
+/// # Safety
+/// There is space for them.
+unsafe fn write_words(values: &[u64], to: *mut u32) {
+    for (n, word) in values.iter().take(UNIFORM_VALUES).enumerate() {
+        // SAFETY: the caller's; they came as 32 bits.
+        unsafe { to.add(n).write(*word as u32) };
+    }
+}
+
+/// Notes an attribute's array; the offset into the buffer that has it.
+fn describe(
+    current: &Context,
+    index: u32,
+    array: Option<shadow::Array>,
+    pointer: *const c_void,
+) -> CallResult<u64> {
+    let mut shadow = shadow::of(current);
+    let buffer = shadow.buffer(GL_ARRAY_BUFFER);
+    if buffer == 0 && shadow.has_vertex_array() && !pointer.is_null() {
+        return Err(GL_INVALID_OPERATION as i32);
+    }
+    if let (Some(attribute), Some(_)) = (shadow.attribute(index), array) {
+        (attribute.buffer, attribute.pointer) = (buffer, pointer as usize);
+        attribute.array = array;
+    }
+    Ok(if buffer == 0 { 0 } else { pointer as u64 })
 }
 
 impl Guest {

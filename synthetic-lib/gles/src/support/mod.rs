@@ -5,25 +5,31 @@
 //! | here | the API as the runtime and the generated stubs ask for it |
 //! | [`shadow`] | what the library knows of a context's state |
 //! | [`arrays`] | draws, and vertex arrays in the program's memory |
+//! | [`pictures`] | pictures in the program's memory |
+//! | [`mapping`] | buffers in the program's memory |
 //! | [`texts`] | `glGetString` |
 //! | `manual` | the other entry points |
 
 pub mod arrays;
 mod manual;
+pub mod mapping;
+pub mod pictures;
 pub mod shadow;
 pub mod texts;
 
 use crate::generated::manual::{Guest, Helpers, Kept, Local, Request};
 use crate::generated::types::*;
 use gil_egl::generated::manual as egl;
+use gil_gles_common::pixels::Store;
 use gil_gles_common::values;
 use gil_guest::Error;
-use gil_guest::api::{self, Api, CallResult, Current, CurrentObject};
+use gil_guest::api::{self, Api, CallResult, Current, CurrentObject, Noted, data};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::envelope::Class;
-use gil_wire::generated::gles as wire;
+use gil_wire::generated::gles::{self as wire, Pixels};
 use gil_wire::length::Length;
+use std::ffi::c_void;
 
 /// The current context.
 pub type Context = CurrentObject<Guest>;
@@ -71,6 +77,11 @@ impl Api for Guest {
     }
 }
 
+impl Noted for Guest {
+    /// The board's driver keeps what is wrong.
+    fn note(_: CallResult<()>) {}
+}
+
 impl Current for Guest {
     type Owner = egl::Guest;
 
@@ -111,23 +122,109 @@ impl Helpers for Guest {
         Length::of(values::of_attribute(size(pname)) as u64)
     }
 
-    fn unpacked(current: &Context, width: u64, height: u64, format: u64, ty: u64) -> Length {
-        picture(shadow::of(current).unpack, width, height, format, ty)
+    fn clear_values(_: &Context, buffer: u64) -> Length {
+        Length::of(values::of_clear(size(buffer)) as u64)
     }
 
-    fn packed(current: &Context, width: u64, height: u64, format: u64, ty: u64) -> Length {
-        picture(shadow::of(current).pack, width, height, format, ty)
+    fn indexed_values(_: &Context, _: u64) -> Length {
+        Length::of(1u64)
     }
-}
 
-fn picture(
-    store: gil_gles_common::pixels::Store,
-    width: u64,
-    height: u64,
-    format: u64,
-    ty: u64,
-) -> Length {
-    // They came as 32 bits, with their sign.
-    let bytes = store.bytes(width as i32, height as i32, size(format), size(ty));
-    bytes.map_or(Length::NONE, Length::of)
+    fn block_values(_: &Context, program: u64, block: u64, pname: u64) -> Length {
+        if size(pname) != GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES {
+            return Length::of(1u64);
+        }
+        let (program, block) = (size(program), size(block));
+        let mut count = 0;
+        // SAFETY: this name has one value.
+        unsafe {
+            let name = GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS;
+            crate::generated::stubs::glGetActiveUniformBlockiv(program, block, name, &mut count);
+        }
+        Length::of(count)
+    }
+
+    unsafe fn picture<'a>(
+        request: &mut Request,
+        current: &Context,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
+        ty: GLenum,
+        pixels: *const c_void,
+    ) -> CallResult<Pixels<'a>> {
+        let store = Store {
+            // A picture has no slices.
+            skip_images: 0,
+            ..shadow::of(current).unpack
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            pictures::input(
+                request,
+                current,
+                store,
+                (width, height, 1),
+                (format, ty),
+                pixels,
+            )
+        }
+    }
+
+    unsafe fn volume<'a>(
+        request: &mut Request,
+        current: &Context,
+        width: GLsizei,
+        height: GLsizei,
+        depth: GLsizei,
+        format: GLenum,
+        ty: GLenum,
+        pixels: *const c_void,
+    ) -> CallResult<Pixels<'a>> {
+        let (store, size) = (shadow::of(current).unpack, (width, height, depth));
+        // SAFETY: the caller's.
+        unsafe { pictures::input(request, current, store, size, (format, ty), pixels) }
+    }
+
+    unsafe fn block<'a>(
+        request: &mut Request,
+        current: &Context,
+        len: GLsizei,
+        data: *const c_void,
+    ) -> CallResult<Pixels<'a>> {
+        // SAFETY: the caller's.
+        unsafe { pictures::block(request, current, len, data) }
+    }
+
+    unsafe fn known(_: u64, pname: GLenum, data: *mut GLint) -> Option<CallResult<()>> {
+        let value = match pname {
+            GL_MAJOR_VERSION => texts::VERSION.0,
+            GL_MINOR_VERSION => texts::VERSION.1,
+            GL_NUM_EXTENSIONS => match texts::extensions() {
+                Ok(all) => all.count() as GLint,
+                Err(code) => return Some(Err(code)),
+            },
+            // The board's driver may have other values just now.
+            name => {
+                let current = Self::current().ok()?;
+                let mut shadow = shadow::of(&current);
+                pictures::stored(&mut shadow, name)?
+            }
+        };
+        // SAFETY: null, or the caller's.
+        unsafe { data::write(data, value) };
+        Some(Ok(()))
+    }
+
+    unsafe fn mapped(
+        _: u64,
+        target: GLenum,
+        pname: GLenum,
+        params: *mut GLint,
+    ) -> Option<CallResult<()>> {
+        let value = mapping::parameter(target, pname)?;
+        // SAFETY: null, or the caller's.
+        unsafe { data::write(params, value) };
+        Some(Ok(()))
+    }
 }

@@ -2,6 +2,7 @@
 //! process made it.
 
 use super::Context;
+use crate::generated::types::*;
 use gil_egl::support::details::Details;
 use gil_gles_common::arrays::Layout;
 use gil_gles_common::pixels::Store;
@@ -17,14 +18,36 @@ pub struct Shadow {
     pub unpack: Store,
     /// How pictures lie that it writes.
     pub pack: Store,
-    /// `GL_ARRAY_BUFFER`'s.
-    pub array_buffer: u32,
+    /// The buffers that are bound, by target; not that of indices.
+    buffers: HashMap<u32, u32>,
+    /// The vertex array that is bound.
+    vertex_array: u32,
+    /// Vertex arrays, by number.
+    vertex_arrays: HashMap<u32, VertexArray>,
+    /// Buffers that the program has in its memory, by number.
+    pub mapped: HashMap<u32, Mapped>,
+    /// What `glGetString` gave.
+    pub texts: HashMap<u32, &'static CStr>,
+}
+
+/// A vertex array: attributes, and a buffer of indices.
+#[derive(Debug, Default)]
+pub struct VertexArray {
     /// `GL_ELEMENT_ARRAY_BUFFER`'s.
     pub element_buffer: u32,
     /// By number, as far as the program used them.
     pub attributes: Vec<Attribute>,
-    /// What `glGetString` gave.
-    pub texts: HashMap<u32, &'static CStr>,
+}
+
+/// A part of a buffer that the program has in its memory.
+#[derive(Debug)]
+pub struct Mapped {
+    /// Where it begins in the buffer.
+    pub offset: isize,
+    /// What the program may do with it.
+    pub access: u32,
+    /// The memory.
+    pub bytes: Box<[u8]>,
 }
 
 /// A vertex attribute.
@@ -38,6 +61,8 @@ pub struct Attribute {
     pub pointer: usize,
     /// What `glVertexAttribPointer` said of it; none before that.
     pub array: Option<Array>,
+    /// So many instances have an element; 0: each vertex has one.
+    pub divisor: u32,
 }
 
 /// An array, as the program described it.
@@ -51,6 +76,8 @@ pub struct Array {
     pub ty: u32,
     /// Whether integers stand for fractions.
     pub normalized: u8,
+    /// Whether integers stay integers: `glVertexAttribIPointer`.
+    pub is_integer: bool,
     /// Bytes between elements, as the program said it.
     pub stride: i32,
 }
@@ -59,26 +86,77 @@ pub struct Array {
 const ATTRIBUTES_MAX: usize = 256;
 
 impl Shadow {
-    /// The attribute of this number; none if no board has so many.
+    /// The buffer that is bound to a target.
+    pub fn buffer(&self, target: u32) -> u32 {
+        match target {
+            GL_ELEMENT_ARRAY_BUFFER => self.current_array().map_or(0, |it| it.element_buffer),
+            _ => self.buffers.get(&target).copied().unwrap_or(0),
+        }
+    }
+
+    /// Binds a buffer to a target.
+    pub fn bind_buffer(&mut self, target: u32, buffer: u32) {
+        match target {
+            GL_ELEMENT_ARRAY_BUFFER => self.array().element_buffer = buffer,
+            _ => {
+                self.buffers.insert(target, buffer);
+            }
+        }
+    }
+
+    /// Whether a vertex array of the program's own is bound: its attributes are never in
+    /// the program's memory.
+    pub fn has_vertex_array(&self) -> bool {
+        self.vertex_array != 0
+    }
+
+    /// Binds a vertex array.
+    pub fn bind_vertex_array(&mut self, array: u32) {
+        self.vertex_array = array;
+    }
+
+    /// A vertex array is gone.
+    pub fn forget_vertex_array(&mut self, array: u32) {
+        self.vertex_arrays.remove(&array);
+        if self.vertex_array == array {
+            self.vertex_array = 0;
+        }
+    }
+
+    fn current_array(&self) -> Option<&VertexArray> {
+        self.vertex_arrays.get(&self.vertex_array)
+    }
+
+    /// The vertex array that is bound.
+    pub fn array(&mut self) -> &mut VertexArray {
+        self.vertex_arrays.entry(self.vertex_array).or_default()
+    }
+
+    /// Its attribute of this number; none if no board has so many.
     pub fn attribute(&mut self, index: u32) -> Option<&mut Attribute> {
         let at = usize::try_from(index)
             .ok()
             .filter(|at| *at < ATTRIBUTES_MAX)?;
-        if self.attributes.len() <= at {
-            self.attributes.resize(at + 1, Attribute::default());
+        let attributes = &mut self.array().attributes;
+        if attributes.len() <= at {
+            attributes.resize(at + 1, Attribute::default());
         }
-        self.attributes.get_mut(at)
+        attributes.get_mut(at)
     }
 
-    /// A buffer is gone: what named it in this context names none.
+    /// A buffer is gone: what names it in this context, and in its vertex array, names
+    /// none.
     pub fn forget_buffer(&mut self, buffer: u32) {
-        let bound = [&mut self.array_buffer, &mut self.element_buffer];
-        for bound in bound.into_iter().filter(|bound| **bound == buffer) {
-            *bound = 0;
+        self.buffers.retain(|_, bound| *bound != buffer);
+        self.mapped.remove(&buffer);
+        let array = self.array();
+        if array.element_buffer == buffer {
+            array.element_buffer = 0;
         }
-        for attribute in self.attributes.iter_mut().filter(|it| it.buffer == buffer) {
+        for attribute in array.attributes.iter_mut().filter(|it| it.buffer == buffer) {
             *attribute = Attribute {
                 is_enabled: attribute.is_enabled,
+                divisor: attribute.divisor,
                 ..Attribute::default()
             };
         }
@@ -102,17 +180,29 @@ mod tests {
 
     #[test]
     fn a_deleted_buffer_is_bound_nowhere() {
-        let mut shadow = Shadow {
-            array_buffer: 3,
-            element_buffer: 4,
-            ..Shadow::default()
-        };
+        let mut shadow = Shadow::default();
+        shadow.bind_buffer(GL_ARRAY_BUFFER, 3);
+        shadow.bind_buffer(GL_ELEMENT_ARRAY_BUFFER, 4);
         shadow.attribute(2).unwrap().buffer = 3;
         shadow.attribute(2).unwrap().is_enabled = true;
         shadow.forget_buffer(3);
-        assert_eq!((shadow.array_buffer, shadow.element_buffer), (0, 4));
-        let left = shadow.attributes[2];
+        assert_eq!(shadow.buffer(GL_ARRAY_BUFFER), 0);
+        assert_eq!(shadow.buffer(GL_ELEMENT_ARRAY_BUFFER), 4);
+        let left = shadow.array().attributes[2];
         assert!(left.is_enabled && left.buffer == 0);
         assert!(shadow.attribute(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn indices_and_attributes_belong_to_the_vertex_array() {
+        let mut shadow = Shadow::default();
+        shadow.bind_buffer(GL_ELEMENT_ARRAY_BUFFER, 4);
+        shadow.bind_vertex_array(7);
+        assert_eq!(shadow.buffer(GL_ELEMENT_ARRAY_BUFFER), 0);
+        shadow.attribute(0).unwrap().is_enabled = true;
+        shadow.forget_vertex_array(7);
+        assert!(!shadow.has_vertex_array());
+        assert!(!shadow.attribute(0).unwrap().is_enabled);
+        assert_eq!(shadow.buffer(GL_ELEMENT_ARRAY_BUFFER), 4);
     }
 }

@@ -4,13 +4,15 @@ use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_egl::support::strings;
-use gil_guest::api::{CallResult, data};
+use gil_guest::api::{CallResult, Current, data};
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
 use std::ffi::{CStr, c_void};
 
 /// The extensions that work, of those that the board's context has.
 const EXTENSIONS: &str = include_str!("extensions.txt");
+/// The version of OpenGL ES that this library has, if the board has as much.
+pub const VERSION: (i32, i32) = (3, 0);
 /// Room for a text of the board's.
 const ROOM: usize = 32 << 10;
 
@@ -61,18 +63,29 @@ fn shown(name: u32, text: &[u8]) -> Vec<u8> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     match name {
         GL_EXTENSIONS => strings::among(text, EXTENSIONS),
-        GL_VERSION => with_version(b"OpenGL ES ", b"2.0", text),
-        GL_SHADING_LANGUAGE_VERSION => with_version(b"OpenGL ES GLSL ES ", b"1.00", text),
+        GL_VERSION => with_version(b"OpenGL ES ", b"3.0", text),
+        GL_SHADING_LANGUAGE_VERSION => with_version(b"OpenGL ES GLSL ES ", b"3.00", text),
         _ => text.to_vec(),
     }
 }
 
-/// The text with another version behind its beginning. Section 20.2 of the
+/// The extensions that programs see in the current context.
+///
+/// # Errors
+/// The API's code.
+pub fn extensions() -> CallResult<impl Iterator<Item = &'static [u8]>> {
+    let all = get(gil_guest::entry(), &Guest::current()?, GL_EXTENSIONS)?;
+    let words = all.to_bytes().split(|&byte| byte == b' ');
+    Ok(words.filter(|word| !word.is_empty()))
+}
+
+/// The text with this version, or the smaller one that it has, behind its beginning. Section 20.2 of the
 /// specification says how they look.
 fn with_version(begin: &[u8], version: &[u8], text: &[u8]) -> Vec<u8> {
     let rest = text.strip_prefix(begin).unwrap_or_default();
     let vendor = rest.iter().position(|&byte| byte == b' ');
-    [begin, version, &rest[vendor.unwrap_or(rest.len())..]].concat()
+    let (own, vendor) = rest.split_at(vendor.unwrap_or(rest.len()));
+    [begin, own.min(version), vendor].concat()
 }
 
 #[cfg(test)]
@@ -84,12 +97,13 @@ mod tests {
         let shown = |name, text: &[u8]| String::from_utf8(shown(name, text)).unwrap();
         assert_eq!(
             shown(GL_VERSION, b"OpenGL ES 3.2 Mesa 22.3.6\0\0"),
-            "OpenGL ES 2.0 Mesa 22.3.6"
+            "OpenGL ES 3.0 Mesa 22.3.6"
         );
         assert_eq!(
             shown(GL_SHADING_LANGUAGE_VERSION, b"OpenGL ES GLSL ES 3.20"),
-            "OpenGL ES GLSL ES 1.00"
+            "OpenGL ES GLSL ES 3.00"
         );
+        assert_eq!(shown(GL_VERSION, b"OpenGL ES 2.0"), "OpenGL ES 2.0");
         assert_eq!(shown(GL_RENDERER, b"llvmpipe\0x"), "llvmpipe");
     }
 }

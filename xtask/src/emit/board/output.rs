@@ -48,7 +48,7 @@ impl Body<'_> {
             Way::Written => writeln!(out, "if result == {} {{ {bind} }}", self.success()),
             _ => writeln!(
                 out,
-                "let result = if object.is_null() {{ session.last_error() }} else {{ {bind} {} }};",
+                "let result = if object.is_null() {{ session.last_error() }} else {{ {bind} {} as i32 }};",
                 self.success()
             ),
         };

@@ -37,6 +37,7 @@ fn frame(raw: &RawApi) -> Result<Api, SpecError> {
         number: raw.number,
         header: raw.header.clone(),
         home: raw.home.clone(),
+        back_end: raw.back_end.clone(),
         prelude: raw.prelude.clone(),
         errors: None,
         current: raw.current.clone(),

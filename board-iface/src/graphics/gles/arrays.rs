@@ -6,7 +6,7 @@ use super::Gles;
 use super::generated::types::*;
 use crate::back_end::{Call, Current, Objects, Refusal};
 use gil_gles_common::arrays::{Layout, index_bytes, index_range};
-use gil_wire::call::Handle;
+use gil_wire::call::{Handle, InData};
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
 use std::ptr::null;
@@ -40,6 +40,23 @@ struct Beyond {
     last: u32,
 }
 
+/// What a draw by indices names.
+#[derive(Debug)]
+pub struct Elements<'a> {
+    /// The context.
+    pub current: Handle,
+    /// How many indices.
+    pub count: GLint,
+    /// Their type.
+    pub ty: GLenum,
+    /// Where they are in the buffer that is bound.
+    pub offset: u64,
+    /// They themselves, if none is.
+    pub indices: &'a InData<'a>,
+    /// How often they are drawn.
+    pub instances: GLint,
+}
+
 /// Most attributes that are looked at.
 const ATTRIBUTES: i32 = 64;
 
@@ -65,14 +82,24 @@ impl Gles {
     }
 
     /// Refuses a draw of elements that arrays of the program's memory do not have.
-    fn check_arrays(&mut self, context: Handle, first: u32, last: u32) -> Result<(), Refusal> {
+    fn check_arrays(
+        &mut self,
+        context: Handle,
+        vertices: (u32, u32),
+        instances: u32,
+    ) -> Result<(), Refusal> {
         let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
         for attribute in 0..count.unsigned_abs() {
-            let own = self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_ENABLED) != 0
-                && self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 0;
-            let held = own.then(|| self.state(context)).transpose()?;
-            let held = held.map(|state| state.arrays.get(&attribute));
-            if held.is_some_and(|held| !held.is_some_and(|held| held.covers(first, last))) {
+            if !self.is_in_memory(attribute) {
+                continue;
+            }
+            let divisor = self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_DIVISOR);
+            let (first, last) = match divisor.unsigned_abs() {
+                0 => vertices,
+                divisor => (0, instances.saturating_sub(1) / divisor),
+            };
+            let held = self.state(context)?.arrays.get(&attribute);
+            if !held.is_some_and(|held| held.covers(first, last)) {
                 return Err(Refusal::Api(Box::new(Beyond {
                     attribute,
                     first,
@@ -81,6 +108,18 @@ impl Gles {
             }
         }
         Ok(())
+    }
+
+    /// Whether draws read the attribute from the program's memory.
+    fn is_in_memory(&self, attribute: u32) -> bool {
+        self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_ENABLED) != 0
+            && self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 0
+    }
+
+    /// Whether any enabled attribute is read from there.
+    fn has_arrays(&self) -> bool {
+        let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
+        (0..count.unsigned_abs()).any(|attribute| self.is_in_memory(attribute))
     }
 
     /// Takes elements of an attribute's array, for the draws behind it.
@@ -95,6 +134,9 @@ impl Gles {
         self.make_current(args.current)?;
         let none = || Refusal::parameter("size", u64::from(args.size.unsigned_abs()));
         let layout = Layout::new(args.size, args.r#type, args.stride).ok_or_else(none)?;
+        if self.integer(GL_VERTEX_ARRAY_BINDING) != 0 {
+            return Err(Refusal::parameter("vertex array", 1));
+        }
         let bytes = call.bytes(&args.data)?.unwrap_or_default().to_vec();
         let before = layout.offset(args.first).ok_or_else(none)?;
         let count = layout.elements(bytes.len());
@@ -106,6 +148,7 @@ impl Gles {
         else {
             return Ok(());
         };
+        let integers = functions.glVertexAttribIPointer.filter(|_| args.is_integer);
         let bound = self.integer(GL_ARRAY_BUFFER_BINDING).unsigned_abs();
         call.timed(|| {
             // SAFETY: the address is kept, not used; draws are checked.
@@ -115,14 +158,17 @@ impl Gles {
                 }
                 let (index, normalized) = (args.index, args.normalized);
                 let pointer = pointer.cast();
-                describe(
-                    index,
-                    args.size,
-                    args.r#type,
-                    normalized,
-                    args.stride,
-                    pointer,
-                );
+                match integers {
+                    Some(describe) => describe(index, args.size, args.r#type, args.stride, pointer),
+                    None => describe(
+                        index,
+                        args.size,
+                        args.r#type,
+                        normalized,
+                        args.stride,
+                        pointer,
+                    ),
+                }
                 if bound != 0 {
                     bind(GL_ARRAY_BUFFER, bound);
                 }
@@ -138,76 +184,117 @@ impl Gles {
         Ok(())
     }
 
+    /// Whether a draw of vertices in memory may go to the driver.
+    fn check_vertices(
+        &mut self,
+        context: Handle,
+        (first, count): (i32, i32),
+        instances: i32,
+    ) -> Result<(), Refusal> {
+        match (
+            u32::try_from(first),
+            u32::try_from(count),
+            u32::try_from(instances),
+        ) {
+            (Ok(first), Ok(more @ 1..), Ok(instances @ 1..)) => {
+                let last = first.saturating_add(more - 1);
+                self.check_arrays(context, (first, last), instances)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An attribute's array is a buffer's, or none, from here on. A vertex array of the
+    /// program's own has none of its memory.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`].
+    pub fn forget_array(&mut self, context: Handle, index: u32) -> Result<(), Refusal> {
+        if self.integer(GL_VERTEX_ARRAY_BINDING) == 0 {
+            self.state(context)?.arrays.remove(&index);
+        }
+        Ok(())
+    }
+
     /// `glDrawArrays`.
     ///
     /// # Errors
     /// [`Refusal`].
     pub fn draw(&mut self, call: &mut Call, args: &wire::GlDrawArraysArgs) -> Result<(), Refusal> {
         self.make_current(args.current)?;
-        let Some(function) = self.functions().glDrawArrays else {
-            return Ok(());
-        };
-        if let (Ok(first), Ok(more @ 1..)) = (u32::try_from(args.first), u32::try_from(args.count))
-        {
-            self.check_arrays(args.current, first, first.saturating_add(more - 1))?;
+        self.check_vertices(args.current, (args.first, args.count), 1)?;
+        if let Some(function) = self.functions().glDrawArrays {
+            // SAFETY: arrays in memory have the elements; buffers are the driver's.
+            call.timed(|| unsafe { function(args.mode, args.first, args.count) });
         }
-        // SAFETY: arrays in memory have the elements; buffers are the driver's.
-        call.timed(|| unsafe { function(args.mode, args.first, args.count) });
         Ok(())
     }
 
-    /// `glDrawElements`.
+    /// `glDrawArraysInstanced`.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn draw_instanced(
+        &mut self,
+        call: &mut Call,
+        args: &wire::GlDrawArraysInstancedArgs,
+    ) -> Result<(), Refusal> {
+        self.make_current(args.current)?;
+        self.check_vertices(args.current, (args.first, args.count), args.instances)?;
+        if let Some(function) = self.functions().glDrawArraysInstanced {
+            let instances = args.instances;
+            // SAFETY: as in `draw`.
+            call.timed(|| unsafe { function(args.mode, args.first, args.count, instances) });
+        }
+        Ok(())
+    }
+
+    /// A draw by indices: `function` gets their address, or their offset in the buffer
+    /// that is bound.
     ///
     /// # Errors
     /// [`Refusal`].
     pub fn draw_elements(
         &mut self,
         call: &mut Call,
-        args: &wire::GlDrawElementsArgs<'_>,
+        elements: &Elements<'_>,
+        function: Option<impl FnOnce(*const c_void)>,
     ) -> Result<(), Refusal> {
-        self.make_current(args.current)?;
-        let Some(function) = self.functions().glDrawElements else {
+        self.make_current(elements.current)?;
+        let Some(function) = function else {
             return Ok(());
         };
-        let size = index_bytes(args.r#type).zip(usize::try_from(args.count).ok());
+        let size = index_bytes(elements.ty).zip(usize::try_from(elements.count).ok());
         let len = size.map_or(Some(0), |(size, count)| size.checked_mul(count));
         let len = len.ok_or(Refusal::missing_size("indices"))?;
         let is_bound = self.integer(GL_ELEMENT_ARRAY_BUFFER_BINDING) != 0;
         let range = match is_bound {
             // Only if there are such arrays the buffer has to be read.
-            true if self.has_arrays(args.current)? => {
-                self.buffer_range(args.count, args.r#type, args.offset)
+            true if self.has_arrays() => {
+                self.buffer_range(elements.count, elements.ty, elements.offset)
             }
             true => None,
             false => {
-                let bytes = call.bytes(&args.indices)?.unwrap_or_default();
+                let bytes = call.bytes(elements.indices)?.unwrap_or_default();
                 if bytes.len() < len {
                     let have = bytes.len();
                     return Err(Refusal::Short { have, needed: len });
                 }
-                index_range(&bytes[..len], args.r#type)
+                index_range(&bytes[..len], elements.ty)
             }
         };
-        if let Some((least, most)) = range {
-            self.check_arrays(args.current, least, most)?;
+        if let (Some(range), Ok(instances @ 1..)) = (range, u32::try_from(elements.instances)) {
+            self.check_arrays(elements.current, range, instances)?;
         }
         let indices: *const c_void = match is_bound {
             true => std::ptr::without_provenance(
-                usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?,
+                usize::try_from(elements.offset).map_err(|_| Refusal::wide("offset"))?,
             ),
             false if len == 0 => null(),
-            false => call.input(&args.indices, len)?,
+            false => call.input(elements.indices, len)?,
         };
-        // SAFETY: the indices are there, and arrays in memory have the elements that
-        // they name; buffers are the driver's.
-        call.timed(|| unsafe { function(args.mode, args.count, args.r#type, indices) });
+        call.timed(|| function(indices));
         Ok(())
-    }
-
-    /// Whether any enabled attribute reads the program's memory.
-    fn has_arrays(&mut self, context: Handle) -> Result<bool, Refusal> {
-        // As a draw of an element that no array can have.
-        Ok(self.check_arrays(context, u32::MAX, u32::MAX).is_err())
     }
 
     /// The smallest and largest of the indices in the buffer that is bound; of one that
@@ -220,10 +307,5 @@ impl Gles {
         }
         self.read_indices(offset, len)
             .map_or(Some((0, u32::MAX)), |bytes| index_range(&bytes, ty))
-    }
-
-    /// Bytes of the buffer of indices that is bound.
-    fn read_indices(&self, _offset: u64, _len: usize) -> Option<Vec<u8>> {
-        None
     }
 }

@@ -5,7 +5,7 @@
 #![allow(unused_imports)]
 
 use crate::back_end::{Call, Refusal};
-use crate::gles::support::Session;
+use crate::graphics::gles::support::Session;
 use gil_wire::generated::gles as wire;
 
 /// Calls whose bodies are written by hand.
@@ -90,6 +90,16 @@ pub trait Manual {
         args: wire::GlGetUniformivArgs,
     ) -> Result<wire::GlGetUniformivReply, Refusal>;
 
+    /// `glPixelStorei`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_pixel_storei(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlPixelStoreiArgs,
+    ) -> Result<(), Refusal>;
+
     /// `glReadPixels`; gives the encoded reply.
     ///
     /// # Errors
@@ -100,26 +110,6 @@ pub trait Manual {
         args: wire::GlReadPixelsArgs,
     ) -> Result<Vec<u8>, Refusal>;
 
-    /// `glTexImage2D`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_tex_image2d(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlTexImage2DArgs<'_>,
-    ) -> Result<(), Refusal>;
-
-    /// `glTexSubImage2D`.
-    ///
-    /// # Errors
-    /// [`Refusal`] if it was not run.
-    fn gl_tex_sub_image2d(
-        session: &mut Session,
-        call: &mut Call,
-        args: wire::GlTexSubImage2DArgs<'_>,
-    ) -> Result<(), Refusal>;
-
     /// `glVertexAttribPointer`.
     ///
     /// # Errors
@@ -129,6 +119,76 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlVertexAttribPointerArgs,
     ) -> Result<(), Refusal>;
+
+    /// `glDrawRangeElements`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_range_elements(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawRangeElementsArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glMapBufferRange`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_map_buffer_range(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlMapBufferRangeArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
+    /// `glVertexAttribIPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_vertex_attrib_i_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlVertexAttribIPointerArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glGetUniformuiv`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_uniformuiv(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetUniformuivArgs,
+    ) -> Result<wire::GlGetUniformuivReply, Refusal>;
+
+    /// `glDrawArraysInstanced`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_arrays_instanced(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawArraysInstancedArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glDrawElementsInstanced`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_elements_instanced(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawElementsInstancedArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glClientWaitSync`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_client_wait_sync(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlClientWaitSyncArgs,
+    ) -> Result<wire::GlClientWaitSyncReply, Refusal>;
 
     /// `gilError`.
     ///

@@ -1,6 +1,6 @@
 //! EGL's calls that are written by hand.
 
-pub use super::session::Session;
+pub use crate::graphics::session::Session;
 
 use super::generated::manual::Manual;
 use super::generated::types::*;

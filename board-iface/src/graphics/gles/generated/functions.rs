@@ -4,7 +4,7 @@
 
 #![allow(non_snake_case)]
 
-use crate::gles::generated::types::*;
+use crate::graphics::gles::generated::types::*;
 use libloading::Library;
 
 /// The functions that are forwarded; `None` where the library lacks one.
@@ -292,6 +292,206 @@ pub struct Functions {
     pub glVertexAttribPointer: Option<glVertexAttribPointer_fn>,
     /// `glViewport`.
     pub glViewport: Option<glViewport_fn>,
+    /// `glReadBuffer`.
+    pub glReadBuffer: Option<glReadBuffer_fn>,
+    /// `glDrawRangeElements`.
+    pub glDrawRangeElements: Option<glDrawRangeElements_fn>,
+    /// `glTexImage3D`.
+    pub glTexImage3D: Option<glTexImage3D_fn>,
+    /// `glTexSubImage3D`.
+    pub glTexSubImage3D: Option<glTexSubImage3D_fn>,
+    /// `glCopyTexSubImage3D`.
+    pub glCopyTexSubImage3D: Option<glCopyTexSubImage3D_fn>,
+    /// `glCompressedTexImage3D`.
+    pub glCompressedTexImage3D: Option<glCompressedTexImage3D_fn>,
+    /// `glCompressedTexSubImage3D`.
+    pub glCompressedTexSubImage3D: Option<glCompressedTexSubImage3D_fn>,
+    /// `glGenQueries`.
+    pub glGenQueries: Option<glGenQueries_fn>,
+    /// `glDeleteQueries`.
+    pub glDeleteQueries: Option<glDeleteQueries_fn>,
+    /// `glIsQuery`.
+    pub glIsQuery: Option<glIsQuery_fn>,
+    /// `glBeginQuery`.
+    pub glBeginQuery: Option<glBeginQuery_fn>,
+    /// `glEndQuery`.
+    pub glEndQuery: Option<glEndQuery_fn>,
+    /// `glGetQueryiv`.
+    pub glGetQueryiv: Option<glGetQueryiv_fn>,
+    /// `glGetQueryObjectuiv`.
+    pub glGetQueryObjectuiv: Option<glGetQueryObjectuiv_fn>,
+    /// `glUnmapBuffer`.
+    pub glUnmapBuffer: Option<glUnmapBuffer_fn>,
+    /// `glDrawBuffers`.
+    pub glDrawBuffers: Option<glDrawBuffers_fn>,
+    /// `glUniformMatrix2x3fv`.
+    pub glUniformMatrix2x3fv: Option<glUniformMatrix2x3fv_fn>,
+    /// `glUniformMatrix3x2fv`.
+    pub glUniformMatrix3x2fv: Option<glUniformMatrix3x2fv_fn>,
+    /// `glUniformMatrix2x4fv`.
+    pub glUniformMatrix2x4fv: Option<glUniformMatrix2x4fv_fn>,
+    /// `glUniformMatrix4x2fv`.
+    pub glUniformMatrix4x2fv: Option<glUniformMatrix4x2fv_fn>,
+    /// `glUniformMatrix3x4fv`.
+    pub glUniformMatrix3x4fv: Option<glUniformMatrix3x4fv_fn>,
+    /// `glUniformMatrix4x3fv`.
+    pub glUniformMatrix4x3fv: Option<glUniformMatrix4x3fv_fn>,
+    /// `glBlitFramebuffer`.
+    pub glBlitFramebuffer: Option<glBlitFramebuffer_fn>,
+    /// `glRenderbufferStorageMultisample`.
+    pub glRenderbufferStorageMultisample: Option<glRenderbufferStorageMultisample_fn>,
+    /// `glFramebufferTextureLayer`.
+    pub glFramebufferTextureLayer: Option<glFramebufferTextureLayer_fn>,
+    /// `glMapBufferRange`.
+    pub glMapBufferRange: Option<glMapBufferRange_fn>,
+    /// `glBindVertexArray`.
+    pub glBindVertexArray: Option<glBindVertexArray_fn>,
+    /// `glDeleteVertexArrays`.
+    pub glDeleteVertexArrays: Option<glDeleteVertexArrays_fn>,
+    /// `glGenVertexArrays`.
+    pub glGenVertexArrays: Option<glGenVertexArrays_fn>,
+    /// `glIsVertexArray`.
+    pub glIsVertexArray: Option<glIsVertexArray_fn>,
+    /// `glGetIntegeri_v`.
+    pub glGetIntegeri_v: Option<glGetIntegeri_v_fn>,
+    /// `glBeginTransformFeedback`.
+    pub glBeginTransformFeedback: Option<glBeginTransformFeedback_fn>,
+    /// `glEndTransformFeedback`.
+    pub glEndTransformFeedback: Option<glEndTransformFeedback_fn>,
+    /// `glBindBufferRange`.
+    pub glBindBufferRange: Option<glBindBufferRange_fn>,
+    /// `glBindBufferBase`.
+    pub glBindBufferBase: Option<glBindBufferBase_fn>,
+    /// `glTransformFeedbackVaryings`.
+    pub glTransformFeedbackVaryings: Option<glTransformFeedbackVaryings_fn>,
+    /// `glGetTransformFeedbackVarying`.
+    pub glGetTransformFeedbackVarying: Option<glGetTransformFeedbackVarying_fn>,
+    /// `glVertexAttribIPointer`.
+    pub glVertexAttribIPointer: Option<glVertexAttribIPointer_fn>,
+    /// `glGetVertexAttribIiv`.
+    pub glGetVertexAttribIiv: Option<glGetVertexAttribIiv_fn>,
+    /// `glGetVertexAttribIuiv`.
+    pub glGetVertexAttribIuiv: Option<glGetVertexAttribIuiv_fn>,
+    /// `glVertexAttribI4i`.
+    pub glVertexAttribI4i: Option<glVertexAttribI4i_fn>,
+    /// `glVertexAttribI4ui`.
+    pub glVertexAttribI4ui: Option<glVertexAttribI4ui_fn>,
+    /// `glVertexAttribI4iv`.
+    pub glVertexAttribI4iv: Option<glVertexAttribI4iv_fn>,
+    /// `glVertexAttribI4uiv`.
+    pub glVertexAttribI4uiv: Option<glVertexAttribI4uiv_fn>,
+    /// `glGetUniformuiv`.
+    pub glGetUniformuiv: Option<glGetUniformuiv_fn>,
+    /// `glGetFragDataLocation`.
+    pub glGetFragDataLocation: Option<glGetFragDataLocation_fn>,
+    /// `glUniform1ui`.
+    pub glUniform1ui: Option<glUniform1ui_fn>,
+    /// `glUniform2ui`.
+    pub glUniform2ui: Option<glUniform2ui_fn>,
+    /// `glUniform3ui`.
+    pub glUniform3ui: Option<glUniform3ui_fn>,
+    /// `glUniform4ui`.
+    pub glUniform4ui: Option<glUniform4ui_fn>,
+    /// `glUniform1uiv`.
+    pub glUniform1uiv: Option<glUniform1uiv_fn>,
+    /// `glUniform2uiv`.
+    pub glUniform2uiv: Option<glUniform2uiv_fn>,
+    /// `glUniform3uiv`.
+    pub glUniform3uiv: Option<glUniform3uiv_fn>,
+    /// `glUniform4uiv`.
+    pub glUniform4uiv: Option<glUniform4uiv_fn>,
+    /// `glClearBufferiv`.
+    pub glClearBufferiv: Option<glClearBufferiv_fn>,
+    /// `glClearBufferuiv`.
+    pub glClearBufferuiv: Option<glClearBufferuiv_fn>,
+    /// `glClearBufferfv`.
+    pub glClearBufferfv: Option<glClearBufferfv_fn>,
+    /// `glClearBufferfi`.
+    pub glClearBufferfi: Option<glClearBufferfi_fn>,
+    /// `glCopyBufferSubData`.
+    pub glCopyBufferSubData: Option<glCopyBufferSubData_fn>,
+    /// `glGetUniformIndices`.
+    pub glGetUniformIndices: Option<glGetUniformIndices_fn>,
+    /// `glGetActiveUniformsiv`.
+    pub glGetActiveUniformsiv: Option<glGetActiveUniformsiv_fn>,
+    /// `glGetUniformBlockIndex`.
+    pub glGetUniformBlockIndex: Option<glGetUniformBlockIndex_fn>,
+    /// `glGetActiveUniformBlockiv`.
+    pub glGetActiveUniformBlockiv: Option<glGetActiveUniformBlockiv_fn>,
+    /// `glGetActiveUniformBlockName`.
+    pub glGetActiveUniformBlockName: Option<glGetActiveUniformBlockName_fn>,
+    /// `glUniformBlockBinding`.
+    pub glUniformBlockBinding: Option<glUniformBlockBinding_fn>,
+    /// `glDrawArraysInstanced`.
+    pub glDrawArraysInstanced: Option<glDrawArraysInstanced_fn>,
+    /// `glDrawElementsInstanced`.
+    pub glDrawElementsInstanced: Option<glDrawElementsInstanced_fn>,
+    /// `glFenceSync`.
+    pub glFenceSync: Option<glFenceSync_fn>,
+    /// `glDeleteSync`.
+    pub glDeleteSync: Option<glDeleteSync_fn>,
+    /// `glClientWaitSync`.
+    pub glClientWaitSync: Option<glClientWaitSync_fn>,
+    /// `glWaitSync`.
+    pub glWaitSync: Option<glWaitSync_fn>,
+    /// `glGetInteger64v`.
+    pub glGetInteger64v: Option<glGetInteger64v_fn>,
+    /// `glGetSynciv`.
+    pub glGetSynciv: Option<glGetSynciv_fn>,
+    /// `glGetInteger64i_v`.
+    pub glGetInteger64i_v: Option<glGetInteger64i_v_fn>,
+    /// `glGetBufferParameteri64v`.
+    pub glGetBufferParameteri64v: Option<glGetBufferParameteri64v_fn>,
+    /// `glGenSamplers`.
+    pub glGenSamplers: Option<glGenSamplers_fn>,
+    /// `glDeleteSamplers`.
+    pub glDeleteSamplers: Option<glDeleteSamplers_fn>,
+    /// `glIsSampler`.
+    pub glIsSampler: Option<glIsSampler_fn>,
+    /// `glBindSampler`.
+    pub glBindSampler: Option<glBindSampler_fn>,
+    /// `glSamplerParameteri`.
+    pub glSamplerParameteri: Option<glSamplerParameteri_fn>,
+    /// `glSamplerParameteriv`.
+    pub glSamplerParameteriv: Option<glSamplerParameteriv_fn>,
+    /// `glSamplerParameterf`.
+    pub glSamplerParameterf: Option<glSamplerParameterf_fn>,
+    /// `glSamplerParameterfv`.
+    pub glSamplerParameterfv: Option<glSamplerParameterfv_fn>,
+    /// `glGetSamplerParameteriv`.
+    pub glGetSamplerParameteriv: Option<glGetSamplerParameteriv_fn>,
+    /// `glGetSamplerParameterfv`.
+    pub glGetSamplerParameterfv: Option<glGetSamplerParameterfv_fn>,
+    /// `glVertexAttribDivisor`.
+    pub glVertexAttribDivisor: Option<glVertexAttribDivisor_fn>,
+    /// `glBindTransformFeedback`.
+    pub glBindTransformFeedback: Option<glBindTransformFeedback_fn>,
+    /// `glDeleteTransformFeedbacks`.
+    pub glDeleteTransformFeedbacks: Option<glDeleteTransformFeedbacks_fn>,
+    /// `glGenTransformFeedbacks`.
+    pub glGenTransformFeedbacks: Option<glGenTransformFeedbacks_fn>,
+    /// `glIsTransformFeedback`.
+    pub glIsTransformFeedback: Option<glIsTransformFeedback_fn>,
+    /// `glPauseTransformFeedback`.
+    pub glPauseTransformFeedback: Option<glPauseTransformFeedback_fn>,
+    /// `glResumeTransformFeedback`.
+    pub glResumeTransformFeedback: Option<glResumeTransformFeedback_fn>,
+    /// `glGetProgramBinary`.
+    pub glGetProgramBinary: Option<glGetProgramBinary_fn>,
+    /// `glProgramBinary`.
+    pub glProgramBinary: Option<glProgramBinary_fn>,
+    /// `glProgramParameteri`.
+    pub glProgramParameteri: Option<glProgramParameteri_fn>,
+    /// `glInvalidateFramebuffer`.
+    pub glInvalidateFramebuffer: Option<glInvalidateFramebuffer_fn>,
+    /// `glInvalidateSubFramebuffer`.
+    pub glInvalidateSubFramebuffer: Option<glInvalidateSubFramebuffer_fn>,
+    /// `glTexStorage2D`.
+    pub glTexStorage2D: Option<glTexStorage2D_fn>,
+    /// `glTexStorage3D`.
+    pub glTexStorage3D: Option<glTexStorage3D_fn>,
+    /// `glGetInternalformativ`.
+    pub glGetInternalformativ: Option<glGetInternalformativ_fn>,
 }
 
 impl Functions {
@@ -685,6 +885,334 @@ impl Functions {
                     .ok()
                     .map(|function| *function),
                 glViewport: library.get(b"glViewport").ok().map(|function| *function),
+                glReadBuffer: library.get(b"glReadBuffer").ok().map(|function| *function),
+                glDrawRangeElements: library
+                    .get(b"glDrawRangeElements")
+                    .ok()
+                    .map(|function| *function),
+                glTexImage3D: library.get(b"glTexImage3D").ok().map(|function| *function),
+                glTexSubImage3D: library
+                    .get(b"glTexSubImage3D")
+                    .ok()
+                    .map(|function| *function),
+                glCopyTexSubImage3D: library
+                    .get(b"glCopyTexSubImage3D")
+                    .ok()
+                    .map(|function| *function),
+                glCompressedTexImage3D: library
+                    .get(b"glCompressedTexImage3D")
+                    .ok()
+                    .map(|function| *function),
+                glCompressedTexSubImage3D: library
+                    .get(b"glCompressedTexSubImage3D")
+                    .ok()
+                    .map(|function| *function),
+                glGenQueries: library.get(b"glGenQueries").ok().map(|function| *function),
+                glDeleteQueries: library
+                    .get(b"glDeleteQueries")
+                    .ok()
+                    .map(|function| *function),
+                glIsQuery: library.get(b"glIsQuery").ok().map(|function| *function),
+                glBeginQuery: library.get(b"glBeginQuery").ok().map(|function| *function),
+                glEndQuery: library.get(b"glEndQuery").ok().map(|function| *function),
+                glGetQueryiv: library.get(b"glGetQueryiv").ok().map(|function| *function),
+                glGetQueryObjectuiv: library
+                    .get(b"glGetQueryObjectuiv")
+                    .ok()
+                    .map(|function| *function),
+                glUnmapBuffer: library.get(b"glUnmapBuffer").ok().map(|function| *function),
+                glDrawBuffers: library.get(b"glDrawBuffers").ok().map(|function| *function),
+                glUniformMatrix2x3fv: library
+                    .get(b"glUniformMatrix2x3fv")
+                    .ok()
+                    .map(|function| *function),
+                glUniformMatrix3x2fv: library
+                    .get(b"glUniformMatrix3x2fv")
+                    .ok()
+                    .map(|function| *function),
+                glUniformMatrix2x4fv: library
+                    .get(b"glUniformMatrix2x4fv")
+                    .ok()
+                    .map(|function| *function),
+                glUniformMatrix4x2fv: library
+                    .get(b"glUniformMatrix4x2fv")
+                    .ok()
+                    .map(|function| *function),
+                glUniformMatrix3x4fv: library
+                    .get(b"glUniformMatrix3x4fv")
+                    .ok()
+                    .map(|function| *function),
+                glUniformMatrix4x3fv: library
+                    .get(b"glUniformMatrix4x3fv")
+                    .ok()
+                    .map(|function| *function),
+                glBlitFramebuffer: library
+                    .get(b"glBlitFramebuffer")
+                    .ok()
+                    .map(|function| *function),
+                glRenderbufferStorageMultisample: library
+                    .get(b"glRenderbufferStorageMultisample")
+                    .ok()
+                    .map(|function| *function),
+                glFramebufferTextureLayer: library
+                    .get(b"glFramebufferTextureLayer")
+                    .ok()
+                    .map(|function| *function),
+                glMapBufferRange: library
+                    .get(b"glMapBufferRange")
+                    .ok()
+                    .map(|function| *function),
+                glBindVertexArray: library
+                    .get(b"glBindVertexArray")
+                    .ok()
+                    .map(|function| *function),
+                glDeleteVertexArrays: library
+                    .get(b"glDeleteVertexArrays")
+                    .ok()
+                    .map(|function| *function),
+                glGenVertexArrays: library
+                    .get(b"glGenVertexArrays")
+                    .ok()
+                    .map(|function| *function),
+                glIsVertexArray: library
+                    .get(b"glIsVertexArray")
+                    .ok()
+                    .map(|function| *function),
+                glGetIntegeri_v: library
+                    .get(b"glGetIntegeri_v")
+                    .ok()
+                    .map(|function| *function),
+                glBeginTransformFeedback: library
+                    .get(b"glBeginTransformFeedback")
+                    .ok()
+                    .map(|function| *function),
+                glEndTransformFeedback: library
+                    .get(b"glEndTransformFeedback")
+                    .ok()
+                    .map(|function| *function),
+                glBindBufferRange: library
+                    .get(b"glBindBufferRange")
+                    .ok()
+                    .map(|function| *function),
+                glBindBufferBase: library
+                    .get(b"glBindBufferBase")
+                    .ok()
+                    .map(|function| *function),
+                glTransformFeedbackVaryings: library
+                    .get(b"glTransformFeedbackVaryings")
+                    .ok()
+                    .map(|function| *function),
+                glGetTransformFeedbackVarying: library
+                    .get(b"glGetTransformFeedbackVarying")
+                    .ok()
+                    .map(|function| *function),
+                glVertexAttribIPointer: library
+                    .get(b"glVertexAttribIPointer")
+                    .ok()
+                    .map(|function| *function),
+                glGetVertexAttribIiv: library
+                    .get(b"glGetVertexAttribIiv")
+                    .ok()
+                    .map(|function| *function),
+                glGetVertexAttribIuiv: library
+                    .get(b"glGetVertexAttribIuiv")
+                    .ok()
+                    .map(|function| *function),
+                glVertexAttribI4i: library
+                    .get(b"glVertexAttribI4i")
+                    .ok()
+                    .map(|function| *function),
+                glVertexAttribI4ui: library
+                    .get(b"glVertexAttribI4ui")
+                    .ok()
+                    .map(|function| *function),
+                glVertexAttribI4iv: library
+                    .get(b"glVertexAttribI4iv")
+                    .ok()
+                    .map(|function| *function),
+                glVertexAttribI4uiv: library
+                    .get(b"glVertexAttribI4uiv")
+                    .ok()
+                    .map(|function| *function),
+                glGetUniformuiv: library
+                    .get(b"glGetUniformuiv")
+                    .ok()
+                    .map(|function| *function),
+                glGetFragDataLocation: library
+                    .get(b"glGetFragDataLocation")
+                    .ok()
+                    .map(|function| *function),
+                glUniform1ui: library.get(b"glUniform1ui").ok().map(|function| *function),
+                glUniform2ui: library.get(b"glUniform2ui").ok().map(|function| *function),
+                glUniform3ui: library.get(b"glUniform3ui").ok().map(|function| *function),
+                glUniform4ui: library.get(b"glUniform4ui").ok().map(|function| *function),
+                glUniform1uiv: library.get(b"glUniform1uiv").ok().map(|function| *function),
+                glUniform2uiv: library.get(b"glUniform2uiv").ok().map(|function| *function),
+                glUniform3uiv: library.get(b"glUniform3uiv").ok().map(|function| *function),
+                glUniform4uiv: library.get(b"glUniform4uiv").ok().map(|function| *function),
+                glClearBufferiv: library
+                    .get(b"glClearBufferiv")
+                    .ok()
+                    .map(|function| *function),
+                glClearBufferuiv: library
+                    .get(b"glClearBufferuiv")
+                    .ok()
+                    .map(|function| *function),
+                glClearBufferfv: library
+                    .get(b"glClearBufferfv")
+                    .ok()
+                    .map(|function| *function),
+                glClearBufferfi: library
+                    .get(b"glClearBufferfi")
+                    .ok()
+                    .map(|function| *function),
+                glCopyBufferSubData: library
+                    .get(b"glCopyBufferSubData")
+                    .ok()
+                    .map(|function| *function),
+                glGetUniformIndices: library
+                    .get(b"glGetUniformIndices")
+                    .ok()
+                    .map(|function| *function),
+                glGetActiveUniformsiv: library
+                    .get(b"glGetActiveUniformsiv")
+                    .ok()
+                    .map(|function| *function),
+                glGetUniformBlockIndex: library
+                    .get(b"glGetUniformBlockIndex")
+                    .ok()
+                    .map(|function| *function),
+                glGetActiveUniformBlockiv: library
+                    .get(b"glGetActiveUniformBlockiv")
+                    .ok()
+                    .map(|function| *function),
+                glGetActiveUniformBlockName: library
+                    .get(b"glGetActiveUniformBlockName")
+                    .ok()
+                    .map(|function| *function),
+                glUniformBlockBinding: library
+                    .get(b"glUniformBlockBinding")
+                    .ok()
+                    .map(|function| *function),
+                glDrawArraysInstanced: library
+                    .get(b"glDrawArraysInstanced")
+                    .ok()
+                    .map(|function| *function),
+                glDrawElementsInstanced: library
+                    .get(b"glDrawElementsInstanced")
+                    .ok()
+                    .map(|function| *function),
+                glFenceSync: library.get(b"glFenceSync").ok().map(|function| *function),
+                glDeleteSync: library.get(b"glDeleteSync").ok().map(|function| *function),
+                glClientWaitSync: library
+                    .get(b"glClientWaitSync")
+                    .ok()
+                    .map(|function| *function),
+                glWaitSync: library.get(b"glWaitSync").ok().map(|function| *function),
+                glGetInteger64v: library
+                    .get(b"glGetInteger64v")
+                    .ok()
+                    .map(|function| *function),
+                glGetSynciv: library.get(b"glGetSynciv").ok().map(|function| *function),
+                glGetInteger64i_v: library
+                    .get(b"glGetInteger64i_v")
+                    .ok()
+                    .map(|function| *function),
+                glGetBufferParameteri64v: library
+                    .get(b"glGetBufferParameteri64v")
+                    .ok()
+                    .map(|function| *function),
+                glGenSamplers: library.get(b"glGenSamplers").ok().map(|function| *function),
+                glDeleteSamplers: library
+                    .get(b"glDeleteSamplers")
+                    .ok()
+                    .map(|function| *function),
+                glIsSampler: library.get(b"glIsSampler").ok().map(|function| *function),
+                glBindSampler: library.get(b"glBindSampler").ok().map(|function| *function),
+                glSamplerParameteri: library
+                    .get(b"glSamplerParameteri")
+                    .ok()
+                    .map(|function| *function),
+                glSamplerParameteriv: library
+                    .get(b"glSamplerParameteriv")
+                    .ok()
+                    .map(|function| *function),
+                glSamplerParameterf: library
+                    .get(b"glSamplerParameterf")
+                    .ok()
+                    .map(|function| *function),
+                glSamplerParameterfv: library
+                    .get(b"glSamplerParameterfv")
+                    .ok()
+                    .map(|function| *function),
+                glGetSamplerParameteriv: library
+                    .get(b"glGetSamplerParameteriv")
+                    .ok()
+                    .map(|function| *function),
+                glGetSamplerParameterfv: library
+                    .get(b"glGetSamplerParameterfv")
+                    .ok()
+                    .map(|function| *function),
+                glVertexAttribDivisor: library
+                    .get(b"glVertexAttribDivisor")
+                    .ok()
+                    .map(|function| *function),
+                glBindTransformFeedback: library
+                    .get(b"glBindTransformFeedback")
+                    .ok()
+                    .map(|function| *function),
+                glDeleteTransformFeedbacks: library
+                    .get(b"glDeleteTransformFeedbacks")
+                    .ok()
+                    .map(|function| *function),
+                glGenTransformFeedbacks: library
+                    .get(b"glGenTransformFeedbacks")
+                    .ok()
+                    .map(|function| *function),
+                glIsTransformFeedback: library
+                    .get(b"glIsTransformFeedback")
+                    .ok()
+                    .map(|function| *function),
+                glPauseTransformFeedback: library
+                    .get(b"glPauseTransformFeedback")
+                    .ok()
+                    .map(|function| *function),
+                glResumeTransformFeedback: library
+                    .get(b"glResumeTransformFeedback")
+                    .ok()
+                    .map(|function| *function),
+                glGetProgramBinary: library
+                    .get(b"glGetProgramBinary")
+                    .ok()
+                    .map(|function| *function),
+                glProgramBinary: library
+                    .get(b"glProgramBinary")
+                    .ok()
+                    .map(|function| *function),
+                glProgramParameteri: library
+                    .get(b"glProgramParameteri")
+                    .ok()
+                    .map(|function| *function),
+                glInvalidateFramebuffer: library
+                    .get(b"glInvalidateFramebuffer")
+                    .ok()
+                    .map(|function| *function),
+                glInvalidateSubFramebuffer: library
+                    .get(b"glInvalidateSubFramebuffer")
+                    .ok()
+                    .map(|function| *function),
+                glTexStorage2D: library
+                    .get(b"glTexStorage2D")
+                    .ok()
+                    .map(|function| *function),
+                glTexStorage3D: library
+                    .get(b"glTexStorage3D")
+                    .ok()
+                    .map(|function| *function),
+                glGetInternalformativ: library
+                    .get(b"glGetInternalformativ")
+                    .ok()
+                    .map(|function| *function),
             }
         }
     }

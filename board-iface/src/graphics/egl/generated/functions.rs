@@ -4,7 +4,7 @@
 
 #![allow(non_snake_case)]
 
-use crate::egl::generated::types::*;
+use crate::graphics::egl::generated::types::*;
 use libloading::Library;
 
 /// The functions that are forwarded; `None` where the library lacks one.

@@ -18,16 +18,32 @@ pub type GLchar = u8;
 pub type GLenum = u32;
 pub type GLfloat = f32;
 pub type GLint = i32;
+pub type GLint64 = i64;
 pub type GLintptr = isize;
 pub type GLsizei = i32;
 pub type GLsizeiptr = isize;
 pub type GLubyte = u8;
 pub type GLuint = u32;
+pub type GLuint64 = u64;
+
+/// What a `GLsync` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct __GLsync {
+    _private: [u8; 0],
+}
+pub type GLsync = *mut __GLsync;
 
 pub const GL_ALPHA: GLenum = 0x1906;
 pub const GL_ARRAY_BUFFER: GLenum = 0x8892;
 pub const GL_ARRAY_BUFFER_BINDING: GLenum = 0x8894;
+pub const GL_BUFFER_ACCESS_FLAGS: GLenum = 0x911f;
+pub const GL_BUFFER_MAPPED: GLenum = 0x88bc;
+pub const GL_BUFFER_MAP_LENGTH: GLenum = 0x9120;
+pub const GL_BUFFER_MAP_OFFSET: GLenum = 0x9121;
+pub const GL_BUFFER_MAP_POINTER: GLenum = 0x88bd;
 pub const GL_BYTE: GLenum = 0x1400;
+pub const GL_COLOR: GLenum = 0x1800;
 pub const GL_COMPRESSED_TEXTURE_FORMATS: GLenum = 0x86a3;
 pub const GL_CURRENT_VERTEX_ATTRIB: GLenum = 0x8626;
 pub const GL_DEPTH_COMPONENT: GLenum = 0x1902;
@@ -42,12 +58,28 @@ pub const GL_INVALID_OPERATION: GLenum = 0x502;
 pub const GL_INVALID_VALUE: GLenum = 0x501;
 pub const GL_LUMINANCE: GLenum = 0x1909;
 pub const GL_LUMINANCE_ALPHA: GLenum = 0x190a;
+pub const GL_MAJOR_VERSION: GLenum = 0x821b;
+pub const GL_MAP_FLUSH_EXPLICIT_BIT: GLenum = 16;
+pub const GL_MAP_INVALIDATE_BUFFER_BIT: GLenum = 8;
+pub const GL_MAP_INVALIDATE_RANGE_BIT: GLenum = 4;
+pub const GL_MAP_READ_BIT: GLenum = 1;
+pub const GL_MAP_UNSYNCHRONIZED_BIT: GLenum = 32;
+pub const GL_MAP_WRITE_BIT: GLenum = 2;
 pub const GL_MAX_VERTEX_ATTRIBS: GLenum = 0x8869;
+pub const GL_MINOR_VERSION: GLenum = 0x821c;
 pub const GL_NO_ERROR: GLenum = 0;
 pub const GL_NUM_COMPRESSED_TEXTURE_FORMATS: GLenum = 0x86a2;
+pub const GL_NUM_EXTENSIONS: GLenum = 0x821d;
 pub const GL_NUM_SHADER_BINARY_FORMATS: GLenum = 0x8df9;
 pub const GL_OUT_OF_MEMORY: GLenum = 0x505;
 pub const GL_PACK_ALIGNMENT: GLenum = 0xd05;
+pub const GL_PACK_ROW_LENGTH: GLenum = 0xd02;
+pub const GL_PACK_SKIP_PIXELS: GLenum = 0xd04;
+pub const GL_PACK_SKIP_ROWS: GLenum = 0xd03;
+pub const GL_PIXEL_PACK_BUFFER: GLenum = 0x88eb;
+pub const GL_PIXEL_PACK_BUFFER_BINDING: GLenum = 0x88ed;
+pub const GL_PIXEL_UNPACK_BUFFER: GLenum = 0x88ec;
+pub const GL_PIXEL_UNPACK_BUFFER_BINDING: GLenum = 0x88ef;
 pub const GL_RENDERER: GLenum = 0x1f01;
 pub const GL_RGB: GLenum = 0x1907;
 pub const GL_RGBA: GLenum = 0x1908;
@@ -55,8 +87,16 @@ pub const GL_SHADER_BINARY_FORMATS: GLenum = 0x8df8;
 pub const GL_SHADING_LANGUAGE_VERSION: GLenum = 0x8b8c;
 pub const GL_SHORT: GLenum = 0x1402;
 pub const GL_TEXTURE_BORDER_COLOR: GLenum = 0x1004;
+pub const GL_TIMEOUT_EXPIRED: GLenum = 0x911b;
 pub const GL_TRIANGLES: GLenum = 4;
+pub const GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS: GLenum = 0x8a42;
+pub const GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES: GLenum = 0x8a43;
 pub const GL_UNPACK_ALIGNMENT: GLenum = 0xcf5;
+pub const GL_UNPACK_IMAGE_HEIGHT: GLenum = 0x806e;
+pub const GL_UNPACK_ROW_LENGTH: GLenum = 0xcf2;
+pub const GL_UNPACK_SKIP_IMAGES: GLenum = 0x806d;
+pub const GL_UNPACK_SKIP_PIXELS: GLenum = 0xcf4;
+pub const GL_UNPACK_SKIP_ROWS: GLenum = 0xcf3;
 pub const GL_UNSIGNED_BYTE: GLenum = 0x1401;
 pub const GL_UNSIGNED_INT: GLenum = 0x1405;
 pub const GL_UNSIGNED_SHORT: GLenum = 0x1403;
@@ -65,9 +105,12 @@ pub const GL_UNSIGNED_SHORT_5_5_5_1: GLenum = 0x8034;
 pub const GL_UNSIGNED_SHORT_5_6_5: GLenum = 0x8363;
 pub const GL_VENDOR: GLenum = 0x1f00;
 pub const GL_VERSION: GLenum = 0x1f02;
+pub const GL_VERTEX_ARRAY_BINDING: GLenum = 0x85b5;
 pub const GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING: GLenum = 0x889f;
+pub const GL_VERTEX_ATTRIB_ARRAY_DIVISOR: GLenum = 0x88fe;
 pub const GL_VERTEX_ATTRIB_ARRAY_ENABLED: GLenum = 0x8622;
 pub const GL_VERTEX_ATTRIB_ARRAY_POINTER: GLenum = 0x8645;
+pub const GL_WAIT_FAILED: GLenum = 0x911d;
 
 /// `glActiveTexture`.
 pub type glActiveTexture_fn = unsafe extern "C" fn(GLenum);
@@ -408,3 +451,290 @@ pub type glVertexAttribPointer_fn =
     unsafe extern "C" fn(GLuint, GLint, GLenum, GLboolean, GLsizei, *const c_void);
 /// `glViewport`.
 pub type glViewport_fn = unsafe extern "C" fn(GLint, GLint, GLsizei, GLsizei);
+/// `glReadBuffer`.
+pub type glReadBuffer_fn = unsafe extern "C" fn(GLenum);
+/// `glDrawRangeElements`.
+pub type glDrawRangeElements_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLuint, GLsizei, GLenum, *const c_void);
+/// `glTexImage3D`.
+pub type glTexImage3D_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLint,
+    GLenum,
+    GLenum,
+    *const c_void,
+);
+/// `glTexSubImage3D`.
+pub type glTexSubImage3D_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLenum,
+    GLenum,
+    *const c_void,
+);
+/// `glCopyTexSubImage3D`.
+pub type glCopyTexSubImage3D_fn =
+    unsafe extern "C" fn(GLenum, GLint, GLint, GLint, GLint, GLint, GLint, GLsizei, GLsizei);
+/// `glCompressedTexImage3D`.
+pub type glCompressedTexImage3D_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLenum,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLint,
+    GLsizei,
+    *const c_void,
+);
+/// `glCompressedTexSubImage3D`.
+pub type glCompressedTexSubImage3D_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLenum,
+    GLsizei,
+    *const c_void,
+);
+/// `glGenQueries`.
+pub type glGenQueries_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glDeleteQueries`.
+pub type glDeleteQueries_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glIsQuery`.
+pub type glIsQuery_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glBeginQuery`.
+pub type glBeginQuery_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glEndQuery`.
+pub type glEndQuery_fn = unsafe extern "C" fn(GLenum);
+/// `glGetQueryiv`.
+pub type glGetQueryiv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetQueryObjectuiv`.
+pub type glGetQueryObjectuiv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint);
+/// `glUnmapBuffer`.
+pub type glUnmapBuffer_fn = unsafe extern "C" fn(GLenum) -> GLboolean;
+/// `glGetBufferPointerv`.
+pub type glGetBufferPointerv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut *mut c_void);
+/// `glDrawBuffers`.
+pub type glDrawBuffers_fn = unsafe extern "C" fn(GLsizei, *const GLenum);
+/// `glUniformMatrix2x3fv`.
+pub type glUniformMatrix2x3fv_fn = unsafe extern "C" fn(GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glUniformMatrix3x2fv`.
+pub type glUniformMatrix3x2fv_fn = unsafe extern "C" fn(GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glUniformMatrix2x4fv`.
+pub type glUniformMatrix2x4fv_fn = unsafe extern "C" fn(GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glUniformMatrix4x2fv`.
+pub type glUniformMatrix4x2fv_fn = unsafe extern "C" fn(GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glUniformMatrix3x4fv`.
+pub type glUniformMatrix3x4fv_fn = unsafe extern "C" fn(GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glUniformMatrix4x3fv`.
+pub type glUniformMatrix4x3fv_fn = unsafe extern "C" fn(GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glBlitFramebuffer`.
+pub type glBlitFramebuffer_fn = unsafe extern "C" fn(
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLbitfield,
+    GLenum,
+);
+/// `glRenderbufferStorageMultisample`.
+pub type glRenderbufferStorageMultisample_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei);
+/// `glFramebufferTextureLayer`.
+pub type glFramebufferTextureLayer_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint, GLint, GLint);
+/// `glMapBufferRange`.
+pub type glMapBufferRange_fn =
+    unsafe extern "C" fn(GLenum, GLintptr, GLsizeiptr, GLbitfield) -> *mut c_void;
+/// `glFlushMappedBufferRange`.
+pub type glFlushMappedBufferRange_fn = unsafe extern "C" fn(GLenum, GLintptr, GLsizeiptr);
+/// `glBindVertexArray`.
+pub type glBindVertexArray_fn = unsafe extern "C" fn(GLuint);
+/// `glDeleteVertexArrays`.
+pub type glDeleteVertexArrays_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glGenVertexArrays`.
+pub type glGenVertexArrays_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glIsVertexArray`.
+pub type glIsVertexArray_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glGetIntegeri_v`.
+pub type glGetIntegeri_v_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLint);
+/// `glBeginTransformFeedback`.
+pub type glBeginTransformFeedback_fn = unsafe extern "C" fn(GLenum);
+/// `glEndTransformFeedback`.
+pub type glEndTransformFeedback_fn = unsafe extern "C" fn();
+/// `glBindBufferRange`.
+pub type glBindBufferRange_fn = unsafe extern "C" fn(GLenum, GLuint, GLuint, GLintptr, GLsizeiptr);
+/// `glBindBufferBase`.
+pub type glBindBufferBase_fn = unsafe extern "C" fn(GLenum, GLuint, GLuint);
+/// `glTransformFeedbackVaryings`.
+pub type glTransformFeedbackVaryings_fn =
+    unsafe extern "C" fn(GLuint, GLsizei, *const *const GLchar, GLenum);
+/// `glGetTransformFeedbackVarying`.
+pub type glGetTransformFeedbackVarying_fn = unsafe extern "C" fn(
+    GLuint,
+    GLuint,
+    GLsizei,
+    *mut GLsizei,
+    *mut GLsizei,
+    *mut GLenum,
+    *mut GLchar,
+);
+/// `glVertexAttribIPointer`.
+pub type glVertexAttribIPointer_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLenum, GLsizei, *const c_void);
+/// `glGetVertexAttribIiv`.
+pub type glGetVertexAttribIiv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glGetVertexAttribIuiv`.
+pub type glGetVertexAttribIuiv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint);
+/// `glVertexAttribI4i`.
+pub type glVertexAttribI4i_fn = unsafe extern "C" fn(GLuint, GLint, GLint, GLint, GLint);
+/// `glVertexAttribI4ui`.
+pub type glVertexAttribI4ui_fn = unsafe extern "C" fn(GLuint, GLuint, GLuint, GLuint, GLuint);
+/// `glVertexAttribI4iv`.
+pub type glVertexAttribI4iv_fn = unsafe extern "C" fn(GLuint, *const GLint);
+/// `glVertexAttribI4uiv`.
+pub type glVertexAttribI4uiv_fn = unsafe extern "C" fn(GLuint, *const GLuint);
+/// `glGetUniformuiv`.
+pub type glGetUniformuiv_fn = unsafe extern "C" fn(GLuint, GLint, *mut GLuint);
+/// `glGetFragDataLocation`.
+pub type glGetFragDataLocation_fn = unsafe extern "C" fn(GLuint, *const GLchar) -> GLint;
+/// `glUniform1ui`.
+pub type glUniform1ui_fn = unsafe extern "C" fn(GLint, GLuint);
+/// `glUniform2ui`.
+pub type glUniform2ui_fn = unsafe extern "C" fn(GLint, GLuint, GLuint);
+/// `glUniform3ui`.
+pub type glUniform3ui_fn = unsafe extern "C" fn(GLint, GLuint, GLuint, GLuint);
+/// `glUniform4ui`.
+pub type glUniform4ui_fn = unsafe extern "C" fn(GLint, GLuint, GLuint, GLuint, GLuint);
+/// `glUniform1uiv`.
+pub type glUniform1uiv_fn = unsafe extern "C" fn(GLint, GLsizei, *const GLuint);
+/// `glUniform2uiv`.
+pub type glUniform2uiv_fn = unsafe extern "C" fn(GLint, GLsizei, *const GLuint);
+/// `glUniform3uiv`.
+pub type glUniform3uiv_fn = unsafe extern "C" fn(GLint, GLsizei, *const GLuint);
+/// `glUniform4uiv`.
+pub type glUniform4uiv_fn = unsafe extern "C" fn(GLint, GLsizei, *const GLuint);
+/// `glClearBufferiv`.
+pub type glClearBufferiv_fn = unsafe extern "C" fn(GLenum, GLint, *const GLint);
+/// `glClearBufferuiv`.
+pub type glClearBufferuiv_fn = unsafe extern "C" fn(GLenum, GLint, *const GLuint);
+/// `glClearBufferfv`.
+pub type glClearBufferfv_fn = unsafe extern "C" fn(GLenum, GLint, *const GLfloat);
+/// `glClearBufferfi`.
+pub type glClearBufferfi_fn = unsafe extern "C" fn(GLenum, GLint, GLfloat, GLint);
+/// `glGetStringi`.
+pub type glGetStringi_fn = unsafe extern "C" fn(GLenum, GLuint) -> *const GLubyte;
+/// `glCopyBufferSubData`.
+pub type glCopyBufferSubData_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLintptr, GLintptr, GLsizeiptr);
+/// `glGetUniformIndices`.
+pub type glGetUniformIndices_fn =
+    unsafe extern "C" fn(GLuint, GLsizei, *const *const GLchar, *mut GLuint);
+/// `glGetActiveUniformsiv`.
+pub type glGetActiveUniformsiv_fn =
+    unsafe extern "C" fn(GLuint, GLsizei, *const GLuint, GLenum, *mut GLint);
+/// `glGetUniformBlockIndex`.
+pub type glGetUniformBlockIndex_fn = unsafe extern "C" fn(GLuint, *const GLchar) -> GLuint;
+/// `glGetActiveUniformBlockiv`.
+pub type glGetActiveUniformBlockiv_fn = unsafe extern "C" fn(GLuint, GLuint, GLenum, *mut GLint);
+/// `glGetActiveUniformBlockName`.
+pub type glGetActiveUniformBlockName_fn =
+    unsafe extern "C" fn(GLuint, GLuint, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glUniformBlockBinding`.
+pub type glUniformBlockBinding_fn = unsafe extern "C" fn(GLuint, GLuint, GLuint);
+/// `glDrawArraysInstanced`.
+pub type glDrawArraysInstanced_fn = unsafe extern "C" fn(GLenum, GLint, GLsizei, GLsizei);
+/// `glDrawElementsInstanced`.
+pub type glDrawElementsInstanced_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLsizei);
+/// `glFenceSync`.
+pub type glFenceSync_fn = unsafe extern "C" fn(GLenum, GLbitfield) -> GLsync;
+/// `glIsSync`.
+pub type glIsSync_fn = unsafe extern "C" fn(GLsync) -> GLboolean;
+/// `glDeleteSync`.
+pub type glDeleteSync_fn = unsafe extern "C" fn(GLsync);
+/// `glClientWaitSync`.
+pub type glClientWaitSync_fn = unsafe extern "C" fn(GLsync, GLbitfield, GLuint64) -> GLenum;
+/// `glWaitSync`.
+pub type glWaitSync_fn = unsafe extern "C" fn(GLsync, GLbitfield, GLuint64);
+/// `glGetInteger64v`.
+pub type glGetInteger64v_fn = unsafe extern "C" fn(GLenum, *mut GLint64);
+/// `glGetSynciv`.
+pub type glGetSynciv_fn = unsafe extern "C" fn(GLsync, GLenum, GLsizei, *mut GLsizei, *mut GLint);
+/// `glGetInteger64i_v`.
+pub type glGetInteger64i_v_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLint64);
+/// `glGetBufferParameteri64v`.
+pub type glGetBufferParameteri64v_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint64);
+/// `glGenSamplers`.
+pub type glGenSamplers_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glDeleteSamplers`.
+pub type glDeleteSamplers_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glIsSampler`.
+pub type glIsSampler_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glBindSampler`.
+pub type glBindSampler_fn = unsafe extern "C" fn(GLuint, GLuint);
+/// `glSamplerParameteri`.
+pub type glSamplerParameteri_fn = unsafe extern "C" fn(GLuint, GLenum, GLint);
+/// `glSamplerParameteriv`.
+pub type glSamplerParameteriv_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLint);
+/// `glSamplerParameterf`.
+pub type glSamplerParameterf_fn = unsafe extern "C" fn(GLuint, GLenum, GLfloat);
+/// `glSamplerParameterfv`.
+pub type glSamplerParameterfv_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLfloat);
+/// `glGetSamplerParameteriv`.
+pub type glGetSamplerParameteriv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glGetSamplerParameterfv`.
+pub type glGetSamplerParameterfv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLfloat);
+/// `glVertexAttribDivisor`.
+pub type glVertexAttribDivisor_fn = unsafe extern "C" fn(GLuint, GLuint);
+/// `glBindTransformFeedback`.
+pub type glBindTransformFeedback_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glDeleteTransformFeedbacks`.
+pub type glDeleteTransformFeedbacks_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glGenTransformFeedbacks`.
+pub type glGenTransformFeedbacks_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glIsTransformFeedback`.
+pub type glIsTransformFeedback_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glPauseTransformFeedback`.
+pub type glPauseTransformFeedback_fn = unsafe extern "C" fn();
+/// `glResumeTransformFeedback`.
+pub type glResumeTransformFeedback_fn = unsafe extern "C" fn();
+/// `glGetProgramBinary`.
+pub type glGetProgramBinary_fn =
+    unsafe extern "C" fn(GLuint, GLsizei, *mut GLsizei, *mut GLenum, *mut c_void);
+/// `glProgramBinary`.
+pub type glProgramBinary_fn = unsafe extern "C" fn(GLuint, GLenum, *const c_void, GLsizei);
+/// `glProgramParameteri`.
+pub type glProgramParameteri_fn = unsafe extern "C" fn(GLuint, GLenum, GLint);
+/// `glInvalidateFramebuffer`.
+pub type glInvalidateFramebuffer_fn = unsafe extern "C" fn(GLenum, GLsizei, *const GLenum);
+/// `glInvalidateSubFramebuffer`.
+pub type glInvalidateSubFramebuffer_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, *const GLenum, GLint, GLint, GLsizei, GLsizei);
+/// `glTexStorage2D`.
+pub type glTexStorage2D_fn = unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei);
+/// `glTexStorage3D`.
+pub type glTexStorage3D_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei, GLsizei);
+/// `glGetInternalformativ`.
+pub type glGetInternalformativ_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLenum, GLsizei, *mut GLint);

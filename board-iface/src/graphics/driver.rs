@@ -1,11 +1,11 @@
 //! EGL's library, OpenGL ES's, and the board's one display, which needs no window
 //! system.
 
-use super::generated::Functions;
-use super::generated::types::*;
+use super::egl::generated::Functions;
+use super::egl::generated::types::*;
+use super::gles;
+use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
 use crate::back_end::{Pointer, References};
-use crate::gles;
-use crate::gles::generated::types::{GL_RENDERER, GL_VERSION};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::DeviceInfo;
 use libloading::Library;

@@ -13,19 +13,19 @@
 use crate::back_end::{
     self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
 };
-use crate::gles::generated::manual::Manual;
-use crate::gles::generated::types::*;
-use crate::gles::support::{self, Board, Session};
+use crate::graphics::gles::generated::manual::Manual;
+use crate::graphics::gles::generated::types::*;
+use crate::graphics::gles::support::{self, Board, Session};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
-use gil_wire::generated::gles::{self as wire};
+use gil_wire::generated::gles::{self as wire, Kind};
 use gil_wire::length::{self, Length};
 use gil_wire::pieces::Pieces;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 144] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 244] = [
     (1, gl_active_texture),
     (2, gl_attach_shader),
     (3, gl_bind_attrib_location),
@@ -167,6 +167,106 @@ static DISPATCH: [(u16, DispatchFn<Session>); 144] = [
     (140, gl_vertex_attrib4fv),
     (141, gl_vertex_attrib_pointer),
     (142, gl_viewport),
+    (143, gl_read_buffer),
+    (144, gl_draw_range_elements),
+    (145, gl_tex_image3d),
+    (146, gl_tex_sub_image3d),
+    (147, gl_copy_tex_sub_image3d),
+    (148, gl_compressed_tex_image3d),
+    (149, gl_compressed_tex_sub_image3d),
+    (150, gl_gen_queries),
+    (151, gl_delete_queries),
+    (152, gl_is_query),
+    (153, gl_begin_query),
+    (154, gl_end_query),
+    (155, gl_get_queryiv),
+    (156, gl_get_query_objectuiv),
+    (157, gl_unmap_buffer),
+    (159, gl_draw_buffers),
+    (160, gl_uniform_matrix2x3fv),
+    (161, gl_uniform_matrix3x2fv),
+    (162, gl_uniform_matrix2x4fv),
+    (163, gl_uniform_matrix4x2fv),
+    (164, gl_uniform_matrix3x4fv),
+    (165, gl_uniform_matrix4x3fv),
+    (166, gl_blit_framebuffer),
+    (167, gl_renderbuffer_storage_multisample),
+    (168, gl_framebuffer_texture_layer),
+    (169, gl_map_buffer_range),
+    (171, gl_bind_vertex_array),
+    (172, gl_delete_vertex_arrays),
+    (173, gl_gen_vertex_arrays),
+    (174, gl_is_vertex_array),
+    (175, gl_get_integeri_v),
+    (176, gl_begin_transform_feedback),
+    (177, gl_end_transform_feedback),
+    (178, gl_bind_buffer_range),
+    (179, gl_bind_buffer_base),
+    (180, gl_transform_feedback_varyings),
+    (181, gl_get_transform_feedback_varying),
+    (182, gl_vertex_attrib_i_pointer),
+    (183, gl_get_vertex_attrib_iiv),
+    (184, gl_get_vertex_attrib_iuiv),
+    (185, gl_vertex_attrib_i4i),
+    (186, gl_vertex_attrib_i4ui),
+    (187, gl_vertex_attrib_i4iv),
+    (188, gl_vertex_attrib_i4uiv),
+    (189, gl_get_uniformuiv),
+    (190, gl_get_frag_data_location),
+    (191, gl_uniform1ui),
+    (192, gl_uniform2ui),
+    (193, gl_uniform3ui),
+    (194, gl_uniform4ui),
+    (195, gl_uniform1uiv),
+    (196, gl_uniform2uiv),
+    (197, gl_uniform3uiv),
+    (198, gl_uniform4uiv),
+    (199, gl_clear_bufferiv),
+    (200, gl_clear_bufferuiv),
+    (201, gl_clear_bufferfv),
+    (202, gl_clear_bufferfi),
+    (204, gl_copy_buffer_sub_data),
+    (205, gl_get_uniform_indices),
+    (206, gl_get_active_uniformsiv),
+    (207, gl_get_uniform_block_index),
+    (208, gl_get_active_uniform_blockiv),
+    (209, gl_get_active_uniform_block_name),
+    (210, gl_uniform_block_binding),
+    (211, gl_draw_arrays_instanced),
+    (212, gl_draw_elements_instanced),
+    (213, gl_fence_sync),
+    (215, gl_delete_sync),
+    (216, gl_client_wait_sync),
+    (217, gl_wait_sync),
+    (218, gl_get_integer64v),
+    (219, gl_get_synciv),
+    (220, gl_get_integer64i_v),
+    (221, gl_get_buffer_parameteri64v),
+    (222, gl_gen_samplers),
+    (223, gl_delete_samplers),
+    (224, gl_is_sampler),
+    (225, gl_bind_sampler),
+    (226, gl_sampler_parameteri),
+    (227, gl_sampler_parameteriv),
+    (228, gl_sampler_parameterf),
+    (229, gl_sampler_parameterfv),
+    (230, gl_get_sampler_parameteriv),
+    (231, gl_get_sampler_parameterfv),
+    (232, gl_vertex_attrib_divisor),
+    (233, gl_bind_transform_feedback),
+    (234, gl_delete_transform_feedbacks),
+    (235, gl_gen_transform_feedbacks),
+    (236, gl_is_transform_feedback),
+    (237, gl_pause_transform_feedback),
+    (238, gl_resume_transform_feedback),
+    (239, gl_get_program_binary),
+    (240, gl_program_binary),
+    (241, gl_program_parameteri),
+    (242, gl_invalidate_framebuffer),
+    (243, gl_invalidate_sub_framebuffer),
+    (244, gl_tex_storage2d),
+    (245, gl_tex_storage3d),
+    (246, gl_get_internalformativ),
     (1001, gil_error),
     (1002, gil_client_array),
     (1003, gil_index_range),
@@ -522,10 +622,7 @@ fn gl_compressed_tex_image2d(
         return Ok(Vec::new());
     };
     session.make_current(args.current)?;
-    let data = call.input(
-        &args.data,
-        back_end::bytes(Length::of(args.imageSize), "data")?,
-    )?;
+    let data = support::helpers::block(session, call, &args.data, args.imageSize)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -537,7 +634,7 @@ fn gl_compressed_tex_image2d(
             args.height,
             args.border,
             args.imageSize,
-            data.cast(),
+            data,
         )
     });
     Ok(Vec::new())
@@ -553,10 +650,7 @@ fn gl_compressed_tex_sub_image2d(
         return Ok(Vec::new());
     };
     session.make_current(args.current)?;
-    let data = call.input(
-        &args.data,
-        back_end::bytes(Length::of(args.imageSize), "data")?,
-    )?;
+    let data = support::helpers::block(session, call, &args.data, args.imageSize)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe {
@@ -569,7 +663,7 @@ fn gl_compressed_tex_sub_image2d(
             args.height,
             args.format,
             args.imageSize,
-            data.cast(),
+            data,
         )
     });
     Ok(Vec::new())
@@ -1996,13 +2090,7 @@ fn gl_pixel_storei(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlPixelStoreiArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().glPixelStorei else {
-        return Ok(Vec::new());
-    };
-    session.make_current(args.current)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    call.timed(|| unsafe { function(args.pname, args.param) });
+    Board::gl_pixel_storei(session, call, args)?;
     Ok(Vec::new())
 }
 
@@ -2240,7 +2328,34 @@ fn gl_stencil_op_separate(
 
 fn gl_tex_image2d(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlTexImage2DArgs = back_end::decode(args)?;
-    Board::gl_tex_image2d(session, call, args)?;
+    let Some(function) = session.functions().glTexImage2D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let pixels = support::helpers::picture(
+        session,
+        call,
+        &args.pixels,
+        args.width,
+        args.height,
+        args.format,
+        args.r#type,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.border,
+            args.format,
+            args.r#type,
+            pixels,
+        )
+    });
     Ok(Vec::new())
 }
 
@@ -2338,7 +2453,34 @@ fn gl_tex_sub_image2d(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlTexSubImage2DArgs = back_end::decode(args)?;
-    Board::gl_tex_sub_image2d(session, call, args)?;
+    let Some(function) = session.functions().glTexSubImage2D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let pixels = support::helpers::picture(
+        session,
+        call,
+        &args.pixels,
+        args.width,
+        args.height,
+        args.format,
+        args.r#type,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.xoffset,
+            args.yoffset,
+            args.width,
+            args.height,
+            args.format,
+            args.r#type,
+            pixels,
+        )
+    });
     Ok(Vec::new())
 }
 
@@ -2874,6 +3016,2288 @@ fn gl_viewport(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Ve
     Ok(Vec::new())
 }
 
+fn gl_read_buffer(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlReadBufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glReadBuffer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.src) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_range_elements(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawRangeElementsArgs = back_end::decode(args)?;
+    Board::gl_draw_range_elements(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_tex_image3d(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexImage3DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexImage3D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let pixels = support::helpers::volume(
+        session,
+        call,
+        &args.pixels,
+        args.width,
+        args.height,
+        args.depth,
+        args.format,
+        args.r#type,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.depth,
+            args.border,
+            args.format,
+            args.r#type,
+            pixels,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_sub_image3d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexSubImage3DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexSubImage3D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let pixels = support::helpers::volume(
+        session,
+        call,
+        &args.pixels,
+        args.width,
+        args.height,
+        args.depth,
+        args.format,
+        args.r#type,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.xoffset,
+            args.yoffset,
+            args.zoffset,
+            args.width,
+            args.height,
+            args.depth,
+            args.format,
+            args.r#type,
+            pixels,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_copy_tex_sub_image3d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlCopyTexSubImage3DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glCopyTexSubImage3D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.xoffset,
+            args.yoffset,
+            args.zoffset,
+            args.x,
+            args.y,
+            args.width,
+            args.height,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_compressed_tex_image3d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlCompressedTexImage3DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glCompressedTexImage3D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let data = support::helpers::block(session, call, &args.data, args.imageSize)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.depth,
+            args.border,
+            args.imageSize,
+            data,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_compressed_tex_sub_image3d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlCompressedTexSubImage3DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glCompressedTexSubImage3D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let data = support::helpers::block(session, call, &args.data, args.imageSize)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.xoffset,
+            args.yoffset,
+            args.zoffset,
+            args.width,
+            args.height,
+            args.depth,
+            args.format,
+            args.imageSize,
+            data,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_gen_queries(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGenQueriesArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGenQueries else {
+        return back_end::encode(&wire::GlGenQueriesReply::default());
+    };
+    session.make_current(args.current)?;
+    let ids_room = back_end::room(
+        args.n
+            .try_into()
+            .map_err(|_| Refusal::missing_size("ids"))?,
+    );
+    let mut ids: Vec<GLuint> = vec![Default::default(); ids_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            ids_room as GLsizei,
+            if args.ids {
+                ids.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    ids.truncate(if !args.ids { 0 } else { ids_room });
+    back_end::encode(&wire::GlGenQueriesReply { ids })
+}
+
+fn gl_delete_queries(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDeleteQueriesArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDeleteQueries else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.ids, Length::of(args.n)) {
+        return Err(Refusal::missing_size("ids"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.n, length::pointer(&args.ids).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_is_query(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlIsQueryArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glIsQuery else {
+        return back_end::encode(&wire::GlIsQueryReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.id) });
+    back_end::encode(&wire::GlIsQueryReply { value })
+}
+
+fn gl_begin_query(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBeginQueryArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBeginQuery else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.id) });
+    Ok(Vec::new())
+}
+
+fn gl_end_query(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEndQueryArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glEndQuery else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target) });
+    Ok(Vec::new())
+}
+
+fn gl_get_queryiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetQueryivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetQueryiv else {
+        return back_end::encode(&wire::GlGetQueryivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetQueryivReply { params })
+}
+
+fn gl_get_query_objectuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetQueryObjectuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetQueryObjectuiv else {
+        return back_end::encode(&wire::GlGetQueryObjectuivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.id,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetQueryObjectuivReply { params })
+}
+
+fn gl_unmap_buffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUnmapBufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUnmapBuffer else {
+        return back_end::encode(&wire::GlUnmapBufferReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.target) });
+    back_end::encode(&wire::GlUnmapBufferReply { value })
+}
+
+fn gl_draw_buffers(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawBuffersArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawBuffers else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.bufs, Length::of(args.n)) {
+        return Err(Refusal::missing_size("bufs"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.n, length::pointer(&args.bufs).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_uniform_matrix2x3fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformMatrix2x3fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformMatrix2x3fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(6u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform_matrix3x2fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformMatrix3x2fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformMatrix3x2fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(6u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform_matrix2x4fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformMatrix2x4fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformMatrix2x4fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(8u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform_matrix4x2fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformMatrix4x2fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformMatrix4x2fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(8u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform_matrix3x4fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformMatrix3x4fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformMatrix3x4fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(12u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform_matrix4x3fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformMatrix4x3fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformMatrix4x3fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(12u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_blit_framebuffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBlitFramebufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBlitFramebuffer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.srcX0,
+            args.srcY0,
+            args.srcX1,
+            args.srcY1,
+            args.dstX0,
+            args.dstY0,
+            args.dstX1,
+            args.dstY1,
+            args.mask,
+            args.filter,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_renderbuffer_storage_multisample(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlRenderbufferStorageMultisampleArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glRenderbufferStorageMultisample else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.samples,
+            args.internalformat,
+            args.width,
+            args.height,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_framebuffer_texture_layer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFramebufferTextureLayerArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFramebufferTextureLayer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.attachment,
+            args.texture,
+            args.level,
+            args.layer,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_map_buffer_range(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMapBufferRangeArgs = back_end::decode(args)?;
+    Board::gl_map_buffer_range(session, call, args)
+}
+
+fn gl_bind_vertex_array(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindVertexArrayArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindVertexArray else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.array) });
+    Ok(Vec::new())
+}
+
+fn gl_delete_vertex_arrays(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDeleteVertexArraysArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDeleteVertexArrays else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.arrays, Length::of(args.n)) {
+        return Err(Refusal::missing_size("arrays"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.n, length::pointer(&args.arrays).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_gen_vertex_arrays(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGenVertexArraysArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGenVertexArrays else {
+        return back_end::encode(&wire::GlGenVertexArraysReply::default());
+    };
+    session.make_current(args.current)?;
+    let arrays_room = back_end::room(
+        args.n
+            .try_into()
+            .map_err(|_| Refusal::missing_size("arrays"))?,
+    );
+    let mut arrays: Vec<GLuint> = vec![Default::default(); arrays_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            arrays_room as GLsizei,
+            if args.arrays {
+                arrays.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    arrays.truncate(if !args.arrays { 0 } else { arrays_room });
+    back_end::encode(&wire::GlGenVertexArraysReply { arrays })
+}
+
+fn gl_is_vertex_array(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlIsVertexArrayArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glIsVertexArray else {
+        return back_end::encode(&wire::GlIsVertexArrayReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.array) });
+    back_end::encode(&wire::GlIsVertexArrayReply { value })
+}
+
+fn gl_get_integeri_v(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetIntegeriVArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetIntegeri_v else {
+        return back_end::encode(&wire::GlGetIntegeriVReply::default());
+    };
+    session.make_current(args.current)?;
+    let data_room = support::helpers::indexed_values(session, args.target as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("data"))?;
+    let mut data: Vec<GLint> = vec![Default::default(); data_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.index,
+            if args.data {
+                data.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    data.truncate(if !args.data { 0 } else { data_room });
+    back_end::encode(&wire::GlGetIntegeriVReply { data })
+}
+
+fn gl_begin_transform_feedback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBeginTransformFeedbackArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBeginTransformFeedback else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.primitiveMode) });
+    Ok(Vec::new())
+}
+
+fn gl_end_transform_feedback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEndTransformFeedbackArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glEndTransformFeedback else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_bind_buffer_range(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindBufferRangeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindBufferRange else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let offset = back_end::offset(args.offset, "offset")?;
+    let size = back_end::offset(args.size, "size")?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.index, args.buffer, offset, size) });
+    Ok(Vec::new())
+}
+
+fn gl_bind_buffer_base(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindBufferBaseArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindBufferBase else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.index, args.buffer) });
+    Ok(Vec::new())
+}
+
+fn gl_transform_feedback_varyings(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTransformFeedbackVaryingsArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTransformFeedbackVaryings else {
+        return back_end::encode(&wire::GlTransformFeedbackVaryingsReply);
+    };
+    session.make_current(args.current)?;
+    let varyings = Pieces::new(args.varyings.count, call.bytes(&args.varyings.data)?)
+        .map_err(|_| Refusal::missing_size("varyings"))?;
+    if !varyings.covers(Length::of(args.count)) {
+        return Err(Refusal::missing_size("varyings"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.count,
+            varyings.pointers().cast_mut().cast(),
+            args.bufferMode,
+        )
+    });
+    back_end::encode(&wire::GlTransformFeedbackVaryingsReply)
+}
+
+fn gl_get_transform_feedback_varying(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTransformFeedbackVaryingArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTransformFeedbackVarying else {
+        return back_end::encode(&wire::GlGetTransformFeedbackVaryingReply::default());
+    };
+    session.make_current(args.current)?;
+    let mut length: GLsizei = Default::default();
+    let mut size: GLsizei = Default::default();
+    let mut r#type: GLenum = Default::default();
+    let name_len = back_end::bytes(Length::of(args.bufSize), "name")?;
+    let mut name = call.output(args.name, name_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.index,
+            args.bufSize,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            if args.size {
+                &mut size
+            } else {
+                ptr::null_mut()
+            },
+            if args.r#type {
+                &mut r#type
+            } else {
+                ptr::null_mut()
+            },
+            name.as_mut_ptr().cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetTransformFeedbackVaryingReply {
+        length,
+        size,
+        r#type,
+        name: name.data(call, name_len),
+    })
+}
+
+fn gl_vertex_attrib_i_pointer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribIPointerArgs = back_end::decode(args)?;
+    Board::gl_vertex_attrib_i_pointer(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_get_vertex_attrib_iiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetVertexAttribIivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetVertexAttribIiv else {
+        return back_end::encode(&wire::GlGetVertexAttribIivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::attribute_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.index,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetVertexAttribIivReply { params })
+}
+
+fn gl_get_vertex_attrib_iuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetVertexAttribIuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetVertexAttribIuiv else {
+        return back_end::encode(&wire::GlGetVertexAttribIuivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::attribute_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.index,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetVertexAttribIuivReply { params })
+}
+
+fn gl_vertex_attrib_i4i(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribI4iArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribI4i else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.x, args.y, args.z, args.w) });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_attrib_i4ui(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribI4uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribI4ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.x, args.y, args.z, args.w) });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_attrib_i4iv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribI4ivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribI4iv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, Length::of(4u64)) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_attrib_i4uiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribI4uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribI4uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, Length::of(4u64)) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_get_uniformuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetUniformuivArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gl_get_uniformuiv(session, call, args)?)
+}
+
+fn gl_get_frag_data_location(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetFragDataLocationArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetFragDataLocation else {
+        return back_end::encode(&wire::GlGetFragDataLocationReply::default());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.program,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetFragDataLocationReply { value })
+}
+
+fn gl_uniform1ui(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform1uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform1ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.location, args.v0) });
+    Ok(Vec::new())
+}
+
+fn gl_uniform2ui(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform2uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform2ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.location, args.v0, args.v1) });
+    Ok(Vec::new())
+}
+
+fn gl_uniform3ui(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform3uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform3ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.location, args.v0, args.v1, args.v2) });
+    Ok(Vec::new())
+}
+
+fn gl_uniform4ui(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform4uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform4ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.location, args.v0, args.v1, args.v2, args.v3) });
+    Ok(Vec::new())
+}
+
+fn gl_uniform1uiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform1uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform1uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(1u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform2uiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform2uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform2uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(2u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform3uiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform3uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform3uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(3u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_uniform4uiv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniform4uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniform4uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_clear_bufferiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClearBufferivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClearBufferiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.value,
+        support::helpers::clear_values(session, args.buffer as u64),
+    ) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.buffer,
+            args.drawbuffer,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_clear_bufferuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClearBufferuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClearBufferuiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.value,
+        support::helpers::clear_values(session, args.buffer as u64),
+    ) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.buffer,
+            args.drawbuffer,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_clear_bufferfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClearBufferfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClearBufferfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.value,
+        support::helpers::clear_values(session, args.buffer as u64),
+    ) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.buffer,
+            args.drawbuffer,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_clear_bufferfi(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClearBufferfiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClearBufferfi else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.buffer, args.drawbuffer, args.depth, args.stencil) });
+    Ok(Vec::new())
+}
+
+fn gl_copy_buffer_sub_data(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlCopyBufferSubDataArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glCopyBufferSubData else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let readOffset = back_end::offset(args.readOffset, "readOffset")?;
+    let writeOffset = back_end::offset(args.writeOffset, "writeOffset")?;
+    let size = back_end::offset(args.size, "size")?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.readTarget,
+            args.writeTarget,
+            readOffset,
+            writeOffset,
+            size,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_uniform_indices(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetUniformIndicesArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetUniformIndices else {
+        return back_end::encode(&wire::GlGetUniformIndicesReply::default());
+    };
+    session.make_current(args.current)?;
+    let uniformNames = Pieces::new(
+        args.uniformNames.count,
+        call.bytes(&args.uniformNames.data)?,
+    )
+    .map_err(|_| Refusal::missing_size("uniformNames"))?;
+    if !uniformNames.covers(Length::of(args.uniformCount)) {
+        return Err(Refusal::missing_size("uniformNames"));
+    }
+    let uniformIndices_room = back_end::room(
+        args.uniformCount
+            .try_into()
+            .map_err(|_| Refusal::missing_size("uniformIndices"))?,
+    );
+    let mut uniformIndices: Vec<GLuint> = vec![Default::default(); uniformIndices_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            uniformIndices_room as GLsizei,
+            uniformNames.pointers().cast_mut().cast(),
+            if args.uniformIndices {
+                uniformIndices.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    uniformIndices.truncate(if !args.uniformIndices {
+        0
+    } else {
+        uniformIndices_room
+    });
+    back_end::encode(&wire::GlGetUniformIndicesReply { uniformIndices })
+}
+
+fn gl_get_active_uniformsiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetActiveUniformsivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetActiveUniformsiv else {
+        return back_end::encode(&wire::GlGetActiveUniformsivReply::default());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.uniformIndices, Length::of(args.uniformCount)) {
+        return Err(Refusal::missing_size("uniformIndices"));
+    }
+    let params_room = back_end::room(
+        args.uniformCount
+            .try_into()
+            .map_err(|_| Refusal::missing_size("params"))?,
+    );
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            params_room as GLsizei,
+            length::pointer(&args.uniformIndices).cast(),
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetActiveUniformsivReply { params })
+}
+
+fn gl_get_uniform_block_index(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetUniformBlockIndexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetUniformBlockIndex else {
+        return back_end::encode(&wire::GlGetUniformBlockIndexReply::default());
+    };
+    session.make_current(args.current)?;
+    let uniformBlockName = call.string(&args.uniformBlockName)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.program,
+            uniformBlockName
+                .as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetUniformBlockIndexReply { value })
+}
+
+fn gl_get_active_uniform_blockiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetActiveUniformBlockivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetActiveUniformBlockiv else {
+        return back_end::encode(&wire::GlGetActiveUniformBlockivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::block_values(
+        session,
+        args.program as u64,
+        args.uniformBlockIndex as u64,
+        args.pname as u64,
+    )
+    .get()
+    .filter(|room| *room <= back_end::room(u32::MAX))
+    .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.uniformBlockIndex,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetActiveUniformBlockivReply { params })
+}
+
+fn gl_get_active_uniform_block_name(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetActiveUniformBlockNameArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetActiveUniformBlockName else {
+        return back_end::encode(&wire::GlGetActiveUniformBlockNameReply::default());
+    };
+    session.make_current(args.current)?;
+    let mut length: GLsizei = Default::default();
+    let uniformBlockName_len = back_end::bytes(Length::of(args.bufSize), "uniformBlockName")?;
+    let mut uniformBlockName = call.output(args.uniformBlockName, uniformBlockName_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.uniformBlockIndex,
+            args.bufSize,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            uniformBlockName.as_mut_ptr().cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetActiveUniformBlockNameReply {
+        length,
+        uniformBlockName: uniformBlockName.data(call, uniformBlockName_len),
+    })
+}
+
+fn gl_uniform_block_binding(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUniformBlockBindingArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUniformBlockBinding else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.uniformBlockIndex,
+            args.uniformBlockBinding,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_draw_arrays_instanced(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawArraysInstancedArgs = back_end::decode(args)?;
+    Board::gl_draw_arrays_instanced(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_draw_elements_instanced(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawElementsInstancedArgs = back_end::decode(args)?;
+    Board::gl_draw_elements_instanced(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_fence_sync(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFenceSyncArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFenceSync else {
+        return back_end::encode(&wire::GlFenceSyncReply {
+            result: GL_INVALID_OPERATION as i32,
+        });
+    };
+    session.make_current(args.current)?;
+    session.can_bind(args.new)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let object = call.timed(|| unsafe { function(args.condition, args.flags) });
+    let result = if object.is_null() {
+        session.last_error()
+    } else {
+        session.bind(Kind::Sync, args.new, object, Handle::NULL)?;
+        GL_NO_ERROR as i32
+    };
+    back_end::encode(&wire::GlFenceSyncReply { result })
+}
+
+fn gl_delete_sync(
+    session: &mut Session,
+    _call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDeleteSyncArgs = back_end::decode(args)?;
+    session.release(Kind::Sync, args.sync)?;
+    Ok(Vec::new())
+}
+
+fn gl_client_wait_sync(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClientWaitSyncArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gl_client_wait_sync(session, call, args)?)
+}
+
+fn gl_wait_sync(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlWaitSyncArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glWaitSync else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let sync: GLsync = session.get(Kind::Sync, args.sync)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(sync, args.flags, args.timeout) });
+    Ok(Vec::new())
+}
+
+fn gl_get_integer64v(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetInteger64vArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetInteger64v else {
+        return back_end::encode(&wire::GlGetInteger64vReply::default());
+    };
+    session.make_current(args.current)?;
+    let data_room = support::helpers::state_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("data"))?;
+    let mut data: Vec<GLint64> = vec![Default::default(); data_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.pname,
+            if args.data {
+                data.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    data.truncate(if !args.data { 0 } else { data_room });
+    back_end::encode(&wire::GlGetInteger64vReply { data })
+}
+
+fn gl_get_synciv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetSyncivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetSynciv else {
+        return back_end::encode(&wire::GlGetSyncivReply::default());
+    };
+    session.make_current(args.current)?;
+    let sync: GLsync = session.get(Kind::Sync, args.sync)?;
+    let mut length: GLsizei = Default::default();
+    let values_room = back_end::room(
+        args.bufSize
+            .try_into()
+            .map_err(|_| Refusal::missing_size("values"))?,
+    );
+    let mut values: Vec<GLint> = vec![Default::default(); values_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            sync,
+            args.pname,
+            values_room as GLsizei,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            if args.values {
+                values.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    values.truncate(if !args.values { 0 } else { values_room });
+    back_end::encode(&wire::GlGetSyncivReply { length, values })
+}
+
+fn gl_get_integer64i_v(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetInteger64iVArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetInteger64i_v else {
+        return back_end::encode(&wire::GlGetInteger64iVReply::default());
+    };
+    session.make_current(args.current)?;
+    let data_room = support::helpers::indexed_values(session, args.target as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("data"))?;
+    let mut data: Vec<GLint64> = vec![Default::default(); data_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.index,
+            if args.data {
+                data.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    data.truncate(if !args.data { 0 } else { data_room });
+    back_end::encode(&wire::GlGetInteger64iVReply { data })
+}
+
+fn gl_get_buffer_parameteri64v(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetBufferParameteri64vArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetBufferParameteri64v else {
+        return back_end::encode(&wire::GlGetBufferParameteri64vReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint64> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetBufferParameteri64vReply { params })
+}
+
+fn gl_gen_samplers(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGenSamplersArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGenSamplers else {
+        return back_end::encode(&wire::GlGenSamplersReply::default());
+    };
+    session.make_current(args.current)?;
+    let samplers_room = back_end::room(
+        args.count
+            .try_into()
+            .map_err(|_| Refusal::missing_size("samplers"))?,
+    );
+    let mut samplers: Vec<GLuint> = vec![Default::default(); samplers_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            samplers_room as GLsizei,
+            if args.samplers {
+                samplers.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    samplers.truncate(if !args.samplers { 0 } else { samplers_room });
+    back_end::encode(&wire::GlGenSamplersReply { samplers })
+}
+
+fn gl_delete_samplers(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDeleteSamplersArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDeleteSamplers else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.samplers, Length::of(args.count)) {
+        return Err(Refusal::missing_size("samplers"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.count, length::pointer(&args.samplers).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_is_sampler(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlIsSamplerArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glIsSampler else {
+        return back_end::encode(&wire::GlIsSamplerReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.sampler) });
+    back_end::encode(&wire::GlIsSamplerReply { value })
+}
+
+fn gl_bind_sampler(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindSamplerArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindSampler else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.unit, args.sampler) });
+    Ok(Vec::new())
+}
+
+fn gl_sampler_parameteri(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSamplerParameteriArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSamplerParameteri else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.sampler, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_sampler_parameteriv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSamplerParameterivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSamplerParameteriv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            length::pointer(&args.param).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_sampler_parameterf(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSamplerParameterfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSamplerParameterf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.sampler, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_sampler_parameterfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSamplerParameterfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSamplerParameterfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            length::pointer(&args.param).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_sampler_parameteriv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetSamplerParameterivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetSamplerParameteriv else {
+        return back_end::encode(&wire::GlGetSamplerParameterivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetSamplerParameterivReply { params })
+}
+
+fn gl_get_sampler_parameterfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetSamplerParameterfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetSamplerParameterfv else {
+        return back_end::encode(&wire::GlGetSamplerParameterfvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetSamplerParameterfvReply { params })
+}
+
+fn gl_vertex_attrib_divisor(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribDivisorArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribDivisor else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.divisor) });
+    Ok(Vec::new())
+}
+
+fn gl_bind_transform_feedback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindTransformFeedbackArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindTransformFeedback else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.id) });
+    Ok(Vec::new())
+}
+
+fn gl_delete_transform_feedbacks(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDeleteTransformFeedbacksArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDeleteTransformFeedbacks else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.ids, Length::of(args.n)) {
+        return Err(Refusal::missing_size("ids"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.n, length::pointer(&args.ids).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_gen_transform_feedbacks(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGenTransformFeedbacksArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGenTransformFeedbacks else {
+        return back_end::encode(&wire::GlGenTransformFeedbacksReply::default());
+    };
+    session.make_current(args.current)?;
+    let ids_room = back_end::room(
+        args.n
+            .try_into()
+            .map_err(|_| Refusal::missing_size("ids"))?,
+    );
+    let mut ids: Vec<GLuint> = vec![Default::default(); ids_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            ids_room as GLsizei,
+            if args.ids {
+                ids.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    ids.truncate(if !args.ids { 0 } else { ids_room });
+    back_end::encode(&wire::GlGenTransformFeedbacksReply { ids })
+}
+
+fn gl_is_transform_feedback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlIsTransformFeedbackArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glIsTransformFeedback else {
+        return back_end::encode(&wire::GlIsTransformFeedbackReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.id) });
+    back_end::encode(&wire::GlIsTransformFeedbackReply { value })
+}
+
+fn gl_pause_transform_feedback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPauseTransformFeedbackArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPauseTransformFeedback else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_resume_transform_feedback(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlResumeTransformFeedbackArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glResumeTransformFeedback else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_get_program_binary(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramBinaryArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramBinary else {
+        return back_end::encode(&wire::GlGetProgramBinaryReply::default());
+    };
+    session.make_current(args.current)?;
+    let mut length: GLsizei = Default::default();
+    let mut binaryFormat: GLenum = Default::default();
+    let binary_len = back_end::bytes(Length::of(args.bufSize), "binary")?;
+    let mut binary = call.output(args.binary, binary_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.bufSize,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            if args.binaryFormat {
+                &mut binaryFormat
+            } else {
+                ptr::null_mut()
+            },
+            binary.as_mut_ptr().cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetProgramBinaryReply {
+        length,
+        binaryFormat,
+        binary: binary.data(call, binary_len),
+    })
+}
+
+fn gl_program_binary(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramBinaryArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramBinary else {
+        return back_end::encode(&wire::GlProgramBinaryReply);
+    };
+    session.make_current(args.current)?;
+    let binary = call.input(
+        &args.binary,
+        back_end::bytes(Length::of(args.length), "binary")?,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.binaryFormat, binary.cast(), args.length) });
+    back_end::encode(&wire::GlProgramBinaryReply)
+}
+
+fn gl_program_parameteri(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramParameteriArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramParameteri else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.pname, args.value) });
+    Ok(Vec::new())
+}
+
+fn gl_invalidate_framebuffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlInvalidateFramebufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glInvalidateFramebuffer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.attachments, Length::of(args.numAttachments)) {
+        return Err(Refusal::missing_size("attachments"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.numAttachments,
+            length::pointer(&args.attachments).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_invalidate_sub_framebuffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlInvalidateSubFramebufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glInvalidateSubFramebuffer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.attachments, Length::of(args.numAttachments)) {
+        return Err(Refusal::missing_size("attachments"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.numAttachments,
+            length::pointer(&args.attachments).cast(),
+            args.x,
+            args.y,
+            args.width,
+            args.height,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_storage2d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexStorage2DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexStorage2D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.levels,
+            args.internalformat,
+            args.width,
+            args.height,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_storage3d(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexStorage3DArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexStorage3D else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.levels,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.depth,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_internalformativ(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetInternalformativArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetInternalformativ else {
+        return back_end::encode(&wire::GlGetInternalformativReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = back_end::room(
+        args.bufSize
+            .try_into()
+            .map_err(|_| Refusal::missing_size("params"))?,
+    );
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.internalformat,
+            args.pname,
+            params_room as GLsizei,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetInternalformativReply { params })
+}
+
 fn gil_error(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilErrorArgs = back_end::decode(args)?;
     Board::gil_error(session, call, args)?;
@@ -2919,6 +5343,19 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             result,
             ..Default::default()
         }),
+        93 => back_end::encode(&wire::GlReadPixelsReply {
+            result,
+            ..Default::default()
+        }),
+        169 => back_end::encode(&wire::GlMapBufferRangeReply {
+            result,
+            ..Default::default()
+        }),
+        189 => back_end::encode(&wire::GlGetUniformuivReply {
+            result,
+            ..Default::default()
+        }),
+        213 => back_end::encode(&wire::GlFenceSyncReply { result }),
         1003 => back_end::encode(&wire::GilIndexRangeReply {
             result,
             ..Default::default()

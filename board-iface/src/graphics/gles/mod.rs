@@ -4,20 +4,24 @@
 //! |---|---|
 //! | here | the session as OpenGL ES sees it |
 //! | [`support`] | sizes that depend on the context's state |
+//! | [`pictures`] | pictures and `glPixelStorei` |
+//! | [`mapping`] | buffers that the program maps |
 //! | [`arrays`] | draws, and arrays of the program's memory |
 //! | `manual` | the calls that are written by hand |
 
 pub mod arrays;
 pub mod generated;
 mod manual;
+pub mod mapping;
+pub mod pictures;
 pub mod support;
 
 use crate::back_end::dispatch::Dispatch;
-use crate::back_end::{Current, Objects, Refusal, Table};
-use crate::egl::driver::Driver;
-use crate::egl::session::{Data, Session};
+use crate::back_end::{Current, Objects, Pointer, References, Refusal, Table};
+use crate::graphics::driver::Driver;
+use crate::graphics::session::Session;
 use gil_wire::call::Handle;
-use gil_wire::generated::egl::Kind;
+use gil_wire::generated::gles::Kind;
 use ref_cast::RefCast;
 use std::collections::HashMap;
 
@@ -41,12 +45,19 @@ pub struct State {
     pub error: Option<u32>,
     /// The arrays of the program's memory, by attribute.
     pub arrays: HashMap<u32, arrays::Held>,
+    /// How pictures lie.
+    pub stored: pictures::Stored,
 }
 
 impl Gles {
     /// The same session.
     pub fn of(session: &mut Session) -> &mut Self {
         Self::ref_cast_mut(session)
+    }
+
+    /// The context that is current in this thread of the board.
+    pub fn here(&self) -> Handle {
+        self.0.here()
     }
 
     /// What is kept of a context.
@@ -58,14 +69,43 @@ impl Gles {
     }
 }
 
+/// Sync objects go with their contexts' share group, or by `glDeleteSync`.
+#[derive(Debug, RefCast)]
+#[repr(transparent)]
+pub struct Syncs(Driver);
+
+impl References for Syncs {
+    type Kind = Kind;
+
+    fn retain(&self, _: Kind, _: Pointer) {}
+
+    fn release(&self, kind: Kind, object: Pointer) {
+        let Kind::Sync = kind;
+        if let Some(function) = self.0.gles.glDeleteSync {
+            // SAFETY: the object is alive, and nothing else names it any more.
+            unsafe { function(object.as_ptr().cast()) };
+        }
+    }
+}
+
+/// Nothing is kept of a sync object.
+#[derive(Debug)]
+pub struct Data;
+
+impl From<Kind> for Data {
+    fn from(_: Kind) -> Self {
+        Self
+    }
+}
+
 impl Objects for Gles {
     type Kind = Kind;
     type Data = Data;
-    type Driver = Driver;
+    type Driver = Syncs;
     type Functions = generated::Functions;
 
-    fn driver(&self) -> &'static Driver {
-        self.0.driver
+    fn driver(&self) -> &'static Syncs {
+        Syncs::ref_cast(self.0.driver)
     }
 
     fn functions(&self) -> &'static generated::Functions {
@@ -73,11 +113,11 @@ impl Objects for Gles {
     }
 
     fn table(&self) -> &Table<Kind, Data> {
-        &self.0.table
+        &self.0.syncs
     }
 
     fn table_mut(&mut self) -> &mut Table<Kind, Data> {
-        &mut self.0.table
+        &mut self.0.syncs
     }
 }
 
@@ -86,8 +126,8 @@ impl Current for Gles {
         self.0.resume(context)
     }
 
-    /// Calls return none.
+    /// Of a call that made nothing. The driver keeps its own for `glGetError`.
     fn last_error(&self) -> i32 {
-        0
+        -1
     }
 }

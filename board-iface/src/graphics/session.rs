@@ -6,12 +6,12 @@
 //! thread handed it over.
 
 use super::driver::Driver;
-use super::generated::types::*;
-use super::generated::{self, Functions};
+use super::egl::generated::types::*;
+use super::egl::generated::{self, Functions};
+use super::gles::{self, Gles};
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::{Call, Current, Objects, Refusal, Table};
 use crate::board::{self, Ended, Outcome};
-use crate::gles::{self, Gles};
 use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
@@ -38,6 +38,8 @@ thread_local! {
 pub struct Session {
     pub(crate) driver: &'static Driver,
     pub(crate) table: Table<Kind, Data>,
+    /// OpenGL ES's sync objects.
+    pub(crate) syncs: Table<gil_wire::generated::gles::Kind, gles::Data>,
     /// Its number in this process.
     id: u64,
     /// The guest thread whose call is executed.
@@ -95,6 +97,7 @@ impl Session {
         Self {
             driver,
             table: Table::default(),
+            syncs: Table::default(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             thread: 0,
             posted_ns: 0,
@@ -110,6 +113,15 @@ impl Session {
         match self.table.data_mut(number) {
             Some(Data::Context(context)) => Ok(context),
             _ => Err(Refusal::parameter("context", number.0)),
+        }
+    }
+
+    /// The context that is current in this thread of the board; null if none of this
+    /// session's is.
+    pub fn here(&self) -> Handle {
+        match HERE.get() {
+            (id, context) if id == self.id => context,
+            _ => Handle::NULL,
         }
     }
 

@@ -5,7 +5,7 @@
 #![allow(unused_imports)]
 
 use crate::back_end::{Call, Refusal};
-use crate::egl::support::Session;
+use crate::graphics::egl::support::Session;
 use gil_wire::generated::egl as wire;
 
 /// Calls whose bodies are written by hand.

@@ -1,48 +1,26 @@
 //! The calls that are written by hand.
 
 use super::Gles;
+use super::arrays::Elements;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
-use crate::egl::support::text;
-use gil_gles_common::pixels::{Store, pixel_bytes};
-use gil_wire::call::{Handle, InData};
+use crate::graphics::egl::support::text;
+use gil_gles_common::pixels::{packed_bytes, pixel_bytes};
+use gil_wire::call::Handle;
 use gil_wire::generated::gles as wire;
 use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
 /// No error: the driver keeps those that there are.
 const NONE: i32 = GL_NO_ERROR as i32;
+/// How long one call waits at most.
+const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 /// More values than a uniform has.
 const UNIFORM_VALUES: usize = 16;
 
 impl Gles {
-    fn store(&self, alignment: u32) -> Store {
-        Store {
-            alignment: self.integer(alignment),
-        }
-    }
-
-    /// The bytes of a picture of the program's; null for what has none, or of whose
-    /// format the number of bytes is not known: a driver that knows it reads nothing.
-    fn picture(
-        &self,
-        call: &mut Call,
-        pixels: &InData<'_>,
-        (width, height): (i32, i32),
-        (format, ty): (u32, u32),
-    ) -> Result<*const c_void, Refusal> {
-        let bytes = self
-            .store(GL_UNPACK_ALIGNMENT)
-            .bytes(width, height, format, ty);
-        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
-        match bytes.ok_or(Refusal::missing_size("pixels"))? {
-            0 => Ok(null()),
-            bytes => call.input(pixels, bytes),
-        }
-    }
-
     /// The values of a uniform: those that the driver writes over two different ones.
     fn uniform(&mut self, call: &mut Call, get: impl Fn(*mut u32)) -> Vec<u64> {
         let (mut zeros, mut ones) = ([0; UNIFORM_VALUES], [u32::MAX; UNIFORM_VALUES]);
@@ -99,13 +77,79 @@ impl Manual for Board {
         Ok(())
     }
 
+    fn gl_draw_arrays_instanced(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawArraysInstancedArgs,
+    ) -> Result<(), Refusal> {
+        session.draw_instanced(call, &args)
+    }
+
     fn gl_draw_elements(
         session: &mut Gles,
         call: &mut Call,
         args: wire::GlDrawElementsArgs<'_>,
     ) -> Result<(), Refusal> {
-        session.draw_elements(call, &args)?;
-        Ok(())
+        let elements = Elements {
+            current: args.current,
+            count: args.count,
+            ty: args.r#type,
+            offset: args.offset,
+            indices: &args.indices,
+            instances: 1,
+        };
+        let function = session.functions().glDrawElements;
+        let draw = function.map(|function| {
+            // SAFETY: the indices are there, and arrays in memory have the elements that
+            // they name; buffers are the driver's.
+            move |indices| unsafe { function(args.mode, args.count, args.r#type, indices) }
+        });
+        session.draw_elements(call, &elements, draw)
+    }
+
+    fn gl_draw_elements_instanced(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawElementsInstancedArgs<'_>,
+    ) -> Result<(), Refusal> {
+        let elements = Elements {
+            current: args.current,
+            count: args.count,
+            ty: args.r#type,
+            offset: args.offset,
+            indices: &args.indices,
+            instances: args.instances,
+        };
+        let function = session.functions().glDrawElementsInstanced;
+        let (mode, count, ty, instances) = (args.mode, args.count, args.r#type, args.instances);
+        let draw = function.map(|function| {
+            // SAFETY: as in `gl_draw_elements`.
+            move |indices| unsafe { function(mode, count, ty, indices, instances) }
+        });
+        session.draw_elements(call, &elements, draw)
+    }
+
+    fn gl_draw_range_elements(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawRangeElementsArgs<'_>,
+    ) -> Result<(), Refusal> {
+        let elements = Elements {
+            current: args.current,
+            count: args.count,
+            ty: args.r#type,
+            offset: args.offset,
+            indices: &args.indices,
+            instances: 1,
+        };
+        let function = session.functions().glDrawRangeElements;
+        let (mode, start, end) = (args.mode, args.start, args.end);
+        let (count, ty) = (args.count, args.r#type);
+        let draw = function.map(|function| {
+            // SAFETY: as in `gl_draw_elements`.
+            move |indices| unsafe { function(mode, start, end, count, ty, indices) }
+        });
+        session.draw_elements(call, &elements, draw)
     }
 
     fn gl_get_error(
@@ -211,64 +255,56 @@ impl Manual for Board {
         })
     }
 
-    fn gl_tex_image2d(
+    fn gl_get_uniformuiv(
         session: &mut Gles,
         call: &mut Call,
-        args: wire::GlTexImage2DArgs<'_>,
-    ) -> Result<(), Refusal> {
+        args: wire::GlGetUniformuivArgs,
+    ) -> Result<wire::GlGetUniformuivReply, Refusal> {
         session.make_current(args.current)?;
-        let size = (args.width, args.height);
-        let kind = (args.format, args.r#type);
-        let pixels = session.picture(call, &args.pixels, size, kind)?;
-        if let Some(function) = session.functions().glTexImage2D {
-            // SAFETY: the picture has as many bytes as the driver reads.
-            call.timed(|| unsafe {
-                function(
-                    args.target,
-                    args.level,
-                    args.internalformat,
-                    args.width,
-                    args.height,
-                    args.border,
-                    args.format,
-                    args.r#type,
-                    pixels,
-                );
-            });
-        }
-        Ok(())
+        let function = session.functions().glGetUniformuiv;
+        let values = function.map_or(Vec::new(), |function| {
+            // SAFETY: there is space for the values of any uniform.
+            session.uniform(call, |place| unsafe {
+                function(args.program, args.location, place.cast());
+            })
+        });
+        Ok(wire::GlGetUniformuivReply {
+            result: NONE,
+            values,
+        })
     }
 
-    fn gl_tex_sub_image2d(
+    fn gl_pixel_storei(
         session: &mut Gles,
         call: &mut Call,
-        args: wire::GlTexSubImage2DArgs<'_>,
+        args: wire::GlPixelStoreiArgs,
     ) -> Result<(), Refusal> {
+        session.pixel_store(call, &args)
+    }
+
+    fn gl_map_buffer_range(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlMapBufferRangeArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.map(call, &args)
+    }
+
+    /// Nothing waits for the guest for long: its program asks again.
+    fn gl_client_wait_sync(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlClientWaitSyncArgs,
+    ) -> Result<wire::GlClientWaitSyncReply, Refusal> {
         session.make_current(args.current)?;
-        let (mut width, mut height) = (args.width, args.height);
-        let kind = (args.format, args.r#type);
-        let pixels = session.picture(call, &args.pixels, (width, height), kind)?;
-        if pixels.is_null() && width > 0 && height > 0 {
-            // Nothing is read, and what else is wrong is found.
-            (width, height) = (0, 0);
-        }
-        if let Some(function) = session.functions().glTexSubImage2D {
-            // SAFETY: the picture has as many bytes as the driver reads.
-            call.timed(|| unsafe {
-                function(
-                    args.target,
-                    args.level,
-                    args.xoffset,
-                    args.yoffset,
-                    width,
-                    height,
-                    args.format,
-                    args.r#type,
-                    pixels,
-                );
-            });
-        }
-        Ok(())
+        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
+        let timeout = args.timeout.min(LONGEST_WAIT_NS);
+        let value = match session.functions().glClientWaitSync {
+            // SAFETY: the object is alive.
+            Some(function) => call.timed(|| unsafe { function(sync, args.flags, timeout) }),
+            None => GL_WAIT_FAILED,
+        };
+        Ok(wire::GlClientWaitSyncReply { value })
     }
 
     fn gl_read_pixels(
@@ -278,19 +314,29 @@ impl Manual for Board {
     ) -> Result<Vec<u8>, Refusal> {
         session.make_current(args.current)?;
         let (mut width, mut height) = (args.width, args.height);
-        let store = session.store(GL_PACK_ALIGNMENT);
-        let bytes = store.bytes(width, height, args.format, args.r#type);
+        let is_bound = session.integer(GL_PIXEL_PACK_BUFFER_BINDING) != 0;
+        session.arrange_pack(!is_bound)?;
+        let bytes = match is_bound {
+            true => Some(0),
+            false => packed_bytes((width, height, 1), args.format, args.r#type),
+        };
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
         let bytes = bytes.ok_or(Refusal::missing_size("pixels"))?;
         let mut room = call.output(args.pixels, bytes)?;
+        let place: *mut c_void = match is_bound {
+            true => std::ptr::without_provenance_mut(
+                usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?,
+            ),
+            false => room.as_mut_ptr(),
+        };
         let is_known = pixel_bytes(args.format, args.r#type).is_some();
-        if !is_known || room.as_mut_ptr().is_null() {
+        if !is_bound && (!is_known || place.is_null()) {
             // Nothing is written, and what else is wrong is found.
             (width, height) = (width.min(0), height.min(0));
         }
         if let Some(function) = session.functions().glReadPixels {
-            let place = room.as_mut_ptr();
-            // SAFETY: there is room for as many bytes as the driver writes.
+            // SAFETY: there is room for as many bytes as the driver writes, or a buffer of
+            // its own.
             call.timed(|| unsafe {
                 function(
                     args.x,
@@ -304,7 +350,10 @@ impl Manual for Board {
             });
         }
         let pixels = room.data(call, bytes);
-        back_end::encode(&wire::GlReadPixelsReply { pixels })
+        back_end::encode(&wire::GlReadPixelsReply {
+            result: NONE,
+            pixels,
+        })
     }
 
     fn gl_vertex_attrib_pointer(
@@ -330,8 +379,24 @@ impl Manual for Board {
                 );
             });
         }
-        session.state(args.current)?.arrays.remove(&args.index);
-        Ok(())
+        session.forget_array(args.current, args.index)
+    }
+
+    fn gl_vertex_attrib_i_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlVertexAttribIPointerArgs,
+    ) -> Result<(), Refusal> {
+        session.make_current(args.current)?;
+        let offset = usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?;
+        let is_bound = session.integer(GL_ARRAY_BUFFER_BINDING) != 0;
+        let pointer = std::ptr::without_provenance(if is_bound { offset } else { 0 });
+        if let Some(function) = session.functions().glVertexAttribIPointer {
+            let (index, size) = (args.index, args.size);
+            // SAFETY: the address is kept, not used; draws are checked.
+            call.timed(|| unsafe { function(index, size, args.r#type, args.stride, pointer) });
+        }
+        session.forget_array(args.current, args.index)
     }
 
     fn gil_client_array(

@@ -6,34 +6,34 @@
 //! | here | how the driver is found, and what it has |
 //! | [`driver`] | the libraries, and the board's one display |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
-//! | [`support`] | EGL's calls that are written by hand |
-//! | [`crate::gles`] | OpenGL ES |
+//! | [`mod@egl`] | EGL's calls |
+//! | [`gles`] | those of OpenGL ES |
 
 pub mod driver;
-pub mod generated;
+pub mod egl;
+pub mod gles;
 pub mod session;
-pub mod support;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};
 use crate::region::Budget;
 use driver::{Driver, VARIABLE};
-use gil_wire::generated::{egl, gles};
+use gil_wire::generated as wire;
 use gil_wire::identity::DeviceInfo;
 use std::io;
 use std::path::PathBuf;
 
 /// The back end.
 #[derive(Debug)]
-pub struct Egl;
+pub struct Graphics;
 
-impl BackEnd for Egl {
+impl BackEnd for Graphics {
     fn name(&self) -> &'static str {
-        "egl"
+        "graphics"
     }
 
     fn apis(&self) -> &'static [u16] {
-        &[egl::API, gles::API]
+        &[wire::egl::API, wire::gles::API]
     }
 
     /// EGL's own library finds the vendors'.
@@ -87,15 +87,15 @@ impl BackEnd for Egl {
 
     fn load(&self, _options: DriverOptions) -> Result<Box<dyn Board>, BoardError> {
         let driver = Driver::load().map_err(|error| BoardError::Driver(Box::new(error)))?;
-        Ok(Box::new(EglBoard(Box::leak(Box::new(driver)))))
+        Ok(Box::new(GraphicsBoard(Box::leak(Box::new(driver)))))
     }
 }
 
 /// The driver, loaded: its functions are there until the process ends.
 #[derive(Debug)]
-struct EglBoard(&'static Driver);
+struct GraphicsBoard(&'static Driver);
 
-impl Board for EglBoard {
+impl Board for GraphicsBoard {
     fn devices(&self) -> Vec<DeviceInfo> {
         Vec::from_iter(self.0.device())
     }

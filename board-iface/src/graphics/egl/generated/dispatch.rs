@@ -13,9 +13,9 @@
 use crate::back_end::{
     self, Call, Current, DispatchFn, Enqueued, Enqueues, Objects, Order, Refusal,
 };
-use crate::egl::generated::manual::Manual;
-use crate::egl::generated::types::*;
-use crate::egl::support::{self, Board, Session};
+use crate::graphics::egl::generated::manual::Manual;
+use crate::graphics::egl::generated::types::*;
+use crate::graphics::egl::support::{self, Board, Session};
 use gil_wire::Op;
 use gil_wire::call::{Handle, InfoType};
 use gil_wire::generated::egl::{self as wire, Kind};
@@ -260,7 +260,7 @@ fn egl_create_context(
         session.last_error()
     } else {
         session.bind(Kind::Context, args.new, object, args.dpy)?;
-        EGL_SUCCESS
+        EGL_SUCCESS as i32
     };
     back_end::encode(&wire::EglCreateContextReply { result })
 }
@@ -358,7 +358,7 @@ fn egl_create_pbuffer_surface(
         session.last_error()
     } else {
         session.bind(Kind::Surface, args.new, object, args.dpy)?;
-        EGL_SUCCESS
+        EGL_SUCCESS as i32
     };
     back_end::encode(&wire::EglCreatePbufferSurfaceReply { result })
 }

@@ -1,0 +1,4 @@
+//! EGL: the generated dispatch, and the calls that are written by hand.
+
+pub mod generated;
+pub mod support;
