@@ -61,6 +61,10 @@ both_widths! {
         same(width, "gles3_pbuffer");
     }
 
+    fn threads_share_objects(width: Width) {
+        same(width, "gles_threads");
+    }
+
     fn a_system_without_glvnd_has_the_same(width: Width) {
         is_the_same(width, "gles_pbuffer", &without_glvnd(width));
     }

@@ -85,6 +85,13 @@ impl Batch {
         self.posts >= POSTS_MAX
     }
 
+    /// Whether they should, although as many may wait as there is room for: the process
+    /// exits.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.first > 0
+    }
+
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0

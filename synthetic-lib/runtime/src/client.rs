@@ -179,6 +179,27 @@ impl Client {
         }
     }
 
+    /// As [`post_with`](Self::post_with), but as many may wait as there is room for.
+    ///
+    /// # Errors
+    /// As [`post`](Self::post).
+    pub fn post_lazily(
+        &self,
+        call: &Envelope<'_>,
+        regions: &[Region],
+        args: &impl Arguments,
+    ) -> Result<(), Error> {
+        if !regions.is_empty() {
+            return self.post_with(call, regions, args);
+        }
+        let (mut batch, len) = self.write(call, args)?;
+        if batch.has_ended() {
+            return self.keep(batch, len, call.op, call.class);
+        }
+        batch.keep(len, call.class);
+        Ok(())
+    }
+
     /// As [`post`](Self::post), put into its caller with what that knows of the
     /// call: for those that programs make most.
     ///

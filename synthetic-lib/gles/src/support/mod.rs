@@ -43,6 +43,7 @@ impl Api for Guest {
     type Details = ();
 
     const GARBLED: i32 = GL_INVALID_OPERATION as i32;
+    const POSTS_LAZILY: bool = true;
 
     fn registry() -> &'static Registry<api::Kept<Self>> {
         &REGISTRY

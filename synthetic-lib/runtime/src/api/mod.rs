@@ -92,6 +92,10 @@ pub trait Api: Described {
     /// The code of a call that waited for an event that ended badly.
     const FAILED_WAIT: i32 = Self::GARBLED;
 
+    /// Whether calls without an answer wait until there is no more room for them, because
+    /// a program makes hundreds between two calls that have one.
+    const POSTS_LAZILY: bool = false;
+
     /// Its live objects: a static of the library's.
     fn registry() -> &'static Registry<Kept<Self>>;
 

@@ -315,7 +315,10 @@ impl<A: Api> Request<A> {
     /// The API's code for what went wrong on the way.
     pub fn post(self, args: &impl Serialize) -> CallResult<()> {
         crate::client()
-            .and_then(|client| client.post_with(&self.envelope, &self.regions, args))
+            .and_then(|client| match A::POSTS_LAZILY {
+                false => client.post_with(&self.envelope, &self.regions, args),
+                true => client.post_lazily(&self.envelope, &self.regions, args),
+            })
             .map_err(|error| A::failed(self.envelope.op, &error))
     }
 
