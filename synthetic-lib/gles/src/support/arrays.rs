@@ -186,6 +186,8 @@ pub unsafe fn draw_elements(
     if len > 0 && !in_memory(current).is_empty() {
         let range = match is_bound {
             true => range_in_buffer(entry, current, count, ty, indices as u64)?,
+            // The board refuses it.
+            false if indices.is_null() => None,
             // SAFETY: the caller's.
             false => index_range(
                 unsafe { std::slice::from_raw_parts(indices.cast(), len) },
