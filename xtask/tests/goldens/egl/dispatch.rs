@@ -149,7 +149,7 @@ fn egl_create_context(
         session.last_error()
     } else {
         session.bind(Kind::Context, args.new, object, args.dpy)?;
-        EGL_SUCCESS
+        EGL_SUCCESS as i32
     };
     back_end::encode(&wire::EglCreateContextReply { result })
 }
