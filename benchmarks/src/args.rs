@@ -1,15 +1,16 @@
 //! The command line of the benchmarks.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use gil_wire::address::Address;
 use std::path::PathBuf;
 
 /// Arguments of `gil bench`.
 #[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("written").multiple(true)))]
 pub struct BenchArgs {
     /// What to measure; `all` leaves out what --board does not serve and,
     /// outside gil's repository, what needs a guest.
-    #[arg(required = true, value_enum)]
+    #[arg(required_unless_present = "from", value_enum)]
     pub names: Vec<Name>,
     /// As few times as show that it works: not to be believed.
     #[arg(long, conflicts_with = "full")]
@@ -34,13 +35,15 @@ pub struct BenchArgs {
     pub json: Option<PathBuf>,
     /// Measure nothing again: take the lines of this file, an earlier --json,
     /// for --page and --plot.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "names", "quick", "full", "board", "allow_any_local_user", "json", "products", "size",
+    ], requires = "written")]
     pub from: Option<PathBuf>,
     /// Write the figures into the marked section of this Markdown page.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "written")]
     pub page: Option<PathBuf>,
     /// Draw plots into this folder, as SVG.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", group = "written")]
     pub plot: Option<PathBuf>,
     /// Products of matmul.
     #[arg(long, value_name = "NUMBER", default_value_t = 300)]

@@ -49,14 +49,23 @@ pub fn null_call() -> NullCall {
     API.null_call()
 }
 
-/// Measures, and reports the figures.
+/// Measures, and reports the figures. A folder for files of its own is told to
+/// `will_remove`, for an end by a signal.
 ///
 /// # Errors
-/// [`BenchError`] says what cannot be measured here.
-pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
-    let lines = match &args.from {
-        Some(file) => page::read_lines(file)?,
-        None => measure(args)?,
+/// [`BenchError`] says what cannot be measured or written here.
+pub fn run(args: &BenchArgs, will_remove: &dyn Fn(&Path)) -> Result<(), BenchError> {
+    let earlier = args.from.as_deref().map(page::read_lines).transpose()?;
+    // What cannot be written is said before minutes are spent.
+    if let Some(page) = &args.page {
+        page::check(page)?;
+    }
+    if let Some(folder) = &args.plot {
+        plot::make(folder)?;
+    }
+    let lines = match earlier {
+        Some(lines) => lines,
+        None => measure(args, will_remove)?,
     };
     let plots = match &args.plot {
         Some(folder) => plot::draw(folder, &lines)?,
@@ -68,11 +77,12 @@ pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn measure(args: &BenchArgs) -> Result<Vec<Line>, BenchError> {
+fn measure(args: &BenchArgs, will_remove: &dyn Fn(&Path)) -> Result<Vec<Line>, BenchError> {
+    let mut output = Output::new(args)?;
     let folder = folder::create()?;
+    will_remove(folder.path());
     let bench = Bench::new(args, API, folder.path());
     let (machine, date) = (Machine::this(), machine::today());
-    let mut output = Output::new(args)?;
     let mut lines = Vec::new();
     for name in names(&bench, &args.names) {
         output.begin(name);
@@ -117,6 +127,14 @@ fn measure_one(bench: &Bench<'_>, name: Name) -> Result<Vec<Measured>, BenchErro
     }
 }
 
+/// A new file for lines.
+fn created(path: &Path) -> Result<File, BenchError> {
+    File::create(path).map_err(|error| BenchError::File {
+        path: path.into(),
+        what: format!("{error}: name a file in a folder that you can write to"),
+    })
+}
+
 /// The destination of lines.
 struct Output {
     json: Option<Box<dyn Write>>,
@@ -125,11 +143,11 @@ struct Output {
 }
 
 impl Output {
-    fn new(args: &BenchArgs) -> io::Result<Self> {
+    fn new(args: &BenchArgs) -> Result<Self, BenchError> {
         let is_terminal = io::stdout().is_terminal();
         let to_stdout = args.json.as_deref() == Some(Path::new("-"));
         let json: Option<Box<dyn Write>> = match &args.json {
-            Some(path) if !to_stdout => Some(Box::new(File::create(path)?)),
+            Some(path) if !to_stdout => Some(Box::new(created(path)?)),
             None if is_terminal => None,
             _ => Some(Box::new(io::stdout())),
         };

@@ -23,7 +23,8 @@ fn failed(path: &Path, what: impl ToString) -> BenchError {
 /// # Errors
 /// [`BenchError::File`] names the file and the first line that is none.
 pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
-    let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
+    let what = |error| format!("{error}: give a file that `gil bench --json` wrote");
+    let text = fs::read_to_string(path).map_err(|error| failed(path, what(error)))?;
     let lines = (1..).zip(text.lines());
     let read = |(number, line): (usize, &str)| {
         let what = |error| format!("line {number} is no benchmark's: {error}");
@@ -39,20 +40,38 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
     }
 }
 
+/// The page's text, which has the section.
+fn read(path: &Path) -> Result<String, BenchError> {
+    let what = |error| format!("{error}: name a Markdown page that is there");
+    let page = fs::read_to_string(path).map_err(|error| failed(path, what(error)))?;
+    match replaced(&page, "") {
+        Some(_) => Ok(page),
+        None => Err(failed(
+            path,
+            format!("no lines {BEGIN} and {END}: put them where the figures go"),
+        )),
+    }
+}
+
+/// Whether the page is there, can be written and has the section.
+///
+/// # Errors
+/// [`BenchError::File`] if not.
+pub fn check(path: &Path) -> Result<(), BenchError> {
+    read(path)?;
+    let what = |error| format!("{error}: name a page that you can write to");
+    let opened = fs::File::options().append(true).open(path);
+    opened.map(drop).map_err(|error| failed(path, what(error)))
+}
+
 /// Writes the figures into the page's section, and the plots above them.
 ///
 /// # Errors
 /// [`BenchError::File`] if the page has no such section.
 pub fn write(path: &Path, lines: &[Line], plots: &[Drawn]) -> Result<(), BenchError> {
-    let page = fs::read_to_string(path).map_err(|error| failed(path, error))?;
-    let missing = || {
-        failed(
-            path,
-            format!("no lines {BEGIN} and {END}: put them where the figures go"),
-        )
-    };
     let section = images(path, plots) + &section(lines);
-    let page = replaced(&page, &section).ok_or_else(missing)?;
+    let page = read(path)?;
+    let page = replaced(&page, &section).unwrap_or(page);
     fs::write(path, page).map_err(|error| failed(path, error))
 }
 

@@ -44,12 +44,22 @@ pub struct Drawn {
     pub path: PathBuf,
 }
 
-/// Draws what there are lines for.
+/// Makes the folder for plots, if there is none.
+///
+/// # Errors
+/// [`BenchError::File`] names the folder.
+pub fn make(folder: &Path) -> Result<(), BenchError> {
+    std::fs::create_dir_all(folder).map_err(|error| BenchError::File {
+        path: folder.into(),
+        what: format!("{error}: name a folder, or where one can be made"),
+    })
+}
+
+/// Draws what there are lines for, into a folder that is there.
 ///
 /// # Errors
 /// [`BenchError::Plot`] names the file.
 pub fn draw(folder: &Path, lines: &[Line]) -> Result<Vec<Drawn>, BenchError> {
-    std::fs::create_dir_all(folder)?;
     let plots = [calls(lines), batches(lines), differences(lines)];
     let mut drawn = Vec::new();
     for plot in plots.into_iter().filter(|plot| !plot.series.is_empty()) {

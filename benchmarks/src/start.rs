@@ -5,6 +5,7 @@ use crate::bench::Bench;
 use crate::error::BenchError;
 use crate::line::{Measured, Must};
 use crate::sampling::Times;
+use gil_run_support::process::is_asked_to_end_with_us;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::process::{Command, Stdio};
@@ -52,7 +53,7 @@ fn run(option: Option<&str>) -> Result<(Duration, Duration), BenchError> {
     command.args(["run", "--quiet"]).args(option).args(PROGRAM);
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     let (cpu, wall) = (cpu_of_children()?, Instant::now());
-    let output = command.output()?;
+    let output = is_asked_to_end_with_us(&mut command).output()?;
     let (cpu, wall) = (cpu_of_children()? - cpu, wall.elapsed());
     match output.status.success() {
         true => Ok((cpu, wall)),

@@ -47,7 +47,9 @@ pub enum ImageError {
 /// [`ImageError`]; the folder then has what it had before.
 pub fn run(args: &ImageArgs) -> Result<(), ImageError> {
     let progress = Progress::new(args.quiet);
-    let memory = make(args, &progress);
+    let signalled = Signalled::install(&progress).map_err(ImageError::Signals)?;
+    let memory = make(args, &progress, &signalled);
+    signalled.comes_first(memory.is_err());
     progress.clear();
     let (memory, folder) = (memory? >> 20, args.folder.display());
     if !args.quiet {
@@ -62,8 +64,7 @@ pub fn run(args: &ImageArgs) -> Result<(), ImageError> {
 }
 
 /// Bytes of memory that the guest needs.
-fn make(args: &ImageArgs, progress: &Progress) -> Result<u64, ImageError> {
-    let signalled = Signalled::install(progress).map_err(ImageError::Signals)?;
+fn make(args: &ImageArgs, progress: &Progress, signalled: &Signalled) -> Result<u64, ImageError> {
     placed::check(&args.files)?;
     let guest = guest::prepare(&args.wanted(), HostPart::Gem5Scripts, progress)?;
     let reaches = Reaches::default();

@@ -2,6 +2,7 @@
 //! the loop.
 
 mod args;
+mod bench_command;
 mod cache_command;
 mod devices;
 mod doctor;
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         Command::Key(KeyCommand::New { file }) => exit_with(gil_board_client::key::make(&file)),
         Command::Status(args) => exit_with(status::run(&args)),
         Command::Sysroot(args) => exit_with(sysroot::run(&args)),
-        Command::Bench(args) => exit_with(gil_benchmarks::run(&args)),
+        Command::Bench(args) => exit_with(bench_command::run(&args)),
         Command::Image(args) => exit_with(image_command::run(&args)),
         Command::Machine(args) => exit_with(machine::run(&args)),
         Command::Report(args) => exit_with(report::print(&args)),

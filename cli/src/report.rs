@@ -4,6 +4,7 @@ use crate::args::{ReportArgs, RunArgs};
 use crate::output::{Output, OutputError};
 use crate::supervise::Ended;
 use gil_report::{Document, Exit, ReportError, SeenRun};
+use gil_wire::words::Words;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -39,7 +40,7 @@ pub fn deliver(args: &RunArgs, ended: Ended) -> Exit {
 fn shown(document: &Document) -> String {
     let report = document.report.as_ref();
     let mut text = match report.is_some_and(|report| report.program.started) {
-        true => document.table(),
+        true => harmless(&document.table()),
         false => String::new(),
     };
     if let Some(outdir) = &document.run.outdir {
@@ -50,6 +51,14 @@ fn shown(document: &Document) -> String {
         );
     }
     text
+}
+
+/// The lines without what a terminal obeys: names in them are a guest's or a file's.
+fn harmless(lines: &str) -> String {
+    lines
+        .lines()
+        .map(|line| format!("{}\n", Words::from(line)))
+        .collect()
 }
 
 fn document(args: &RunArgs, ended: Ended) -> Document {
@@ -82,11 +91,11 @@ fn write_json(path: &Path, document: &Document) -> Result<(), OutputError> {
 /// [`ReportError`] if the file holds no report.
 pub fn print(args: &ReportArgs) -> Result<(), ReportError> {
     let document = Document::read(&args.file)?;
-    let mut text = format!("{}\n", document.argv.join(" "));
-    text += &document.table();
+    let mut text = format!("{}\n", Words::from(document.argv.join(" ")));
+    text += &harmless(&document.table());
     let _ = write!(text, "exit code {}", document.exit.code);
     if let Some(reason) = &document.exit.reason {
-        let _ = write!(text, ": {reason}");
+        let _ = write!(text, ": {}", Words::from(reason.as_str()));
     }
     let _ = writeln!(io::stdout(), "{text}");
     Ok(())

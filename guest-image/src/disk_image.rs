@@ -5,6 +5,7 @@ use crate::apt::AptError;
 use crate::archive::{Archive, DATE};
 use gil_run_support::cache::{self, At, CacheError};
 use gil_run_support::tool::{self, ToolError};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -86,9 +87,11 @@ fn is_whole(image: &Path) -> io::Result<bool> {
 /// [`AptError`] if it cannot be read, or something not be written.
 pub fn unpack(image: &Path, folder: &Path) -> Result<(), AptError> {
     let mut command = Command::new(READER);
+    let mut extract = OsString::from("--extract=");
+    extract.push(folder);
     command
         .args(["--no-preserve-owner", "--preserve-perms"])
-        .arg(format!("--extract={}", folder.display()))
+        .arg(extract)
         .arg(image);
     let read = tool::run(&mut command, "reading a disk of packages", folder);
     read.map_err(|error| why(error, folder))?;

@@ -21,6 +21,9 @@ pub enum ProgramError {
         "there is no program {0} in the guest: add the Debian package that has it with --pkg, or give the path of a local arm64 or armhf program"
     )]
     NotInGuest(String),
+    /// An empty argument in its place.
+    #[error("the program's name is empty: give the path of one, or the name of one in the guest")]
+    NoName,
     /// It cannot be read.
     #[error("{} cannot be read ({source}): check its permissions", path.display())]
     Unreadable {
@@ -109,7 +112,7 @@ impl ProgramError {
     /// The exit code, as `env` has it.
     pub fn code(&self) -> u8 {
         match self {
-            Self::NoFile(_) | Self::NotInGuest(_) | Self::NoLibrary { .. } => 127,
+            Self::NoFile(_) | Self::NotInGuest(_) | Self::NoName | Self::NoLibrary { .. } => 127,
             _ => 126,
         }
     }
@@ -229,6 +232,9 @@ pub enum Program {
 /// # Errors
 /// [`ProgramError`] if it is nowhere or cannot be run.
 pub fn find(name: &str, tree: &Tree) -> Result<Program, ProgramError> {
+    if name.is_empty() {
+        return Err(ProgramError::NoName);
+    }
     let path = Path::new(name);
     if !name.contains('/') {
         return match tree.program(name) {

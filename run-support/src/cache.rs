@@ -36,7 +36,7 @@ pub enum CacheError {
     },
     /// The disk is full.
     #[error(
-        "the disk that holds {} is full: make room there, or point GIL_CACHE (cache) or TMPDIR (running) to another disk",
+        "the disk that holds {} is full: make room there, or choose another disk (GIL_CACHE is for the cache, TMPDIR for a run's own files)",
         path.display()
     )]
     Full {
@@ -86,13 +86,37 @@ pub enum CacheError {
         path: PathBuf,
     },
     /// A file or folder cannot be read or written.
-    #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
+    #[error("{} cannot be used ({source}): {}", path.display(), remedy(source))]
     File {
         /// The file's path.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
     },
+}
+
+/// The user's way out of it.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "something else stands where a folder should be, so name another place or remove it"
+        }
+        io::ErrorKind::IsADirectory => {
+            "a folder stands where a file should be, so name another place or remove it"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "name a place that can be written to",
+        io::ErrorKind::PermissionDenied => "check its permissions and its folders'",
+        io::ErrorKind::NotFound => "check that it is there",
+        _ => "check that it is there and its permissions",
+    }
+}
+
+/// The error without the path, which those of temporary files name themselves.
+fn bare(error: io::Error, path: &Path) -> io::Error {
+    match error.to_string().contains(&path.display().to_string()) {
+        true => error.kind().into(),
+        false => error,
+    }
 }
 
 /// Adds the path to an I/O error; a full disk becomes [`CacheError::Full`].
@@ -112,7 +136,7 @@ impl<T> At<T> for io::Result<T> {
             | io::ErrorKind::FileTooLarge => CacheError::Full { path: path.into() },
             _ => CacheError::File {
                 path: path.into(),
-                source,
+                source: bare(source, path),
             },
         })
     }
@@ -398,6 +422,21 @@ mod tests {
         has_room(root.path(), 1).unwrap();
         let error = has_room(root.path(), u64::MAX).unwrap_err().to_string();
         assert!(error.contains("make room"), "{error}");
+    }
+
+    #[test]
+    fn an_error_names_its_path_once_and_the_way_out() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("taken");
+        fs::write(&file, "").unwrap();
+        for failed in [
+            fs::create_dir_all(&file).at(&file),
+            tempfile::tempdir_in(&file).map(drop).at(&file),
+        ] {
+            let said = failed.unwrap_err().to_string();
+            assert_eq!(said.matches("/taken").count(), 1, "{said}");
+            assert!(said.contains("where a folder should be"), "{said}");
+        }
     }
 
     #[test]

@@ -9,9 +9,19 @@ use std::time::{Duration, Instant};
 
 /// Has the kernel end the child if `gil` is gone, however it went.
 pub fn dies_with_us(command: &mut Command) -> &mut Command {
+    ends_with_us(command, Signal::SIGKILL)
+}
+
+/// The same for a child that is a `gil` itself: it is asked, so that it ends what it
+/// started and removes its files.
+pub fn is_asked_to_end_with_us(command: &mut Command) -> &mut Command {
+    ends_with_us(command, Signal::SIGTERM)
+}
+
+fn ends_with_us(command: &mut Command, signal: Signal) -> &mut Command {
     let parent = nix::unistd::getpid();
     let tie = move || {
-        nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+        nix::sys::prctl::set_pdeathsig(signal)?;
         // The parent may have gone before the line above.
         if nix::unistd::getppid() != parent {
             return Err(io::ErrorKind::Interrupted.into());

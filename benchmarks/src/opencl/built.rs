@@ -2,6 +2,7 @@
 
 use crate::error::BenchError;
 use gil_run_support::cache::Cache;
+use gil_run_support::process::is_asked_to_end_with_us;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,7 +69,9 @@ pub fn in_guest_with_kernels(json: &Path) -> Result<Command, BenchError> {
 /// [`BenchError`] with what it said if it fails.
 pub fn run(command: &mut Command) -> Result<Duration, BenchError> {
     let start = Instant::now();
-    let output = command.stdin(Stdio::null()).output()?;
+    let output = is_asked_to_end_with_us(command)
+        .stdin(Stdio::null())
+        .output()?;
     let took = start.elapsed();
     match output.status.success() {
         true => Ok(took),
@@ -82,7 +85,8 @@ pub fn run(command: &mut Command) -> Result<Duration, BenchError> {
 /// [`BenchError`] with what it said if it writes another number of lines.
 pub fn moments(command: &mut Command, count: usize) -> Result<Vec<Instant>, BenchError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    command.stderr(Stdio::piped());
+    let mut child = is_asked_to_end_with_us(command).spawn()?;
     let mut moments = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines() {
