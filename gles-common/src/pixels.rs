@@ -3,11 +3,11 @@
 use gil_wire::rows::Rows;
 
 /// Bytes of a pixel of this format and type; none for a pair that is not listed here.
-/// Table 8.2 of the specification, and `GL_EXT_read_format_bgra`.
+/// Table 8.2 of the specification, `GL_EXT_read_format_bgra`, `GL_OES_texture_stencil8`.
 pub fn pixel_bytes(format: u32, ty: u32) -> Option<u64> {
     let components = match format {
-        // ALPHA, LUMINANCE, DEPTH_COMPONENT, RED, RED_INTEGER
-        0x1906 | 0x1909 | 0x1902 | 0x1903 | 0x8D94 => 1,
+        // ALPHA, LUMINANCE, DEPTH_COMPONENT, STENCIL_INDEX, RED, RED_INTEGER
+        0x1906 | 0x1909 | 0x1902 | 0x1901 | 0x1903 | 0x8D94 => 1,
         // LUMINANCE_ALPHA, RG, RG_INTEGER, DEPTH_STENCIL
         0x190A | 0x8227 | 0x8228 | 0x84F9 => 2,
         // RGB, RGB_INTEGER
@@ -17,13 +17,14 @@ pub fn pixel_bytes(format: u32, ty: u32) -> Option<u64> {
         _ => return None,
     };
     match ty {
-        // One number for a whole pixel: 5_6_5; 4_4_4_4, 5_5_5_1; 2_10_10_10_REV;
+        // One number for a whole pixel: 5_6_5; 4_4_4_4, 5_5_5_1, both _REV; 2_10_10_10_REV;
         // 10F_11F_11F_REV, 5_9_9_9_REV; 24_8; FLOAT_32_24_8_REV
         0x8363 if components == 3 => Some(2),
-        0x8033 | 0x8034 if components == 4 => Some(2),
+        0x8033 | 0x8034 | 0x8365 | 0x8366 if components == 4 => Some(2),
         0x8368 if components >= 3 => Some(4),
         0x8C3B | 0x8C3E if components == 3 => Some(4),
-        0x84FA if format == 0x84F9 => Some(4),
+        // Of depth alone: GL_NV_read_depth.
+        0x84FA if matches!(format, 0x84F9 | 0x1902) => Some(4),
         0x8DAD if format == 0x84F9 => Some(8),
         _ if format == 0x84F9 => None,
         0x1400 | 0x1401 => Some(components), // BYTE, UNSIGNED_BYTE

@@ -7,13 +7,13 @@ pub const MOST: usize = 16;
 /// `glGetIntegerv` and its like. Of the lists of formats only the driver knows it.
 pub fn of_state(name: u32) -> usize {
     match name {
-        // VIEWPORT, SCISSOR_BOX, COLOR_CLEAR_VALUE, COLOR_WRITEMASK, BLEND_COLOR,
-        // PRIMITIVE_BOUNDING_BOX is 8
-        0x0BA2 | 0x0C10 | 0x0C22 | 0x0C23 | 0x8005 => 4,
+        // PRIMITIVE_BOUNDING_BOX
         0x92BE => 8,
+        // VIEWPORT, SCISSOR_BOX, COLOR_CLEAR_VALUE, COLOR_WRITEMASK, BLEND_COLOR
+        0x0BA2 | 0x0C10 | 0x0C22 | 0x0C23 | 0x8005 => 4,
         // DEPTH_RANGE, ALIASED_POINT_SIZE_RANGE, ALIASED_LINE_WIDTH_RANGE,
-        // MAX_VIEWPORT_DIMS
-        0x0B70 | 0x846D | 0x846E | 0x0D3A => 2,
+        // MAX_VIEWPORT_DIMS, MULTISAMPLE_LINE_WIDTH_RANGE, VIEWPORT_BOUNDS_RANGE
+        0x0B70 | 0x846D | 0x846E | 0x0D3A | 0x9381 | 0x825D => 2,
         _ => 1,
     }
 }

@@ -2,9 +2,11 @@
  * Compiling this file against the real headers compares every prototype,
  * type and constant of the description with theirs. */
 
+#define GL_GLEXT_PROTOTYPES
 #include <stddef.h>
 #include <stdint.h>
 #include <GLES3/gl32.h>
+#include <GLES2/gl2ext.h>
 
 #define SAME(a, b) __builtin_types_compatible_p(a, b)
 
@@ -500,6 +502,496 @@ _Static_assert(SAME(__typeof__(&glTexStorage3D), void (*)(GLenum target, GLsizei
 	"glTexStorage3D");
 _Static_assert(SAME(__typeof__(&glGetInternalformativ), void (*)(GLenum target, GLenum internalformat, GLenum pname, GLsizei bufSize, GLint *params)),
 	"glGetInternalformativ");
+_Static_assert(SAME(__typeof__(&glDispatchCompute), void (*)(GLuint num_groups_x, GLuint num_groups_y, GLuint num_groups_z)),
+	"glDispatchCompute");
+_Static_assert(SAME(__typeof__(&glDispatchComputeIndirect), void (*)(GLintptr indirect)),
+	"glDispatchComputeIndirect");
+_Static_assert(SAME(__typeof__(&glDrawArraysIndirect), void (*)(GLenum mode, const void *indirect)),
+	"glDrawArraysIndirect");
+_Static_assert(SAME(__typeof__(&glDrawElementsIndirect), void (*)(GLenum mode, GLenum type, const void *indirect)),
+	"glDrawElementsIndirect");
+_Static_assert(SAME(__typeof__(&glFramebufferParameteri), void (*)(GLenum target, GLenum pname, GLint param)),
+	"glFramebufferParameteri");
+_Static_assert(SAME(__typeof__(&glGetFramebufferParameteriv), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetFramebufferParameteriv");
+_Static_assert(SAME(__typeof__(&glGetProgramInterfaceiv), void (*)(GLuint program, GLenum programInterface, GLenum pname, GLint *params)),
+	"glGetProgramInterfaceiv");
+_Static_assert(SAME(__typeof__(&glGetProgramResourceIndex), GLuint (*)(GLuint program, GLenum programInterface, const GLchar *name)),
+	"glGetProgramResourceIndex");
+_Static_assert(SAME(__typeof__(&glGetProgramResourceName), void (*)(GLuint program, GLenum programInterface, GLuint index, GLsizei bufSize, GLsizei *length, GLchar *name)),
+	"glGetProgramResourceName");
+_Static_assert(SAME(__typeof__(&glGetProgramResourceiv), void (*)(GLuint program, GLenum programInterface, GLuint index, GLsizei propCount, const GLenum *props, GLsizei bufSize, GLsizei *length, GLint *params)),
+	"glGetProgramResourceiv");
+_Static_assert(SAME(__typeof__(&glGetProgramResourceLocation), GLint (*)(GLuint program, GLenum programInterface, const GLchar *name)),
+	"glGetProgramResourceLocation");
+_Static_assert(SAME(__typeof__(&glUseProgramStages), void (*)(GLuint pipeline, GLbitfield stages, GLuint program)),
+	"glUseProgramStages");
+_Static_assert(SAME(__typeof__(&glActiveShaderProgram), void (*)(GLuint pipeline, GLuint program)),
+	"glActiveShaderProgram");
+_Static_assert(SAME(__typeof__(&glCreateShaderProgramv), GLuint (*)(GLenum type, GLsizei count, const GLchar *const *strings)),
+	"glCreateShaderProgramv");
+_Static_assert(SAME(__typeof__(&glBindProgramPipeline), void (*)(GLuint pipeline)),
+	"glBindProgramPipeline");
+_Static_assert(SAME(__typeof__(&glDeleteProgramPipelines), void (*)(GLsizei n, const GLuint *pipelines)),
+	"glDeleteProgramPipelines");
+_Static_assert(SAME(__typeof__(&glGenProgramPipelines), void (*)(GLsizei n, GLuint *pipelines)),
+	"glGenProgramPipelines");
+_Static_assert(SAME(__typeof__(&glIsProgramPipeline), GLboolean (*)(GLuint pipeline)),
+	"glIsProgramPipeline");
+_Static_assert(SAME(__typeof__(&glGetProgramPipelineiv), void (*)(GLuint pipeline, GLenum pname, GLint *params)),
+	"glGetProgramPipelineiv");
+_Static_assert(SAME(__typeof__(&glProgramUniform1i), void (*)(GLuint program, GLint location, GLint v0)),
+	"glProgramUniform1i");
+_Static_assert(SAME(__typeof__(&glProgramUniform2i), void (*)(GLuint program, GLint location, GLint v0, GLint v1)),
+	"glProgramUniform2i");
+_Static_assert(SAME(__typeof__(&glProgramUniform3i), void (*)(GLuint program, GLint location, GLint v0, GLint v1, GLint v2)),
+	"glProgramUniform3i");
+_Static_assert(SAME(__typeof__(&glProgramUniform4i), void (*)(GLuint program, GLint location, GLint v0, GLint v1, GLint v2, GLint v3)),
+	"glProgramUniform4i");
+_Static_assert(SAME(__typeof__(&glProgramUniform1ui), void (*)(GLuint program, GLint location, GLuint v0)),
+	"glProgramUniform1ui");
+_Static_assert(SAME(__typeof__(&glProgramUniform2ui), void (*)(GLuint program, GLint location, GLuint v0, GLuint v1)),
+	"glProgramUniform2ui");
+_Static_assert(SAME(__typeof__(&glProgramUniform3ui), void (*)(GLuint program, GLint location, GLuint v0, GLuint v1, GLuint v2)),
+	"glProgramUniform3ui");
+_Static_assert(SAME(__typeof__(&glProgramUniform4ui), void (*)(GLuint program, GLint location, GLuint v0, GLuint v1, GLuint v2, GLuint v3)),
+	"glProgramUniform4ui");
+_Static_assert(SAME(__typeof__(&glProgramUniform1f), void (*)(GLuint program, GLint location, GLfloat v0)),
+	"glProgramUniform1f");
+_Static_assert(SAME(__typeof__(&glProgramUniform2f), void (*)(GLuint program, GLint location, GLfloat v0, GLfloat v1)),
+	"glProgramUniform2f");
+_Static_assert(SAME(__typeof__(&glProgramUniform3f), void (*)(GLuint program, GLint location, GLfloat v0, GLfloat v1, GLfloat v2)),
+	"glProgramUniform3f");
+_Static_assert(SAME(__typeof__(&glProgramUniform4f), void (*)(GLuint program, GLint location, GLfloat v0, GLfloat v1, GLfloat v2, GLfloat v3)),
+	"glProgramUniform4f");
+_Static_assert(SAME(__typeof__(&glProgramUniform1iv), void (*)(GLuint program, GLint location, GLsizei count, const GLint *value)),
+	"glProgramUniform1iv");
+_Static_assert(SAME(__typeof__(&glProgramUniform2iv), void (*)(GLuint program, GLint location, GLsizei count, const GLint *value)),
+	"glProgramUniform2iv");
+_Static_assert(SAME(__typeof__(&glProgramUniform3iv), void (*)(GLuint program, GLint location, GLsizei count, const GLint *value)),
+	"glProgramUniform3iv");
+_Static_assert(SAME(__typeof__(&glProgramUniform4iv), void (*)(GLuint program, GLint location, GLsizei count, const GLint *value)),
+	"glProgramUniform4iv");
+_Static_assert(SAME(__typeof__(&glProgramUniform1uiv), void (*)(GLuint program, GLint location, GLsizei count, const GLuint *value)),
+	"glProgramUniform1uiv");
+_Static_assert(SAME(__typeof__(&glProgramUniform2uiv), void (*)(GLuint program, GLint location, GLsizei count, const GLuint *value)),
+	"glProgramUniform2uiv");
+_Static_assert(SAME(__typeof__(&glProgramUniform3uiv), void (*)(GLuint program, GLint location, GLsizei count, const GLuint *value)),
+	"glProgramUniform3uiv");
+_Static_assert(SAME(__typeof__(&glProgramUniform4uiv), void (*)(GLuint program, GLint location, GLsizei count, const GLuint *value)),
+	"glProgramUniform4uiv");
+_Static_assert(SAME(__typeof__(&glProgramUniform1fv), void (*)(GLuint program, GLint location, GLsizei count, const GLfloat *value)),
+	"glProgramUniform1fv");
+_Static_assert(SAME(__typeof__(&glProgramUniform2fv), void (*)(GLuint program, GLint location, GLsizei count, const GLfloat *value)),
+	"glProgramUniform2fv");
+_Static_assert(SAME(__typeof__(&glProgramUniform3fv), void (*)(GLuint program, GLint location, GLsizei count, const GLfloat *value)),
+	"glProgramUniform3fv");
+_Static_assert(SAME(__typeof__(&glProgramUniform4fv), void (*)(GLuint program, GLint location, GLsizei count, const GLfloat *value)),
+	"glProgramUniform4fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix2fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix2fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix3fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix3fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix4fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix4fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix2x3fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix2x3fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix3x2fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix3x2fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix2x4fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix2x4fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix4x2fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix4x2fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix3x4fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix3x4fv");
+_Static_assert(SAME(__typeof__(&glProgramUniformMatrix4x3fv), void (*)(GLuint program, GLint location, GLsizei count, GLboolean transpose, const GLfloat *value)),
+	"glProgramUniformMatrix4x3fv");
+_Static_assert(SAME(__typeof__(&glValidateProgramPipeline), void (*)(GLuint pipeline)),
+	"glValidateProgramPipeline");
+_Static_assert(SAME(__typeof__(&glGetProgramPipelineInfoLog), void (*)(GLuint pipeline, GLsizei bufSize, GLsizei *length, GLchar *infoLog)),
+	"glGetProgramPipelineInfoLog");
+_Static_assert(SAME(__typeof__(&glBindImageTexture), void (*)(GLuint unit, GLuint texture, GLint level, GLboolean layered, GLint layer, GLenum access, GLenum format)),
+	"glBindImageTexture");
+_Static_assert(SAME(__typeof__(&glGetBooleani_v), void (*)(GLenum target, GLuint index, GLboolean *data)),
+	"glGetBooleani_v");
+_Static_assert(SAME(__typeof__(&glMemoryBarrier), void (*)(GLbitfield barriers)),
+	"glMemoryBarrier");
+_Static_assert(SAME(__typeof__(&glMemoryBarrierByRegion), void (*)(GLbitfield barriers)),
+	"glMemoryBarrierByRegion");
+_Static_assert(SAME(__typeof__(&glTexStorage2DMultisample), void (*)(GLenum target, GLsizei samples, GLenum internalformat, GLsizei width, GLsizei height, GLboolean fixedsamplelocations)),
+	"glTexStorage2DMultisample");
+_Static_assert(SAME(__typeof__(&glGetMultisamplefv), void (*)(GLenum pname, GLuint index, GLfloat *val)),
+	"glGetMultisamplefv");
+_Static_assert(SAME(__typeof__(&glSampleMaski), void (*)(GLuint maskNumber, GLbitfield mask)),
+	"glSampleMaski");
+_Static_assert(SAME(__typeof__(&glGetTexLevelParameteriv), void (*)(GLenum target, GLint level, GLenum pname, GLint *params)),
+	"glGetTexLevelParameteriv");
+_Static_assert(SAME(__typeof__(&glGetTexLevelParameterfv), void (*)(GLenum target, GLint level, GLenum pname, GLfloat *params)),
+	"glGetTexLevelParameterfv");
+_Static_assert(SAME(__typeof__(&glBindVertexBuffer), void (*)(GLuint bindingindex, GLuint buffer, GLintptr offset, GLsizei stride)),
+	"glBindVertexBuffer");
+_Static_assert(SAME(__typeof__(&glVertexAttribFormat), void (*)(GLuint attribindex, GLint size, GLenum type, GLboolean normalized, GLuint relativeoffset)),
+	"glVertexAttribFormat");
+_Static_assert(SAME(__typeof__(&glVertexAttribIFormat), void (*)(GLuint attribindex, GLint size, GLenum type, GLuint relativeoffset)),
+	"glVertexAttribIFormat");
+_Static_assert(SAME(__typeof__(&glVertexAttribBinding), void (*)(GLuint attribindex, GLuint bindingindex)),
+	"glVertexAttribBinding");
+_Static_assert(SAME(__typeof__(&glVertexBindingDivisor), void (*)(GLuint bindingindex, GLuint divisor)),
+	"glVertexBindingDivisor");
+_Static_assert(SAME(__typeof__(&glBlendBarrier), void (*)(void)),
+	"glBlendBarrier");
+_Static_assert(SAME(__typeof__(&glCopyImageSubData), void (*)(GLuint srcName, GLenum srcTarget, GLint srcLevel, GLint srcX, GLint srcY, GLint srcZ, GLuint dstName, GLenum dstTarget, GLint dstLevel, GLint dstX, GLint dstY, GLint dstZ, GLsizei srcWidth, GLsizei srcHeight, GLsizei srcDepth)),
+	"glCopyImageSubData");
+_Static_assert(SAME(__typeof__(&glDebugMessageControl), void (*)(GLenum source, GLenum type, GLenum severity, GLsizei count, const GLuint *ids, GLboolean enabled)),
+	"glDebugMessageControl");
+_Static_assert(SAME(__typeof__(&glDebugMessageInsert), void (*)(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *buf)),
+	"glDebugMessageInsert");
+_Static_assert(SAME(__typeof__(&glDebugMessageCallback), void (*)(void (*callback)(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *userParam), const void *userParam)),
+	"glDebugMessageCallback");
+_Static_assert(SAME(__typeof__(&glGetDebugMessageLog), GLuint (*)(GLuint count, GLsizei bufSize, GLenum *sources, GLenum *types, GLuint *ids, GLenum *severities, GLsizei *lengths, GLchar *messageLog)),
+	"glGetDebugMessageLog");
+_Static_assert(SAME(__typeof__(&glPushDebugGroup), void (*)(GLenum source, GLuint id, GLsizei length, const GLchar *message)),
+	"glPushDebugGroup");
+_Static_assert(SAME(__typeof__(&glPopDebugGroup), void (*)(void)),
+	"glPopDebugGroup");
+_Static_assert(SAME(__typeof__(&glObjectLabel), void (*)(GLenum identifier, GLuint name, GLsizei length, const GLchar *label)),
+	"glObjectLabel");
+_Static_assert(SAME(__typeof__(&glGetObjectLabel), void (*)(GLenum identifier, GLuint name, GLsizei bufSize, GLsizei *length, GLchar *label)),
+	"glGetObjectLabel");
+_Static_assert(SAME(__typeof__(&glObjectPtrLabel), void (*)(const void *ptr, GLsizei length, const GLchar *label)),
+	"glObjectPtrLabel");
+_Static_assert(SAME(__typeof__(&glGetObjectPtrLabel), void (*)(const void *ptr, GLsizei bufSize, GLsizei *length, GLchar *label)),
+	"glGetObjectPtrLabel");
+_Static_assert(SAME(__typeof__(&glGetPointerv), void (*)(GLenum pname, void **params)),
+	"glGetPointerv");
+_Static_assert(SAME(__typeof__(&glEnablei), void (*)(GLenum target, GLuint index)),
+	"glEnablei");
+_Static_assert(SAME(__typeof__(&glDisablei), void (*)(GLenum target, GLuint index)),
+	"glDisablei");
+_Static_assert(SAME(__typeof__(&glBlendEquationi), void (*)(GLuint buf, GLenum mode)),
+	"glBlendEquationi");
+_Static_assert(SAME(__typeof__(&glBlendEquationSeparatei), void (*)(GLuint buf, GLenum modeRGB, GLenum modeAlpha)),
+	"glBlendEquationSeparatei");
+_Static_assert(SAME(__typeof__(&glBlendFunci), void (*)(GLuint buf, GLenum src, GLenum dst)),
+	"glBlendFunci");
+_Static_assert(SAME(__typeof__(&glBlendFuncSeparatei), void (*)(GLuint buf, GLenum srcRGB, GLenum dstRGB, GLenum srcAlpha, GLenum dstAlpha)),
+	"glBlendFuncSeparatei");
+_Static_assert(SAME(__typeof__(&glColorMaski), void (*)(GLuint index, GLboolean r, GLboolean g, GLboolean b, GLboolean a)),
+	"glColorMaski");
+_Static_assert(SAME(__typeof__(&glIsEnabledi), GLboolean (*)(GLenum target, GLuint index)),
+	"glIsEnabledi");
+_Static_assert(SAME(__typeof__(&glDrawElementsBaseVertex), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLint basevertex)),
+	"glDrawElementsBaseVertex");
+_Static_assert(SAME(__typeof__(&glDrawRangeElementsBaseVertex), void (*)(GLenum mode, GLuint start, GLuint end, GLsizei count, GLenum type, const void *indices, GLint basevertex)),
+	"glDrawRangeElementsBaseVertex");
+_Static_assert(SAME(__typeof__(&glDrawElementsInstancedBaseVertex), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLsizei instancecount, GLint basevertex)),
+	"glDrawElementsInstancedBaseVertex");
+_Static_assert(SAME(__typeof__(&glFramebufferTexture), void (*)(GLenum target, GLenum attachment, GLuint texture, GLint level)),
+	"glFramebufferTexture");
+_Static_assert(SAME(__typeof__(&glPrimitiveBoundingBox), void (*)(GLfloat minX, GLfloat minY, GLfloat minZ, GLfloat minW, GLfloat maxX, GLfloat maxY, GLfloat maxZ, GLfloat maxW)),
+	"glPrimitiveBoundingBox");
+_Static_assert(SAME(__typeof__(&glGetGraphicsResetStatus), GLenum (*)(void)),
+	"glGetGraphicsResetStatus");
+_Static_assert(SAME(__typeof__(&glReadnPixels), void (*)(GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, GLsizei bufSize, void *data)),
+	"glReadnPixels");
+_Static_assert(SAME(__typeof__(&glGetnUniformfv), void (*)(GLuint program, GLint location, GLsizei bufSize, GLfloat *params)),
+	"glGetnUniformfv");
+_Static_assert(SAME(__typeof__(&glGetnUniformiv), void (*)(GLuint program, GLint location, GLsizei bufSize, GLint *params)),
+	"glGetnUniformiv");
+_Static_assert(SAME(__typeof__(&glGetnUniformuiv), void (*)(GLuint program, GLint location, GLsizei bufSize, GLuint *params)),
+	"glGetnUniformuiv");
+_Static_assert(SAME(__typeof__(&glMinSampleShading), void (*)(GLfloat value)),
+	"glMinSampleShading");
+_Static_assert(SAME(__typeof__(&glPatchParameteri), void (*)(GLenum pname, GLint value)),
+	"glPatchParameteri");
+_Static_assert(SAME(__typeof__(&glTexParameterIiv), void (*)(GLenum target, GLenum pname, const GLint *params)),
+	"glTexParameterIiv");
+_Static_assert(SAME(__typeof__(&glTexParameterIuiv), void (*)(GLenum target, GLenum pname, const GLuint *params)),
+	"glTexParameterIuiv");
+_Static_assert(SAME(__typeof__(&glGetTexParameterIiv), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetTexParameterIiv");
+_Static_assert(SAME(__typeof__(&glGetTexParameterIuiv), void (*)(GLenum target, GLenum pname, GLuint *params)),
+	"glGetTexParameterIuiv");
+_Static_assert(SAME(__typeof__(&glSamplerParameterIiv), void (*)(GLuint sampler, GLenum pname, const GLint *param)),
+	"glSamplerParameterIiv");
+_Static_assert(SAME(__typeof__(&glSamplerParameterIuiv), void (*)(GLuint sampler, GLenum pname, const GLuint *param)),
+	"glSamplerParameterIuiv");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterIiv), void (*)(GLuint sampler, GLenum pname, GLint *params)),
+	"glGetSamplerParameterIiv");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterIuiv), void (*)(GLuint sampler, GLenum pname, GLuint *params)),
+	"glGetSamplerParameterIuiv");
+_Static_assert(SAME(__typeof__(&glTexBuffer), void (*)(GLenum target, GLenum internalformat, GLuint buffer)),
+	"glTexBuffer");
+_Static_assert(SAME(__typeof__(&glTexBufferRange), void (*)(GLenum target, GLenum internalformat, GLuint buffer, GLintptr offset, GLsizeiptr size)),
+	"glTexBufferRange");
+_Static_assert(SAME(__typeof__(&glTexStorage3DMultisample), void (*)(GLenum target, GLsizei samples, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth, GLboolean fixedsamplelocations)),
+	"glTexStorage3DMultisample");
+_Static_assert(SAME(__typeof__(&glBindFragDataLocationIndexedEXT), void (*)(GLuint program, GLuint colorNumber, GLuint index, const GLchar *name)),
+	"glBindFragDataLocationIndexedEXT");
+_Static_assert(SAME(__typeof__(&glBindFragDataLocationEXT), void (*)(GLuint program, GLuint color, const GLchar *name)),
+	"glBindFragDataLocationEXT");
+_Static_assert(SAME(__typeof__(&glGetProgramResourceLocationIndexEXT), GLint (*)(GLuint program, GLenum programInterface, const GLchar *name)),
+	"glGetProgramResourceLocationIndexEXT");
+_Static_assert(SAME(__typeof__(&glGetFragDataIndexEXT), GLint (*)(GLuint program, const GLchar *name)),
+	"glGetFragDataIndexEXT");
+_Static_assert(SAME(__typeof__(&glClipControlEXT), void (*)(GLenum origin, GLenum depth)),
+	"glClipControlEXT");
+_Static_assert(SAME(__typeof__(&glCopyImageSubDataEXT), void (*)(GLuint srcName, GLenum srcTarget, GLint srcLevel, GLint srcX, GLint srcY, GLint srcZ, GLuint dstName, GLenum dstTarget, GLint dstLevel, GLint dstX, GLint dstY, GLint dstZ, GLsizei srcWidth, GLsizei srcHeight, GLsizei srcDepth)),
+	"glCopyImageSubDataEXT");
+_Static_assert(SAME(__typeof__(&glLabelObjectEXT), void (*)(GLenum type, GLuint object, GLsizei length, const GLchar *label)),
+	"glLabelObjectEXT");
+_Static_assert(SAME(__typeof__(&glGetObjectLabelEXT), void (*)(GLenum type, GLuint object, GLsizei bufSize, GLsizei *length, GLchar *label)),
+	"glGetObjectLabelEXT");
+_Static_assert(SAME(__typeof__(&glDiscardFramebufferEXT), void (*)(GLenum target, GLsizei numAttachments, const GLenum *attachments)),
+	"glDiscardFramebufferEXT");
+_Static_assert(SAME(__typeof__(&glGenQueriesEXT), void (*)(GLsizei n, GLuint *ids)),
+	"glGenQueriesEXT");
+_Static_assert(SAME(__typeof__(&glDeleteQueriesEXT), void (*)(GLsizei n, const GLuint *ids)),
+	"glDeleteQueriesEXT");
+_Static_assert(SAME(__typeof__(&glIsQueryEXT), GLboolean (*)(GLuint id)),
+	"glIsQueryEXT");
+_Static_assert(SAME(__typeof__(&glBeginQueryEXT), void (*)(GLenum target, GLuint id)),
+	"glBeginQueryEXT");
+_Static_assert(SAME(__typeof__(&glEndQueryEXT), void (*)(GLenum target)),
+	"glEndQueryEXT");
+_Static_assert(SAME(__typeof__(&glQueryCounterEXT), void (*)(GLuint id, GLenum target)),
+	"glQueryCounterEXT");
+_Static_assert(SAME(__typeof__(&glGetQueryivEXT), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetQueryivEXT");
+_Static_assert(SAME(__typeof__(&glGetQueryObjectivEXT), void (*)(GLuint id, GLenum pname, GLint *params)),
+	"glGetQueryObjectivEXT");
+_Static_assert(SAME(__typeof__(&glGetQueryObjectuivEXT), void (*)(GLuint id, GLenum pname, GLuint *params)),
+	"glGetQueryObjectuivEXT");
+_Static_assert(SAME(__typeof__(&glGetQueryObjecti64vEXT), void (*)(GLuint id, GLenum pname, GLint64 *params)),
+	"glGetQueryObjecti64vEXT");
+_Static_assert(SAME(__typeof__(&glGetQueryObjectui64vEXT), void (*)(GLuint id, GLenum pname, GLuint64 *params)),
+	"glGetQueryObjectui64vEXT");
+_Static_assert(SAME(__typeof__(&glGetInteger64vEXT), void (*)(GLenum pname, GLint64 *data)),
+	"glGetInteger64vEXT");
+_Static_assert(SAME(__typeof__(&glDrawBuffersEXT), void (*)(GLsizei n, const GLenum *bufs)),
+	"glDrawBuffersEXT");
+_Static_assert(SAME(__typeof__(&glEnableiEXT), void (*)(GLenum target, GLuint index)),
+	"glEnableiEXT");
+_Static_assert(SAME(__typeof__(&glDisableiEXT), void (*)(GLenum target, GLuint index)),
+	"glDisableiEXT");
+_Static_assert(SAME(__typeof__(&glBlendEquationiEXT), void (*)(GLuint buf, GLenum mode)),
+	"glBlendEquationiEXT");
+_Static_assert(SAME(__typeof__(&glBlendEquationSeparateiEXT), void (*)(GLuint buf, GLenum modeRGB, GLenum modeAlpha)),
+	"glBlendEquationSeparateiEXT");
+_Static_assert(SAME(__typeof__(&glBlendFunciEXT), void (*)(GLuint buf, GLenum src, GLenum dst)),
+	"glBlendFunciEXT");
+_Static_assert(SAME(__typeof__(&glBlendFuncSeparateiEXT), void (*)(GLuint buf, GLenum srcRGB, GLenum dstRGB, GLenum srcAlpha, GLenum dstAlpha)),
+	"glBlendFuncSeparateiEXT");
+_Static_assert(SAME(__typeof__(&glColorMaskiEXT), void (*)(GLuint index, GLboolean r, GLboolean g, GLboolean b, GLboolean a)),
+	"glColorMaskiEXT");
+_Static_assert(SAME(__typeof__(&glIsEnablediEXT), GLboolean (*)(GLenum target, GLuint index)),
+	"glIsEnablediEXT");
+_Static_assert(SAME(__typeof__(&glDrawElementsBaseVertexEXT), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLint basevertex)),
+	"glDrawElementsBaseVertexEXT");
+_Static_assert(SAME(__typeof__(&glDrawRangeElementsBaseVertexEXT), void (*)(GLenum mode, GLuint start, GLuint end, GLsizei count, GLenum type, const void *indices, GLint basevertex)),
+	"glDrawRangeElementsBaseVertexEXT");
+_Static_assert(SAME(__typeof__(&glDrawElementsInstancedBaseVertexEXT), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLsizei instancecount, GLint basevertex)),
+	"glDrawElementsInstancedBaseVertexEXT");
+_Static_assert(SAME(__typeof__(&glDrawArraysInstancedEXT), void (*)(GLenum mode, GLint start, GLsizei count, GLsizei primcount)),
+	"glDrawArraysInstancedEXT");
+_Static_assert(SAME(__typeof__(&glDrawElementsInstancedEXT), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLsizei primcount)),
+	"glDrawElementsInstancedEXT");
+_Static_assert(SAME(__typeof__(&glFramebufferTextureEXT), void (*)(GLenum target, GLenum attachment, GLuint texture, GLint level)),
+	"glFramebufferTextureEXT");
+_Static_assert(SAME(__typeof__(&glMapBufferRangeEXT), void *(*)(GLenum target, GLintptr offset, GLsizeiptr length, GLbitfield access)),
+	"glMapBufferRangeEXT");
+_Static_assert(SAME(__typeof__(&glFlushMappedBufferRangeEXT), void (*)(GLenum target, GLintptr offset, GLsizeiptr length)),
+	"glFlushMappedBufferRangeEXT");
+_Static_assert(SAME(__typeof__(&glPolygonOffsetClampEXT), void (*)(GLfloat factor, GLfloat units, GLfloat clamp)),
+	"glPolygonOffsetClampEXT");
+_Static_assert(SAME(__typeof__(&glPrimitiveBoundingBoxEXT), void (*)(GLfloat minX, GLfloat minY, GLfloat minZ, GLfloat minW, GLfloat maxX, GLfloat maxY, GLfloat maxZ, GLfloat maxW)),
+	"glPrimitiveBoundingBoxEXT");
+_Static_assert(SAME(__typeof__(&glGetGraphicsResetStatusEXT), GLenum (*)(void)),
+	"glGetGraphicsResetStatusEXT");
+_Static_assert(SAME(__typeof__(&glReadnPixelsEXT), void (*)(GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, GLsizei bufSize, void *data)),
+	"glReadnPixelsEXT");
+_Static_assert(SAME(__typeof__(&glGetnUniformfvEXT), void (*)(GLuint program, GLint location, GLsizei bufSize, GLfloat *params)),
+	"glGetnUniformfvEXT");
+_Static_assert(SAME(__typeof__(&glGetnUniformivEXT), void (*)(GLuint program, GLint location, GLsizei bufSize, GLint *params)),
+	"glGetnUniformivEXT");
+_Static_assert(SAME(__typeof__(&glFramebufferFetchBarrierEXT), void (*)(void)),
+	"glFramebufferFetchBarrierEXT");
+_Static_assert(SAME(__typeof__(&glPatchParameteriEXT), void (*)(GLenum pname, GLint value)),
+	"glPatchParameteriEXT");
+_Static_assert(SAME(__typeof__(&glTexParameterIivEXT), void (*)(GLenum target, GLenum pname, const GLint *params)),
+	"glTexParameterIivEXT");
+_Static_assert(SAME(__typeof__(&glTexParameterIuivEXT), void (*)(GLenum target, GLenum pname, const GLuint *params)),
+	"glTexParameterIuivEXT");
+_Static_assert(SAME(__typeof__(&glGetTexParameterIivEXT), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetTexParameterIivEXT");
+_Static_assert(SAME(__typeof__(&glGetTexParameterIuivEXT), void (*)(GLenum target, GLenum pname, GLuint *params)),
+	"glGetTexParameterIuivEXT");
+_Static_assert(SAME(__typeof__(&glSamplerParameterIivEXT), void (*)(GLuint sampler, GLenum pname, const GLint *param)),
+	"glSamplerParameterIivEXT");
+_Static_assert(SAME(__typeof__(&glSamplerParameterIuivEXT), void (*)(GLuint sampler, GLenum pname, const GLuint *param)),
+	"glSamplerParameterIuivEXT");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterIivEXT), void (*)(GLuint sampler, GLenum pname, GLint *params)),
+	"glGetSamplerParameterIivEXT");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterIuivEXT), void (*)(GLuint sampler, GLenum pname, GLuint *params)),
+	"glGetSamplerParameterIuivEXT");
+_Static_assert(SAME(__typeof__(&glTexBufferEXT), void (*)(GLenum target, GLenum internalformat, GLuint buffer)),
+	"glTexBufferEXT");
+_Static_assert(SAME(__typeof__(&glTexBufferRangeEXT), void (*)(GLenum target, GLenum internalformat, GLuint buffer, GLintptr offset, GLsizeiptr size)),
+	"glTexBufferRangeEXT");
+_Static_assert(SAME(__typeof__(&glTextureViewEXT), void (*)(GLuint texture, GLenum target, GLuint origtexture, GLenum internalformat, GLuint minlevel, GLuint numlevels, GLuint minlayer, GLuint numlayers)),
+	"glTextureViewEXT");
+_Static_assert(SAME(__typeof__(&glBlendBarrierKHR), void (*)(void)),
+	"glBlendBarrierKHR");
+_Static_assert(SAME(__typeof__(&glDebugMessageControlKHR), void (*)(GLenum source, GLenum type, GLenum severity, GLsizei count, const GLuint *ids, GLboolean enabled)),
+	"glDebugMessageControlKHR");
+_Static_assert(SAME(__typeof__(&glDebugMessageInsertKHR), void (*)(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *buf)),
+	"glDebugMessageInsertKHR");
+_Static_assert(SAME(__typeof__(&glDebugMessageCallbackKHR), void (*)(void (*callback)(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *userParam), const void *userParam)),
+	"glDebugMessageCallbackKHR");
+_Static_assert(SAME(__typeof__(&glGetDebugMessageLogKHR), GLuint (*)(GLuint count, GLsizei bufSize, GLenum *sources, GLenum *types, GLuint *ids, GLenum *severities, GLsizei *lengths, GLchar *messageLog)),
+	"glGetDebugMessageLogKHR");
+_Static_assert(SAME(__typeof__(&glPushDebugGroupKHR), void (*)(GLenum source, GLuint id, GLsizei length, const GLchar *message)),
+	"glPushDebugGroupKHR");
+_Static_assert(SAME(__typeof__(&glPopDebugGroupKHR), void (*)(void)),
+	"glPopDebugGroupKHR");
+_Static_assert(SAME(__typeof__(&glObjectLabelKHR), void (*)(GLenum identifier, GLuint name, GLsizei length, const GLchar *label)),
+	"glObjectLabelKHR");
+_Static_assert(SAME(__typeof__(&glGetObjectLabelKHR), void (*)(GLenum identifier, GLuint name, GLsizei bufSize, GLsizei *length, GLchar *label)),
+	"glGetObjectLabelKHR");
+_Static_assert(SAME(__typeof__(&glObjectPtrLabelKHR), void (*)(const void *ptr, GLsizei length, const GLchar *label)),
+	"glObjectPtrLabelKHR");
+_Static_assert(SAME(__typeof__(&glGetObjectPtrLabelKHR), void (*)(const void *ptr, GLsizei bufSize, GLsizei *length, GLchar *label)),
+	"glGetObjectPtrLabelKHR");
+_Static_assert(SAME(__typeof__(&glGetPointervKHR), void (*)(GLenum pname, void **params)),
+	"glGetPointervKHR");
+_Static_assert(SAME(__typeof__(&glMaxShaderCompilerThreadsKHR), void (*)(GLuint count)),
+	"glMaxShaderCompilerThreadsKHR");
+_Static_assert(SAME(__typeof__(&glGetGraphicsResetStatusKHR), GLenum (*)(void)),
+	"glGetGraphicsResetStatusKHR");
+_Static_assert(SAME(__typeof__(&glReadnPixelsKHR), void (*)(GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, GLsizei bufSize, void *data)),
+	"glReadnPixelsKHR");
+_Static_assert(SAME(__typeof__(&glGetnUniformfvKHR), void (*)(GLuint program, GLint location, GLsizei bufSize, GLfloat *params)),
+	"glGetnUniformfvKHR");
+_Static_assert(SAME(__typeof__(&glGetnUniformivKHR), void (*)(GLuint program, GLint location, GLsizei bufSize, GLint *params)),
+	"glGetnUniformivKHR");
+_Static_assert(SAME(__typeof__(&glGetnUniformuivKHR), void (*)(GLuint program, GLint location, GLsizei bufSize, GLuint *params)),
+	"glGetnUniformuivKHR");
+_Static_assert(SAME(__typeof__(&glFramebufferParameteriMESA), void (*)(GLenum target, GLenum pname, GLint param)),
+	"glFramebufferParameteriMESA");
+_Static_assert(SAME(__typeof__(&glGetFramebufferParameterivMESA), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetFramebufferParameterivMESA");
+_Static_assert(SAME(__typeof__(&glBeginConditionalRenderNV), void (*)(GLuint id, GLenum mode)),
+	"glBeginConditionalRenderNV");
+_Static_assert(SAME(__typeof__(&glEndConditionalRenderNV), void (*)(void)),
+	"glEndConditionalRenderNV");
+_Static_assert(SAME(__typeof__(&glDrawBuffersNV), void (*)(GLsizei n, const GLenum *bufs)),
+	"glDrawBuffersNV");
+_Static_assert(SAME(__typeof__(&glReadBufferNV), void (*)(GLenum mode)),
+	"glReadBufferNV");
+_Static_assert(SAME(__typeof__(&glCopyImageSubDataOES), void (*)(GLuint srcName, GLenum srcTarget, GLint srcLevel, GLint srcX, GLint srcY, GLint srcZ, GLuint dstName, GLenum dstTarget, GLint dstLevel, GLint dstX, GLint dstY, GLint dstZ, GLsizei srcWidth, GLsizei srcHeight, GLsizei srcDepth)),
+	"glCopyImageSubDataOES");
+_Static_assert(SAME(__typeof__(&glEnableiOES), void (*)(GLenum target, GLuint index)),
+	"glEnableiOES");
+_Static_assert(SAME(__typeof__(&glDisableiOES), void (*)(GLenum target, GLuint index)),
+	"glDisableiOES");
+_Static_assert(SAME(__typeof__(&glBlendEquationiOES), void (*)(GLuint buf, GLenum mode)),
+	"glBlendEquationiOES");
+_Static_assert(SAME(__typeof__(&glBlendEquationSeparateiOES), void (*)(GLuint buf, GLenum modeRGB, GLenum modeAlpha)),
+	"glBlendEquationSeparateiOES");
+_Static_assert(SAME(__typeof__(&glBlendFunciOES), void (*)(GLuint buf, GLenum src, GLenum dst)),
+	"glBlendFunciOES");
+_Static_assert(SAME(__typeof__(&glBlendFuncSeparateiOES), void (*)(GLuint buf, GLenum srcRGB, GLenum dstRGB, GLenum srcAlpha, GLenum dstAlpha)),
+	"glBlendFuncSeparateiOES");
+_Static_assert(SAME(__typeof__(&glColorMaskiOES), void (*)(GLuint index, GLboolean r, GLboolean g, GLboolean b, GLboolean a)),
+	"glColorMaskiOES");
+_Static_assert(SAME(__typeof__(&glIsEnablediOES), GLboolean (*)(GLenum target, GLuint index)),
+	"glIsEnablediOES");
+_Static_assert(SAME(__typeof__(&glDrawElementsBaseVertexOES), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLint basevertex)),
+	"glDrawElementsBaseVertexOES");
+_Static_assert(SAME(__typeof__(&glDrawRangeElementsBaseVertexOES), void (*)(GLenum mode, GLuint start, GLuint end, GLsizei count, GLenum type, const void *indices, GLint basevertex)),
+	"glDrawRangeElementsBaseVertexOES");
+_Static_assert(SAME(__typeof__(&glDrawElementsInstancedBaseVertexOES), void (*)(GLenum mode, GLsizei count, GLenum type, const void *indices, GLsizei instancecount, GLint basevertex)),
+	"glDrawElementsInstancedBaseVertexOES");
+_Static_assert(SAME(__typeof__(&glFramebufferTextureOES), void (*)(GLenum target, GLenum attachment, GLuint texture, GLint level)),
+	"glFramebufferTextureOES");
+_Static_assert(SAME(__typeof__(&glGetProgramBinaryOES), void (*)(GLuint program, GLsizei bufSize, GLsizei *length, GLenum *binaryFormat, void *binary)),
+	"glGetProgramBinaryOES");
+_Static_assert(SAME(__typeof__(&glProgramBinaryOES), void (*)(GLuint program, GLenum binaryFormat, const void *binary, GLint length)),
+	"glProgramBinaryOES");
+_Static_assert(SAME(__typeof__(&glMapBufferOES), void *(*)(GLenum target, GLenum access)),
+	"glMapBufferOES");
+_Static_assert(SAME(__typeof__(&glUnmapBufferOES), GLboolean (*)(GLenum target)),
+	"glUnmapBufferOES");
+_Static_assert(SAME(__typeof__(&glGetBufferPointervOES), void (*)(GLenum target, GLenum pname, void **params)),
+	"glGetBufferPointervOES");
+_Static_assert(SAME(__typeof__(&glPrimitiveBoundingBoxOES), void (*)(GLfloat minX, GLfloat minY, GLfloat minZ, GLfloat minW, GLfloat maxX, GLfloat maxY, GLfloat maxZ, GLfloat maxW)),
+	"glPrimitiveBoundingBoxOES");
+_Static_assert(SAME(__typeof__(&glMinSampleShadingOES), void (*)(GLfloat value)),
+	"glMinSampleShadingOES");
+_Static_assert(SAME(__typeof__(&glPatchParameteriOES), void (*)(GLenum pname, GLint value)),
+	"glPatchParameteriOES");
+_Static_assert(SAME(__typeof__(&glTexImage3DOES), void (*)(GLenum target, GLint level, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth, GLint border, GLenum format, GLenum type, const void *pixels)),
+	"glTexImage3DOES");
+_Static_assert(SAME(__typeof__(&glTexSubImage3DOES), void (*)(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLsizei width, GLsizei height, GLsizei depth, GLenum format, GLenum type, const void *pixels)),
+	"glTexSubImage3DOES");
+_Static_assert(SAME(__typeof__(&glCopyTexSubImage3DOES), void (*)(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLint x, GLint y, GLsizei width, GLsizei height)),
+	"glCopyTexSubImage3DOES");
+_Static_assert(SAME(__typeof__(&glCompressedTexImage3DOES), void (*)(GLenum target, GLint level, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth, GLint border, GLsizei imageSize, const void *data)),
+	"glCompressedTexImage3DOES");
+_Static_assert(SAME(__typeof__(&glCompressedTexSubImage3DOES), void (*)(GLenum target, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLsizei width, GLsizei height, GLsizei depth, GLenum format, GLsizei imageSize, const void *data)),
+	"glCompressedTexSubImage3DOES");
+_Static_assert(SAME(__typeof__(&glFramebufferTexture3DOES), void (*)(GLenum target, GLenum attachment, GLenum textarget, GLuint texture, GLint level, GLint zoffset)),
+	"glFramebufferTexture3DOES");
+_Static_assert(SAME(__typeof__(&glTexParameterIivOES), void (*)(GLenum target, GLenum pname, const GLint *params)),
+	"glTexParameterIivOES");
+_Static_assert(SAME(__typeof__(&glTexParameterIuivOES), void (*)(GLenum target, GLenum pname, const GLuint *params)),
+	"glTexParameterIuivOES");
+_Static_assert(SAME(__typeof__(&glGetTexParameterIivOES), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetTexParameterIivOES");
+_Static_assert(SAME(__typeof__(&glGetTexParameterIuivOES), void (*)(GLenum target, GLenum pname, GLuint *params)),
+	"glGetTexParameterIuivOES");
+_Static_assert(SAME(__typeof__(&glSamplerParameterIivOES), void (*)(GLuint sampler, GLenum pname, const GLint *param)),
+	"glSamplerParameterIivOES");
+_Static_assert(SAME(__typeof__(&glSamplerParameterIuivOES), void (*)(GLuint sampler, GLenum pname, const GLuint *param)),
+	"glSamplerParameterIuivOES");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterIivOES), void (*)(GLuint sampler, GLenum pname, GLint *params)),
+	"glGetSamplerParameterIivOES");
+_Static_assert(SAME(__typeof__(&glGetSamplerParameterIuivOES), void (*)(GLuint sampler, GLenum pname, GLuint *params)),
+	"glGetSamplerParameterIuivOES");
+_Static_assert(SAME(__typeof__(&glTexBufferOES), void (*)(GLenum target, GLenum internalformat, GLuint buffer)),
+	"glTexBufferOES");
+_Static_assert(SAME(__typeof__(&glTexBufferRangeOES), void (*)(GLenum target, GLenum internalformat, GLuint buffer, GLintptr offset, GLsizeiptr size)),
+	"glTexBufferRangeOES");
+_Static_assert(SAME(__typeof__(&glTexStorage3DMultisampleOES), void (*)(GLenum target, GLsizei samples, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth, GLboolean fixedsamplelocations)),
+	"glTexStorage3DMultisampleOES");
+_Static_assert(SAME(__typeof__(&glTextureViewOES), void (*)(GLuint texture, GLenum target, GLuint origtexture, GLenum internalformat, GLuint minlevel, GLuint numlevels, GLuint minlayer, GLuint numlayers)),
+	"glTextureViewOES");
+_Static_assert(SAME(__typeof__(&glBindVertexArrayOES), void (*)(GLuint array)),
+	"glBindVertexArrayOES");
+_Static_assert(SAME(__typeof__(&glDeleteVertexArraysOES), void (*)(GLsizei n, const GLuint *arrays)),
+	"glDeleteVertexArraysOES");
+_Static_assert(SAME(__typeof__(&glGenVertexArraysOES), void (*)(GLsizei n, GLuint *arrays)),
+	"glGenVertexArraysOES");
+_Static_assert(SAME(__typeof__(&glIsVertexArrayOES), GLboolean (*)(GLuint array)),
+	"glIsVertexArrayOES");
+_Static_assert(SAME(__typeof__(&glViewportArrayvOES), void (*)(GLuint first, GLsizei count, const GLfloat *v)),
+	"glViewportArrayvOES");
+_Static_assert(SAME(__typeof__(&glViewportIndexedfOES), void (*)(GLuint index, GLfloat x, GLfloat y, GLfloat w, GLfloat h)),
+	"glViewportIndexedfOES");
+_Static_assert(SAME(__typeof__(&glViewportIndexedfvOES), void (*)(GLuint index, const GLfloat *v)),
+	"glViewportIndexedfvOES");
+_Static_assert(SAME(__typeof__(&glScissorArrayvOES), void (*)(GLuint first, GLsizei count, const GLint *v)),
+	"glScissorArrayvOES");
+_Static_assert(SAME(__typeof__(&glScissorIndexedOES), void (*)(GLuint index, GLint left, GLint bottom, GLsizei width, GLsizei height)),
+	"glScissorIndexedOES");
+_Static_assert(SAME(__typeof__(&glScissorIndexedvOES), void (*)(GLuint index, const GLint *v)),
+	"glScissorIndexedvOES");
+_Static_assert(SAME(__typeof__(&glDepthRangeArrayfvOES), void (*)(GLuint first, GLsizei count, const GLfloat *v)),
+	"glDepthRangeArrayfvOES");
+_Static_assert(SAME(__typeof__(&glDepthRangeIndexedfOES), void (*)(GLuint index, GLfloat n, GLfloat f)),
+	"glDepthRangeIndexedfOES");
+_Static_assert(SAME(__typeof__(&glGetFloati_vOES), void (*)(GLenum target, GLuint index, GLfloat *data)),
+	"glGetFloati_vOES");
 
 _Static_assert(sizeof(GLbitfield) == sizeof(uint32_t), "GLbitfield");
 _Static_assert(sizeof(GLboolean) == sizeof(uint8_t), "GLboolean");
@@ -539,6 +1031,9 @@ _Static_assert((int64_t)(GL_BUFFER_MAP_OFFSET) == 37153, "GL_BUFFER_MAP_OFFSET")
 #ifdef GL_BUFFER_MAP_POINTER
 _Static_assert((int64_t)(GL_BUFFER_MAP_POINTER) == 35005, "GL_BUFFER_MAP_POINTER");
 #endif
+#ifdef GL_BUFFER_SIZE
+_Static_assert((int64_t)(GL_BUFFER_SIZE) == 34660, "GL_BUFFER_SIZE");
+#endif
 #ifdef GL_BYTE
 _Static_assert((int64_t)(GL_BYTE) == 5120, "GL_BYTE");
 #endif
@@ -551,8 +1046,20 @@ _Static_assert((int64_t)(GL_COMPRESSED_TEXTURE_FORMATS) == 34467, "GL_COMPRESSED
 #ifdef GL_CURRENT_VERTEX_ATTRIB
 _Static_assert((int64_t)(GL_CURRENT_VERTEX_ATTRIB) == 34342, "GL_CURRENT_VERTEX_ATTRIB");
 #endif
+#ifdef GL_DEBUG_CALLBACK_FUNCTION
+_Static_assert((int64_t)(GL_DEBUG_CALLBACK_FUNCTION) == 33348, "GL_DEBUG_CALLBACK_FUNCTION");
+#endif
+#ifdef GL_DEBUG_CALLBACK_USER_PARAM
+_Static_assert((int64_t)(GL_DEBUG_CALLBACK_USER_PARAM) == 33349, "GL_DEBUG_CALLBACK_USER_PARAM");
+#endif
+#ifdef GL_DEBUG_OUTPUT
+_Static_assert((int64_t)(GL_DEBUG_OUTPUT) == 37600, "GL_DEBUG_OUTPUT");
+#endif
 #ifdef GL_DEPTH_COMPONENT
 _Static_assert((int64_t)(GL_DEPTH_COMPONENT) == 6402, "GL_DEPTH_COMPONENT");
+#endif
+#ifdef GL_DRAW_INDIRECT_BUFFER_BINDING
+_Static_assert((int64_t)(GL_DRAW_INDIRECT_BUFFER_BINDING) == 36675, "GL_DRAW_INDIRECT_BUFFER_BINDING");
 #endif
 #ifdef GL_ELEMENT_ARRAY_BUFFER
 _Static_assert((int64_t)(GL_ELEMENT_ARRAY_BUFFER) == 34963, "GL_ELEMENT_ARRAY_BUFFER");
@@ -685,6 +1192,9 @@ _Static_assert((int64_t)(GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS) == 35394, "GL_UNIFORM
 #endif
 #ifdef GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES
 _Static_assert((int64_t)(GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES) == 35395, "GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES");
+#endif
+#ifdef GL_UNKNOWN_CONTEXT_RESET
+_Static_assert((int64_t)(GL_UNKNOWN_CONTEXT_RESET) == 33365, "GL_UNKNOWN_CONTEXT_RESET");
 #endif
 #ifdef GL_UNPACK_ALIGNMENT
 _Static_assert((int64_t)(GL_UNPACK_ALIGNMENT) == 3317, "GL_UNPACK_ALIGNMENT");

@@ -177,6 +177,10 @@ static void layers(void)
 			      "void main() { result = texture(image, vec3(at, float(layer))); }", NULL);
 	GLuint texture, buffer, layer = 7;
 	unsigned kept = 0;
+	GLint whole = 0;
+	GLint64 wide = 0;
+	GLfloat real = 0;
+	GLboolean flag = GL_FALSE;
 
 	for (int i = 0; i < 2 * 8 * 8 * 4; i++)
 		(&texels[0][0][0][0])[i] = (unsigned char)(i * 7 + i / 32);
@@ -217,6 +221,11 @@ static void layers(void)
 	glPixelStorei(GL_PACK_ROW_LENGTH, SIZE + 8);
 	glPixelStorei(GL_PACK_SKIP_PIXELS, 4);
 	glReadPixels(0, 0, SIZE, SIZE, GL_RGBA, GL_UNSIGNED_BYTE, read);
+	glGetIntegerv(GL_PACK_ROW_LENGTH, &whole);
+	glGetInteger64v(GL_PACK_ROW_LENGTH, &wide);
+	glGetFloatv(GL_PACK_SKIP_PIXELS, &real);
+	glGetBooleanv(GL_PACK_SKIP_PIXELS, &flag);
+	printf("as it was set: %d %d %g %u\n", whole, (int)wide, real, flag);
 	glPixelStorei(GL_PACK_ROW_LENGTH, 0);
 	glPixelStorei(GL_PACK_SKIP_PIXELS, 0);
 	for (int y = 0; y < SIZE; y++)
@@ -287,6 +296,10 @@ static void buffers(void)
 	       glIsSync(sync));
 	glGetSynciv(sync, GL_SYNC_STATUS, 1, NULL, &state);
 	glDeleteSync(sync);
+	glDeleteSync(NULL);
+	printf("no fence: %#x", glGetError());
+	glDeleteSync((GLsync)&state);
+	printf(", %#x\n", glGetError());
 	printf("signalled: %d\n", state == GL_SIGNALED);
 	pixels = glMapBufferRange(GL_PIXEL_PACK_BUFFER, 0, SIZE * SIZE * 4, GL_MAP_READ_BIT);
 	printf("the last pixel: %u %u %u %u\n", pixels[SIZE * SIZE * 4 - 4], pixels[SIZE * SIZE * 4 - 3],

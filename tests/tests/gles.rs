@@ -61,6 +61,10 @@ both_widths! {
         same(width, "gles3_pbuffer");
     }
 
+    fn so_does_one_of_version_3_2(width: Width) {
+        same(width, "gles32_pbuffer");
+    }
+
     fn threads_share_objects(width: Width) {
         same(width, "gles_threads");
     }

@@ -13,6 +13,7 @@
 //! | [`queues`] | for APIs with queues and events: operations' starts and ends |
 //! | [`hold`] | memory that a driver uses in place |
 //! | [`printing`], [`notices`] | kernels' `printf`, and drivers' notices |
+//! | [`procedures`] | functions of drivers, by name |
 //! | [`staging`] | reading and writing whole objects, for checkpoints |
 
 pub mod arguments;
@@ -24,6 +25,7 @@ pub mod notices;
 pub mod objects;
 pub mod operations;
 pub mod printing;
+pub mod procedures;
 pub mod queues;
 pub mod refusal;
 pub mod staging;
@@ -36,6 +38,7 @@ pub use dispatch::{Current, DispatchFn, Enqueued, Enqueues};
 pub use info::{InfoReply, info};
 pub use objects::{Objects, Reference, References};
 pub use operations::Order;
+pub use procedures::{function, symbol};
 pub use queues::{Events, Queues};
 pub use refusal::Refusal;
 pub use table::{Kind, Pointer, Table};

@@ -5,7 +5,7 @@ use super::egl::generated::Functions;
 use super::egl::generated::types::*;
 use super::gles;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
-use crate::back_end::{Pointer, References};
+use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::DeviceInfo;
 use libloading::Library;
@@ -104,7 +104,8 @@ impl Driver {
             function!(b"eglDestroyContext"),
             function!(b"eglDestroySurface"),
         );
-        let functions = Functions::load(&egl);
+        // SAFETY: the library is kept beside them.
+        let functions = unsafe { Functions::load(|name| symbol(&egl, name)) };
         let extensions = functions.query_string(null_mut(), EGL_EXTENSIONS);
         let platforms = Platforms {
             extensions: extensions.unwrap_or_default(),
@@ -123,9 +124,12 @@ impl Driver {
         let display = display.and_then(|display| Pointer::new(display.cast()));
         // SAFETY: it has no conditions.
         let display = display.ok_or_else(|| EglError::Display(unsafe { get_error() }))?;
+        // SAFETY: the libraries are kept beside them.
+        let gles_functions =
+            unsafe { gles::generated::Functions::load(|name| procedure(&gles, get_proc, name)) };
         Ok(Self {
             egl: functions,
-            gles: gles::generated::Functions::load(&gles),
+            gles: gles_functions,
             display,
             version,
             get_error,
@@ -196,6 +200,16 @@ impl Driver {
             }
             names
         }
+    }
+}
+
+/// A function of OpenGL ES: one that its library exports, or of an extension.
+fn procedure(gles: &Library, get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
+    let exported = symbol(gles, name);
+    match exported.is_null() {
+        // SAFETY: a string.
+        true => unsafe { get_proc(name.as_ptr()) },
+        false => exported,
     }
 }
 

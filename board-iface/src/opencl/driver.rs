@@ -2,6 +2,7 @@
 
 use super::generated::functions::Functions;
 use super::generated::types::*;
+use crate::back_end::procedures;
 use crate::back_end::{DriverOptions, Events, Pointer, References};
 use gil_kernel_signatures::Target;
 use gil_opencl_common::status;
@@ -201,7 +202,8 @@ impl Driver {
             core: Core::load(library)?,
             roots: Vec::new(),
             options,
-            functions: Functions::load(library),
+            // SAFETY: the library stays loaded.
+            functions: unsafe { Functions::load(|name| procedures::symbol(library, name)) },
         };
         match driver.platforms() {
             Ok(found) if !found.is_empty() => {

@@ -542,12 +542,502 @@ pub const GL_TEX_STORAGE2D: Op = Op::new(API, 244);
 pub const GL_TEX_STORAGE3D: Op = Op::new(API, 245);
 /// `glGetInternalformativ`.
 pub const GL_GET_INTERNALFORMATIV: Op = Op::new(API, 246);
+/// `glDispatchCompute`.
+pub const GL_DISPATCH_COMPUTE: Op = Op::new(API, 247);
+/// `glDispatchComputeIndirect`.
+pub const GL_DISPATCH_COMPUTE_INDIRECT: Op = Op::new(API, 248);
+/// `glDrawArraysIndirect`.
+pub const GL_DRAW_ARRAYS_INDIRECT: Op = Op::new(API, 249);
+/// `glDrawElementsIndirect`.
+pub const GL_DRAW_ELEMENTS_INDIRECT: Op = Op::new(API, 250);
+/// `glFramebufferParameteri`.
+pub const GL_FRAMEBUFFER_PARAMETERI: Op = Op::new(API, 251);
+/// `glGetFramebufferParameteriv`.
+pub const GL_GET_FRAMEBUFFER_PARAMETERIV: Op = Op::new(API, 252);
+/// `glGetProgramInterfaceiv`.
+pub const GL_GET_PROGRAM_INTERFACEIV: Op = Op::new(API, 253);
+/// `glGetProgramResourceIndex`.
+pub const GL_GET_PROGRAM_RESOURCE_INDEX: Op = Op::new(API, 254);
+/// `glGetProgramResourceName`.
+pub const GL_GET_PROGRAM_RESOURCE_NAME: Op = Op::new(API, 255);
+/// `glGetProgramResourceiv`.
+pub const GL_GET_PROGRAM_RESOURCEIV: Op = Op::new(API, 256);
+/// `glGetProgramResourceLocation`.
+pub const GL_GET_PROGRAM_RESOURCE_LOCATION: Op = Op::new(API, 257);
+/// `glUseProgramStages`.
+pub const GL_USE_PROGRAM_STAGES: Op = Op::new(API, 258);
+/// `glActiveShaderProgram`.
+pub const GL_ACTIVE_SHADER_PROGRAM: Op = Op::new(API, 259);
+/// `glCreateShaderProgramv`.
+pub const GL_CREATE_SHADER_PROGRAMV: Op = Op::new(API, 260);
+/// `glBindProgramPipeline`.
+pub const GL_BIND_PROGRAM_PIPELINE: Op = Op::new(API, 261);
+/// `glDeleteProgramPipelines`.
+pub const GL_DELETE_PROGRAM_PIPELINES: Op = Op::new(API, 262);
+/// `glGenProgramPipelines`.
+pub const GL_GEN_PROGRAM_PIPELINES: Op = Op::new(API, 263);
+/// `glIsProgramPipeline`.
+pub const GL_IS_PROGRAM_PIPELINE: Op = Op::new(API, 264);
+/// `glGetProgramPipelineiv`.
+pub const GL_GET_PROGRAM_PIPELINEIV: Op = Op::new(API, 265);
+/// `glProgramUniform1i`.
+pub const GL_PROGRAM_UNIFORM1I: Op = Op::new(API, 266);
+/// `glProgramUniform2i`.
+pub const GL_PROGRAM_UNIFORM2I: Op = Op::new(API, 267);
+/// `glProgramUniform3i`.
+pub const GL_PROGRAM_UNIFORM3I: Op = Op::new(API, 268);
+/// `glProgramUniform4i`.
+pub const GL_PROGRAM_UNIFORM4I: Op = Op::new(API, 269);
+/// `glProgramUniform1ui`.
+pub const GL_PROGRAM_UNIFORM1UI: Op = Op::new(API, 270);
+/// `glProgramUniform2ui`.
+pub const GL_PROGRAM_UNIFORM2UI: Op = Op::new(API, 271);
+/// `glProgramUniform3ui`.
+pub const GL_PROGRAM_UNIFORM3UI: Op = Op::new(API, 272);
+/// `glProgramUniform4ui`.
+pub const GL_PROGRAM_UNIFORM4UI: Op = Op::new(API, 273);
+/// `glProgramUniform1f`.
+pub const GL_PROGRAM_UNIFORM1F: Op = Op::new(API, 274);
+/// `glProgramUniform2f`.
+pub const GL_PROGRAM_UNIFORM2F: Op = Op::new(API, 275);
+/// `glProgramUniform3f`.
+pub const GL_PROGRAM_UNIFORM3F: Op = Op::new(API, 276);
+/// `glProgramUniform4f`.
+pub const GL_PROGRAM_UNIFORM4F: Op = Op::new(API, 277);
+/// `glProgramUniform1iv`.
+pub const GL_PROGRAM_UNIFORM1IV: Op = Op::new(API, 278);
+/// `glProgramUniform2iv`.
+pub const GL_PROGRAM_UNIFORM2IV: Op = Op::new(API, 279);
+/// `glProgramUniform3iv`.
+pub const GL_PROGRAM_UNIFORM3IV: Op = Op::new(API, 280);
+/// `glProgramUniform4iv`.
+pub const GL_PROGRAM_UNIFORM4IV: Op = Op::new(API, 281);
+/// `glProgramUniform1uiv`.
+pub const GL_PROGRAM_UNIFORM1UIV: Op = Op::new(API, 282);
+/// `glProgramUniform2uiv`.
+pub const GL_PROGRAM_UNIFORM2UIV: Op = Op::new(API, 283);
+/// `glProgramUniform3uiv`.
+pub const GL_PROGRAM_UNIFORM3UIV: Op = Op::new(API, 284);
+/// `glProgramUniform4uiv`.
+pub const GL_PROGRAM_UNIFORM4UIV: Op = Op::new(API, 285);
+/// `glProgramUniform1fv`.
+pub const GL_PROGRAM_UNIFORM1FV: Op = Op::new(API, 286);
+/// `glProgramUniform2fv`.
+pub const GL_PROGRAM_UNIFORM2FV: Op = Op::new(API, 287);
+/// `glProgramUniform3fv`.
+pub const GL_PROGRAM_UNIFORM3FV: Op = Op::new(API, 288);
+/// `glProgramUniform4fv`.
+pub const GL_PROGRAM_UNIFORM4FV: Op = Op::new(API, 289);
+/// `glProgramUniformMatrix2fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX2FV: Op = Op::new(API, 290);
+/// `glProgramUniformMatrix3fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX3FV: Op = Op::new(API, 291);
+/// `glProgramUniformMatrix4fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX4FV: Op = Op::new(API, 292);
+/// `glProgramUniformMatrix2x3fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX2X3FV: Op = Op::new(API, 293);
+/// `glProgramUniformMatrix3x2fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX3X2FV: Op = Op::new(API, 294);
+/// `glProgramUniformMatrix2x4fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX2X4FV: Op = Op::new(API, 295);
+/// `glProgramUniformMatrix4x2fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX4X2FV: Op = Op::new(API, 296);
+/// `glProgramUniformMatrix3x4fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX3X4FV: Op = Op::new(API, 297);
+/// `glProgramUniformMatrix4x3fv`.
+pub const GL_PROGRAM_UNIFORM_MATRIX4X3FV: Op = Op::new(API, 298);
+/// `glValidateProgramPipeline`.
+pub const GL_VALIDATE_PROGRAM_PIPELINE: Op = Op::new(API, 299);
+/// `glGetProgramPipelineInfoLog`.
+pub const GL_GET_PROGRAM_PIPELINE_INFO_LOG: Op = Op::new(API, 300);
+/// `glBindImageTexture`.
+pub const GL_BIND_IMAGE_TEXTURE: Op = Op::new(API, 301);
+/// `glGetBooleani_v`.
+pub const GL_GET_BOOLEANI_V: Op = Op::new(API, 302);
+/// `glMemoryBarrier`.
+pub const GL_MEMORY_BARRIER: Op = Op::new(API, 303);
+/// `glMemoryBarrierByRegion`.
+pub const GL_MEMORY_BARRIER_BY_REGION: Op = Op::new(API, 304);
+/// `glTexStorage2DMultisample`.
+pub const GL_TEX_STORAGE2D_MULTISAMPLE: Op = Op::new(API, 305);
+/// `glGetMultisamplefv`.
+pub const GL_GET_MULTISAMPLEFV: Op = Op::new(API, 306);
+/// `glSampleMaski`.
+pub const GL_SAMPLE_MASKI: Op = Op::new(API, 307);
+/// `glGetTexLevelParameteriv`.
+pub const GL_GET_TEX_LEVEL_PARAMETERIV: Op = Op::new(API, 308);
+/// `glGetTexLevelParameterfv`.
+pub const GL_GET_TEX_LEVEL_PARAMETERFV: Op = Op::new(API, 309);
+/// `glBindVertexBuffer`.
+pub const GL_BIND_VERTEX_BUFFER: Op = Op::new(API, 310);
+/// `glVertexAttribFormat`.
+pub const GL_VERTEX_ATTRIB_FORMAT: Op = Op::new(API, 311);
+/// `glVertexAttribIFormat`.
+pub const GL_VERTEX_ATTRIB_I_FORMAT: Op = Op::new(API, 312);
+/// `glVertexAttribBinding`.
+pub const GL_VERTEX_ATTRIB_BINDING: Op = Op::new(API, 313);
+/// `glVertexBindingDivisor`.
+pub const GL_VERTEX_BINDING_DIVISOR: Op = Op::new(API, 314);
+/// `glBlendBarrier`.
+pub const GL_BLEND_BARRIER: Op = Op::new(API, 315);
+/// `glCopyImageSubData`.
+pub const GL_COPY_IMAGE_SUB_DATA: Op = Op::new(API, 316);
+/// `glDebugMessageControl`.
+pub const GL_DEBUG_MESSAGE_CONTROL: Op = Op::new(API, 317);
+/// `glDebugMessageInsert`.
+pub const GL_DEBUG_MESSAGE_INSERT: Op = Op::new(API, 318);
+/// `glDebugMessageCallback`.
+pub const GL_DEBUG_MESSAGE_CALLBACK: Op = Op::new(API, 319);
+/// `glGetDebugMessageLog`.
+pub const GL_GET_DEBUG_MESSAGE_LOG: Op = Op::new(API, 320);
+/// `glPushDebugGroup`.
+pub const GL_PUSH_DEBUG_GROUP: Op = Op::new(API, 321);
+/// `glPopDebugGroup`.
+pub const GL_POP_DEBUG_GROUP: Op = Op::new(API, 322);
+/// `glObjectLabel`.
+pub const GL_OBJECT_LABEL: Op = Op::new(API, 323);
+/// `glGetObjectLabel`.
+pub const GL_GET_OBJECT_LABEL: Op = Op::new(API, 324);
+/// `glObjectPtrLabel`.
+pub const GL_OBJECT_PTR_LABEL: Op = Op::new(API, 325);
+/// `glGetObjectPtrLabel`.
+pub const GL_GET_OBJECT_PTR_LABEL: Op = Op::new(API, 326);
+/// `glGetPointerv`.
+pub const GL_GET_POINTERV: Op = Op::new(API, 327);
+/// `glEnablei`.
+pub const GL_ENABLEI: Op = Op::new(API, 328);
+/// `glDisablei`.
+pub const GL_DISABLEI: Op = Op::new(API, 329);
+/// `glBlendEquationi`.
+pub const GL_BLEND_EQUATIONI: Op = Op::new(API, 330);
+/// `glBlendEquationSeparatei`.
+pub const GL_BLEND_EQUATION_SEPARATEI: Op = Op::new(API, 331);
+/// `glBlendFunci`.
+pub const GL_BLEND_FUNCI: Op = Op::new(API, 332);
+/// `glBlendFuncSeparatei`.
+pub const GL_BLEND_FUNC_SEPARATEI: Op = Op::new(API, 333);
+/// `glColorMaski`.
+pub const GL_COLOR_MASKI: Op = Op::new(API, 334);
+/// `glIsEnabledi`.
+pub const GL_IS_ENABLEDI: Op = Op::new(API, 335);
+/// `glDrawElementsBaseVertex`.
+pub const GL_DRAW_ELEMENTS_BASE_VERTEX: Op = Op::new(API, 336);
+/// `glDrawRangeElementsBaseVertex`.
+pub const GL_DRAW_RANGE_ELEMENTS_BASE_VERTEX: Op = Op::new(API, 337);
+/// `glDrawElementsInstancedBaseVertex`.
+pub const GL_DRAW_ELEMENTS_INSTANCED_BASE_VERTEX: Op = Op::new(API, 338);
+/// `glFramebufferTexture`.
+pub const GL_FRAMEBUFFER_TEXTURE: Op = Op::new(API, 339);
+/// `glPrimitiveBoundingBox`.
+pub const GL_PRIMITIVE_BOUNDING_BOX: Op = Op::new(API, 340);
+/// `glGetGraphicsResetStatus`.
+pub const GL_GET_GRAPHICS_RESET_STATUS: Op = Op::new(API, 341);
+/// `glReadnPixels`.
+pub const GL_READN_PIXELS: Op = Op::new(API, 342);
+/// `glGetnUniformfv`.
+pub const GL_GETN_UNIFORMFV: Op = Op::new(API, 343);
+/// `glGetnUniformiv`.
+pub const GL_GETN_UNIFORMIV: Op = Op::new(API, 344);
+/// `glGetnUniformuiv`.
+pub const GL_GETN_UNIFORMUIV: Op = Op::new(API, 345);
+/// `glMinSampleShading`.
+pub const GL_MIN_SAMPLE_SHADING: Op = Op::new(API, 346);
+/// `glPatchParameteri`.
+pub const GL_PATCH_PARAMETERI: Op = Op::new(API, 347);
+/// `glTexParameterIiv`.
+pub const GL_TEX_PARAMETER_IIV: Op = Op::new(API, 348);
+/// `glTexParameterIuiv`.
+pub const GL_TEX_PARAMETER_IUIV: Op = Op::new(API, 349);
+/// `glGetTexParameterIiv`.
+pub const GL_GET_TEX_PARAMETER_IIV: Op = Op::new(API, 350);
+/// `glGetTexParameterIuiv`.
+pub const GL_GET_TEX_PARAMETER_IUIV: Op = Op::new(API, 351);
+/// `glSamplerParameterIiv`.
+pub const GL_SAMPLER_PARAMETER_IIV: Op = Op::new(API, 352);
+/// `glSamplerParameterIuiv`.
+pub const GL_SAMPLER_PARAMETER_IUIV: Op = Op::new(API, 353);
+/// `glGetSamplerParameterIiv`.
+pub const GL_GET_SAMPLER_PARAMETER_IIV: Op = Op::new(API, 354);
+/// `glGetSamplerParameterIuiv`.
+pub const GL_GET_SAMPLER_PARAMETER_IUIV: Op = Op::new(API, 355);
+/// `glTexBuffer`.
+pub const GL_TEX_BUFFER: Op = Op::new(API, 356);
+/// `glTexBufferRange`.
+pub const GL_TEX_BUFFER_RANGE: Op = Op::new(API, 357);
+/// `glTexStorage3DMultisample`.
+pub const GL_TEX_STORAGE3D_MULTISAMPLE: Op = Op::new(API, 358);
 /// `gilError`.
 pub const GIL_ERROR: Op = Op::new(API, 1001);
 /// `gilClientArray`.
 pub const GIL_CLIENT_ARRAY: Op = Op::new(API, 1002);
 /// `gilIndexRange`.
 pub const GIL_INDEX_RANGE: Op = Op::new(API, 1003);
+/// `glBindFragDataLocationIndexedEXT`.
+pub const GL_BIND_FRAG_DATA_LOCATION_INDEXED_EXT: Op = Op::new(API, 2001);
+/// `glBindFragDataLocationEXT`.
+pub const GL_BIND_FRAG_DATA_LOCATION_EXT: Op = Op::new(API, 2002);
+/// `glGetProgramResourceLocationIndexEXT`.
+pub const GL_GET_PROGRAM_RESOURCE_LOCATION_INDEX_EXT: Op = Op::new(API, 2003);
+/// `glGetFragDataIndexEXT`.
+pub const GL_GET_FRAG_DATA_INDEX_EXT: Op = Op::new(API, 2004);
+/// `glClipControlEXT`.
+pub const GL_CLIP_CONTROL_EXT: Op = Op::new(API, 2005);
+/// `glCopyImageSubDataEXT`.
+pub const GL_COPY_IMAGE_SUB_DATA_EXT: Op = Op::new(API, 2006);
+/// `glLabelObjectEXT`.
+pub const GL_LABEL_OBJECT_EXT: Op = Op::new(API, 2007);
+/// `glGetObjectLabelEXT`.
+pub const GL_GET_OBJECT_LABEL_EXT: Op = Op::new(API, 2008);
+/// `glDiscardFramebufferEXT`.
+pub const GL_DISCARD_FRAMEBUFFER_EXT: Op = Op::new(API, 2009);
+/// `glGenQueriesEXT`.
+pub const GL_GEN_QUERIES_EXT: Op = Op::new(API, 2010);
+/// `glDeleteQueriesEXT`.
+pub const GL_DELETE_QUERIES_EXT: Op = Op::new(API, 2011);
+/// `glIsQueryEXT`.
+pub const GL_IS_QUERY_EXT: Op = Op::new(API, 2012);
+/// `glBeginQueryEXT`.
+pub const GL_BEGIN_QUERY_EXT: Op = Op::new(API, 2013);
+/// `glEndQueryEXT`.
+pub const GL_END_QUERY_EXT: Op = Op::new(API, 2014);
+/// `glQueryCounterEXT`.
+pub const GL_QUERY_COUNTER_EXT: Op = Op::new(API, 2015);
+/// `glGetQueryivEXT`.
+pub const GL_GET_QUERYIV_EXT: Op = Op::new(API, 2016);
+/// `glGetQueryObjectivEXT`.
+pub const GL_GET_QUERY_OBJECTIV_EXT: Op = Op::new(API, 2017);
+/// `glGetQueryObjectuivEXT`.
+pub const GL_GET_QUERY_OBJECTUIV_EXT: Op = Op::new(API, 2018);
+/// `glGetQueryObjecti64vEXT`.
+pub const GL_GET_QUERY_OBJECTI64V_EXT: Op = Op::new(API, 2019);
+/// `glGetQueryObjectui64vEXT`.
+pub const GL_GET_QUERY_OBJECTUI64V_EXT: Op = Op::new(API, 2020);
+/// `glGetInteger64vEXT`.
+pub const GL_GET_INTEGER64V_EXT: Op = Op::new(API, 2021);
+/// `glDrawBuffersEXT`.
+pub const GL_DRAW_BUFFERS_EXT: Op = Op::new(API, 2022);
+/// `glEnableiEXT`.
+pub const GL_ENABLEI_EXT: Op = Op::new(API, 2023);
+/// `glDisableiEXT`.
+pub const GL_DISABLEI_EXT: Op = Op::new(API, 2024);
+/// `glBlendEquationiEXT`.
+pub const GL_BLEND_EQUATIONI_EXT: Op = Op::new(API, 2025);
+/// `glBlendEquationSeparateiEXT`.
+pub const GL_BLEND_EQUATION_SEPARATEI_EXT: Op = Op::new(API, 2026);
+/// `glBlendFunciEXT`.
+pub const GL_BLEND_FUNCI_EXT: Op = Op::new(API, 2027);
+/// `glBlendFuncSeparateiEXT`.
+pub const GL_BLEND_FUNC_SEPARATEI_EXT: Op = Op::new(API, 2028);
+/// `glColorMaskiEXT`.
+pub const GL_COLOR_MASKI_EXT: Op = Op::new(API, 2029);
+/// `glIsEnablediEXT`.
+pub const GL_IS_ENABLEDI_EXT: Op = Op::new(API, 2030);
+/// `glDrawElementsBaseVertexEXT`.
+pub const GL_DRAW_ELEMENTS_BASE_VERTEX_EXT: Op = Op::new(API, 2031);
+/// `glDrawRangeElementsBaseVertexEXT`.
+pub const GL_DRAW_RANGE_ELEMENTS_BASE_VERTEX_EXT: Op = Op::new(API, 2032);
+/// `glDrawElementsInstancedBaseVertexEXT`.
+pub const GL_DRAW_ELEMENTS_INSTANCED_BASE_VERTEX_EXT: Op = Op::new(API, 2033);
+/// `glDrawArraysInstancedEXT`.
+pub const GL_DRAW_ARRAYS_INSTANCED_EXT: Op = Op::new(API, 2034);
+/// `glDrawElementsInstancedEXT`.
+pub const GL_DRAW_ELEMENTS_INSTANCED_EXT: Op = Op::new(API, 2035);
+/// `glFramebufferTextureEXT`.
+pub const GL_FRAMEBUFFER_TEXTURE_EXT: Op = Op::new(API, 2036);
+/// `glMapBufferRangeEXT`.
+pub const GL_MAP_BUFFER_RANGE_EXT: Op = Op::new(API, 2037);
+/// `glFlushMappedBufferRangeEXT`.
+pub const GL_FLUSH_MAPPED_BUFFER_RANGE_EXT: Op = Op::new(API, 2038);
+/// `glPolygonOffsetClampEXT`.
+pub const GL_POLYGON_OFFSET_CLAMP_EXT: Op = Op::new(API, 2039);
+/// `glPrimitiveBoundingBoxEXT`.
+pub const GL_PRIMITIVE_BOUNDING_BOX_EXT: Op = Op::new(API, 2040);
+/// `glGetGraphicsResetStatusEXT`.
+pub const GL_GET_GRAPHICS_RESET_STATUS_EXT: Op = Op::new(API, 2041);
+/// `glReadnPixelsEXT`.
+pub const GL_READN_PIXELS_EXT: Op = Op::new(API, 2042);
+/// `glGetnUniformfvEXT`.
+pub const GL_GETN_UNIFORMFV_EXT: Op = Op::new(API, 2043);
+/// `glGetnUniformivEXT`.
+pub const GL_GETN_UNIFORMIV_EXT: Op = Op::new(API, 2044);
+/// `glFramebufferFetchBarrierEXT`.
+pub const GL_FRAMEBUFFER_FETCH_BARRIER_EXT: Op = Op::new(API, 2045);
+/// `glPatchParameteriEXT`.
+pub const GL_PATCH_PARAMETERI_EXT: Op = Op::new(API, 2046);
+/// `glTexParameterIivEXT`.
+pub const GL_TEX_PARAMETER_IIV_EXT: Op = Op::new(API, 2047);
+/// `glTexParameterIuivEXT`.
+pub const GL_TEX_PARAMETER_IUIV_EXT: Op = Op::new(API, 2048);
+/// `glGetTexParameterIivEXT`.
+pub const GL_GET_TEX_PARAMETER_IIV_EXT: Op = Op::new(API, 2049);
+/// `glGetTexParameterIuivEXT`.
+pub const GL_GET_TEX_PARAMETER_IUIV_EXT: Op = Op::new(API, 2050);
+/// `glSamplerParameterIivEXT`.
+pub const GL_SAMPLER_PARAMETER_IIV_EXT: Op = Op::new(API, 2051);
+/// `glSamplerParameterIuivEXT`.
+pub const GL_SAMPLER_PARAMETER_IUIV_EXT: Op = Op::new(API, 2052);
+/// `glGetSamplerParameterIivEXT`.
+pub const GL_GET_SAMPLER_PARAMETER_IIV_EXT: Op = Op::new(API, 2053);
+/// `glGetSamplerParameterIuivEXT`.
+pub const GL_GET_SAMPLER_PARAMETER_IUIV_EXT: Op = Op::new(API, 2054);
+/// `glTexBufferEXT`.
+pub const GL_TEX_BUFFER_EXT: Op = Op::new(API, 2055);
+/// `glTexBufferRangeEXT`.
+pub const GL_TEX_BUFFER_RANGE_EXT: Op = Op::new(API, 2056);
+/// `glTextureViewEXT`.
+pub const GL_TEXTURE_VIEW_EXT: Op = Op::new(API, 2057);
+/// `glBlendBarrierKHR`.
+pub const GL_BLEND_BARRIER_KHR: Op = Op::new(API, 2058);
+/// `glDebugMessageControlKHR`.
+pub const GL_DEBUG_MESSAGE_CONTROL_KHR: Op = Op::new(API, 2059);
+/// `glDebugMessageInsertKHR`.
+pub const GL_DEBUG_MESSAGE_INSERT_KHR: Op = Op::new(API, 2060);
+/// `glDebugMessageCallbackKHR`.
+pub const GL_DEBUG_MESSAGE_CALLBACK_KHR: Op = Op::new(API, 2061);
+/// `glGetDebugMessageLogKHR`.
+pub const GL_GET_DEBUG_MESSAGE_LOG_KHR: Op = Op::new(API, 2062);
+/// `glPushDebugGroupKHR`.
+pub const GL_PUSH_DEBUG_GROUP_KHR: Op = Op::new(API, 2063);
+/// `glPopDebugGroupKHR`.
+pub const GL_POP_DEBUG_GROUP_KHR: Op = Op::new(API, 2064);
+/// `glObjectLabelKHR`.
+pub const GL_OBJECT_LABEL_KHR: Op = Op::new(API, 2065);
+/// `glGetObjectLabelKHR`.
+pub const GL_GET_OBJECT_LABEL_KHR: Op = Op::new(API, 2066);
+/// `glObjectPtrLabelKHR`.
+pub const GL_OBJECT_PTR_LABEL_KHR: Op = Op::new(API, 2067);
+/// `glGetObjectPtrLabelKHR`.
+pub const GL_GET_OBJECT_PTR_LABEL_KHR: Op = Op::new(API, 2068);
+/// `glGetPointervKHR`.
+pub const GL_GET_POINTERV_KHR: Op = Op::new(API, 2069);
+/// `glMaxShaderCompilerThreadsKHR`.
+pub const GL_MAX_SHADER_COMPILER_THREADS_KHR: Op = Op::new(API, 2070);
+/// `glGetGraphicsResetStatusKHR`.
+pub const GL_GET_GRAPHICS_RESET_STATUS_KHR: Op = Op::new(API, 2071);
+/// `glReadnPixelsKHR`.
+pub const GL_READN_PIXELS_KHR: Op = Op::new(API, 2072);
+/// `glGetnUniformfvKHR`.
+pub const GL_GETN_UNIFORMFV_KHR: Op = Op::new(API, 2073);
+/// `glGetnUniformivKHR`.
+pub const GL_GETN_UNIFORMIV_KHR: Op = Op::new(API, 2074);
+/// `glGetnUniformuivKHR`.
+pub const GL_GETN_UNIFORMUIV_KHR: Op = Op::new(API, 2075);
+/// `glFramebufferParameteriMESA`.
+pub const GL_FRAMEBUFFER_PARAMETERI_MESA: Op = Op::new(API, 2076);
+/// `glGetFramebufferParameterivMESA`.
+pub const GL_GET_FRAMEBUFFER_PARAMETERIV_MESA: Op = Op::new(API, 2077);
+/// `glBeginConditionalRenderNV`.
+pub const GL_BEGIN_CONDITIONAL_RENDER_NV: Op = Op::new(API, 2078);
+/// `glEndConditionalRenderNV`.
+pub const GL_END_CONDITIONAL_RENDER_NV: Op = Op::new(API, 2079);
+/// `glDrawBuffersNV`.
+pub const GL_DRAW_BUFFERS_NV: Op = Op::new(API, 2080);
+/// `glReadBufferNV`.
+pub const GL_READ_BUFFER_NV: Op = Op::new(API, 2081);
+/// `glCopyImageSubDataOES`.
+pub const GL_COPY_IMAGE_SUB_DATA_OES: Op = Op::new(API, 2082);
+/// `glEnableiOES`.
+pub const GL_ENABLEI_OES: Op = Op::new(API, 2083);
+/// `glDisableiOES`.
+pub const GL_DISABLEI_OES: Op = Op::new(API, 2084);
+/// `glBlendEquationiOES`.
+pub const GL_BLEND_EQUATIONI_OES: Op = Op::new(API, 2085);
+/// `glBlendEquationSeparateiOES`.
+pub const GL_BLEND_EQUATION_SEPARATEI_OES: Op = Op::new(API, 2086);
+/// `glBlendFunciOES`.
+pub const GL_BLEND_FUNCI_OES: Op = Op::new(API, 2087);
+/// `glBlendFuncSeparateiOES`.
+pub const GL_BLEND_FUNC_SEPARATEI_OES: Op = Op::new(API, 2088);
+/// `glColorMaskiOES`.
+pub const GL_COLOR_MASKI_OES: Op = Op::new(API, 2089);
+/// `glIsEnablediOES`.
+pub const GL_IS_ENABLEDI_OES: Op = Op::new(API, 2090);
+/// `glDrawElementsBaseVertexOES`.
+pub const GL_DRAW_ELEMENTS_BASE_VERTEX_OES: Op = Op::new(API, 2091);
+/// `glDrawRangeElementsBaseVertexOES`.
+pub const GL_DRAW_RANGE_ELEMENTS_BASE_VERTEX_OES: Op = Op::new(API, 2092);
+/// `glDrawElementsInstancedBaseVertexOES`.
+pub const GL_DRAW_ELEMENTS_INSTANCED_BASE_VERTEX_OES: Op = Op::new(API, 2093);
+/// `glFramebufferTextureOES`.
+pub const GL_FRAMEBUFFER_TEXTURE_OES: Op = Op::new(API, 2094);
+/// `glGetProgramBinaryOES`.
+pub const GL_GET_PROGRAM_BINARY_OES: Op = Op::new(API, 2095);
+/// `glProgramBinaryOES`.
+pub const GL_PROGRAM_BINARY_OES: Op = Op::new(API, 2096);
+/// `glMapBufferOES`.
+pub const GL_MAP_BUFFER_OES: Op = Op::new(API, 2097);
+/// `glUnmapBufferOES`.
+pub const GL_UNMAP_BUFFER_OES: Op = Op::new(API, 2098);
+/// `glGetBufferPointervOES`.
+pub const GL_GET_BUFFER_POINTERV_OES: Op = Op::new(API, 2099);
+/// `glPrimitiveBoundingBoxOES`.
+pub const GL_PRIMITIVE_BOUNDING_BOX_OES: Op = Op::new(API, 2100);
+/// `glMinSampleShadingOES`.
+pub const GL_MIN_SAMPLE_SHADING_OES: Op = Op::new(API, 2101);
+/// `glPatchParameteriOES`.
+pub const GL_PATCH_PARAMETERI_OES: Op = Op::new(API, 2102);
+/// `glTexImage3DOES`.
+pub const GL_TEX_IMAGE3DOES: Op = Op::new(API, 2103);
+/// `glTexSubImage3DOES`.
+pub const GL_TEX_SUB_IMAGE3DOES: Op = Op::new(API, 2104);
+/// `glCopyTexSubImage3DOES`.
+pub const GL_COPY_TEX_SUB_IMAGE3DOES: Op = Op::new(API, 2105);
+/// `glCompressedTexImage3DOES`.
+pub const GL_COMPRESSED_TEX_IMAGE3DOES: Op = Op::new(API, 2106);
+/// `glCompressedTexSubImage3DOES`.
+pub const GL_COMPRESSED_TEX_SUB_IMAGE3DOES: Op = Op::new(API, 2107);
+/// `glFramebufferTexture3DOES`.
+pub const GL_FRAMEBUFFER_TEXTURE3DOES: Op = Op::new(API, 2108);
+/// `glTexParameterIivOES`.
+pub const GL_TEX_PARAMETER_IIV_OES: Op = Op::new(API, 2109);
+/// `glTexParameterIuivOES`.
+pub const GL_TEX_PARAMETER_IUIV_OES: Op = Op::new(API, 2110);
+/// `glGetTexParameterIivOES`.
+pub const GL_GET_TEX_PARAMETER_IIV_OES: Op = Op::new(API, 2111);
+/// `glGetTexParameterIuivOES`.
+pub const GL_GET_TEX_PARAMETER_IUIV_OES: Op = Op::new(API, 2112);
+/// `glSamplerParameterIivOES`.
+pub const GL_SAMPLER_PARAMETER_IIV_OES: Op = Op::new(API, 2113);
+/// `glSamplerParameterIuivOES`.
+pub const GL_SAMPLER_PARAMETER_IUIV_OES: Op = Op::new(API, 2114);
+/// `glGetSamplerParameterIivOES`.
+pub const GL_GET_SAMPLER_PARAMETER_IIV_OES: Op = Op::new(API, 2115);
+/// `glGetSamplerParameterIuivOES`.
+pub const GL_GET_SAMPLER_PARAMETER_IUIV_OES: Op = Op::new(API, 2116);
+/// `glTexBufferOES`.
+pub const GL_TEX_BUFFER_OES: Op = Op::new(API, 2117);
+/// `glTexBufferRangeOES`.
+pub const GL_TEX_BUFFER_RANGE_OES: Op = Op::new(API, 2118);
+/// `glTexStorage3DMultisampleOES`.
+pub const GL_TEX_STORAGE3D_MULTISAMPLE_OES: Op = Op::new(API, 2119);
+/// `glTextureViewOES`.
+pub const GL_TEXTURE_VIEW_OES: Op = Op::new(API, 2120);
+/// `glBindVertexArrayOES`.
+pub const GL_BIND_VERTEX_ARRAY_OES: Op = Op::new(API, 2121);
+/// `glDeleteVertexArraysOES`.
+pub const GL_DELETE_VERTEX_ARRAYS_OES: Op = Op::new(API, 2122);
+/// `glGenVertexArraysOES`.
+pub const GL_GEN_VERTEX_ARRAYS_OES: Op = Op::new(API, 2123);
+/// `glIsVertexArrayOES`.
+pub const GL_IS_VERTEX_ARRAY_OES: Op = Op::new(API, 2124);
+/// `glViewportArrayvOES`.
+pub const GL_VIEWPORT_ARRAYV_OES: Op = Op::new(API, 2125);
+/// `glViewportIndexedfOES`.
+pub const GL_VIEWPORT_INDEXEDF_OES: Op = Op::new(API, 2126);
+/// `glViewportIndexedfvOES`.
+pub const GL_VIEWPORT_INDEXEDFV_OES: Op = Op::new(API, 2127);
+/// `glScissorArrayvOES`.
+pub const GL_SCISSOR_ARRAYV_OES: Op = Op::new(API, 2128);
+/// `glScissorIndexedOES`.
+pub const GL_SCISSOR_INDEXED_OES: Op = Op::new(API, 2129);
+/// `glScissorIndexedvOES`.
+pub const GL_SCISSOR_INDEXEDV_OES: Op = Op::new(API, 2130);
+/// `glDepthRangeArrayfvOES`.
+pub const GL_DEPTH_RANGE_ARRAYFV_OES: Op = Op::new(API, 2131);
+/// `glDepthRangeIndexedfOES`.
+pub const GL_DEPTH_RANGE_INDEXEDF_OES: Op = Op::new(API, 2132);
+/// `glGetFloati_vOES`.
+pub const GL_GET_FLOATI_V_OES: Op = Op::new(API, 2133);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -1782,6 +2272,566 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Query),
     },
     crate::call::CallInfo {
+        entry: 247,
+        name: "glDispatchCompute",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 248,
+        name: "glDispatchComputeIndirect",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 249,
+        name: "glDrawArraysIndirect",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 250,
+        name: "glDrawElementsIndirect",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 251,
+        name: "glFramebufferParameteri",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 252,
+        name: "glGetFramebufferParameteriv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 253,
+        name: "glGetProgramInterfaceiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 254,
+        name: "glGetProgramResourceIndex",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 255,
+        name: "glGetProgramResourceName",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 256,
+        name: "glGetProgramResourceiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 257,
+        name: "glGetProgramResourceLocation",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 258,
+        name: "glUseProgramStages",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 259,
+        name: "glActiveShaderProgram",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 260,
+        name: "glCreateShaderProgramv",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 261,
+        name: "glBindProgramPipeline",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 262,
+        name: "glDeleteProgramPipelines",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 263,
+        name: "glGenProgramPipelines",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 264,
+        name: "glIsProgramPipeline",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 265,
+        name: "glGetProgramPipelineiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 266,
+        name: "glProgramUniform1i",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 267,
+        name: "glProgramUniform2i",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 268,
+        name: "glProgramUniform3i",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 269,
+        name: "glProgramUniform4i",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 270,
+        name: "glProgramUniform1ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 271,
+        name: "glProgramUniform2ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 272,
+        name: "glProgramUniform3ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 273,
+        name: "glProgramUniform4ui",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 274,
+        name: "glProgramUniform1f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 275,
+        name: "glProgramUniform2f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 276,
+        name: "glProgramUniform3f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 277,
+        name: "glProgramUniform4f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 278,
+        name: "glProgramUniform1iv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 279,
+        name: "glProgramUniform2iv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 280,
+        name: "glProgramUniform3iv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 281,
+        name: "glProgramUniform4iv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 282,
+        name: "glProgramUniform1uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 283,
+        name: "glProgramUniform2uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 284,
+        name: "glProgramUniform3uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 285,
+        name: "glProgramUniform4uiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 286,
+        name: "glProgramUniform1fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 287,
+        name: "glProgramUniform2fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 288,
+        name: "glProgramUniform3fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 289,
+        name: "glProgramUniform4fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 290,
+        name: "glProgramUniformMatrix2fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 291,
+        name: "glProgramUniformMatrix3fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 292,
+        name: "glProgramUniformMatrix4fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 293,
+        name: "glProgramUniformMatrix2x3fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 294,
+        name: "glProgramUniformMatrix3x2fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 295,
+        name: "glProgramUniformMatrix2x4fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 296,
+        name: "glProgramUniformMatrix4x2fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 297,
+        name: "glProgramUniformMatrix3x4fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 298,
+        name: "glProgramUniformMatrix4x3fv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 299,
+        name: "glValidateProgramPipeline",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 300,
+        name: "glGetProgramPipelineInfoLog",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 301,
+        name: "glBindImageTexture",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 302,
+        name: "glGetBooleani_v",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 303,
+        name: "glMemoryBarrier",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 304,
+        name: "glMemoryBarrierByRegion",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 305,
+        name: "glTexStorage2DMultisample",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 306,
+        name: "glGetMultisamplefv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 307,
+        name: "glSampleMaski",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 308,
+        name: "glGetTexLevelParameteriv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 309,
+        name: "glGetTexLevelParameterfv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 310,
+        name: "glBindVertexBuffer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 311,
+        name: "glVertexAttribFormat",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 312,
+        name: "glVertexAttribIFormat",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 313,
+        name: "glVertexAttribBinding",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 314,
+        name: "glVertexBindingDivisor",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 315,
+        name: "glBlendBarrier",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 316,
+        name: "glCopyImageSubData",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 317,
+        name: "glDebugMessageControl",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 318,
+        name: "glDebugMessageInsert",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 319,
+        name: "glDebugMessageCallback",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 320,
+        name: "glGetDebugMessageLog",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 321,
+        name: "glPushDebugGroup",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 322,
+        name: "glPopDebugGroup",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 323,
+        name: "glObjectLabel",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 324,
+        name: "glGetObjectLabel",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 325,
+        name: "glObjectPtrLabel",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 326,
+        name: "glGetObjectPtrLabel",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 327,
+        name: "glGetPointerv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 328,
+        name: "glEnablei",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 329,
+        name: "glDisablei",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 330,
+        name: "glBlendEquationi",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 331,
+        name: "glBlendEquationSeparatei",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 332,
+        name: "glBlendFunci",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 333,
+        name: "glBlendFuncSeparatei",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 334,
+        name: "glColorMaski",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 335,
+        name: "glIsEnabledi",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 336,
+        name: "glDrawElementsBaseVertex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 337,
+        name: "glDrawRangeElementsBaseVertex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 338,
+        name: "glDrawElementsInstancedBaseVertex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 339,
+        name: "glFramebufferTexture",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 340,
+        name: "glPrimitiveBoundingBox",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 341,
+        name: "glGetGraphicsResetStatus",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 342,
+        name: "glReadnPixels",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 343,
+        name: "glGetnUniformfv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 344,
+        name: "glGetnUniformiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 345,
+        name: "glGetnUniformuiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 346,
+        name: "glMinSampleShading",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 347,
+        name: "glPatchParameteri",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 348,
+        name: "glTexParameterIiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 349,
+        name: "glTexParameterIuiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 350,
+        name: "glGetTexParameterIiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 351,
+        name: "glGetTexParameterIuiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 352,
+        name: "glSamplerParameterIiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 353,
+        name: "glSamplerParameterIuiv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 354,
+        name: "glGetSamplerParameterIiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 355,
+        name: "glGetSamplerParameterIuiv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 356,
+        name: "glTexBuffer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 357,
+        name: "glTexBufferRange",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 358,
+        name: "glTexStorage3DMultisample",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
         entry: 1001,
         name: "gilError",
         class: Some(crate::envelope::Class::Post),
@@ -1794,6 +2844,671 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 1003,
         name: "gilIndexRange",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2001,
+        name: "glBindFragDataLocationIndexedEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2002,
+        name: "glBindFragDataLocationEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2003,
+        name: "glGetProgramResourceLocationIndexEXT",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2004,
+        name: "glGetFragDataIndexEXT",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2005,
+        name: "glClipControlEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2006,
+        name: "glCopyImageSubDataEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2007,
+        name: "glLabelObjectEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2008,
+        name: "glGetObjectLabelEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2009,
+        name: "glDiscardFramebufferEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2010,
+        name: "glGenQueriesEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2011,
+        name: "glDeleteQueriesEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2012,
+        name: "glIsQueryEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2013,
+        name: "glBeginQueryEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2014,
+        name: "glEndQueryEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2015,
+        name: "glQueryCounterEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2016,
+        name: "glGetQueryivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2017,
+        name: "glGetQueryObjectivEXT",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2018,
+        name: "glGetQueryObjectuivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2019,
+        name: "glGetQueryObjecti64vEXT",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2020,
+        name: "glGetQueryObjectui64vEXT",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2021,
+        name: "glGetInteger64vEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2022,
+        name: "glDrawBuffersEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2023,
+        name: "glEnableiEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2024,
+        name: "glDisableiEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2025,
+        name: "glBlendEquationiEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2026,
+        name: "glBlendEquationSeparateiEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2027,
+        name: "glBlendFunciEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2028,
+        name: "glBlendFuncSeparateiEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2029,
+        name: "glColorMaskiEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2030,
+        name: "glIsEnablediEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2031,
+        name: "glDrawElementsBaseVertexEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2032,
+        name: "glDrawRangeElementsBaseVertexEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2033,
+        name: "glDrawElementsInstancedBaseVertexEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2034,
+        name: "glDrawArraysInstancedEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2035,
+        name: "glDrawElementsInstancedEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2036,
+        name: "glFramebufferTextureEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2037,
+        name: "glMapBufferRangeEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2038,
+        name: "glFlushMappedBufferRangeEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2039,
+        name: "glPolygonOffsetClampEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2040,
+        name: "glPrimitiveBoundingBoxEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2041,
+        name: "glGetGraphicsResetStatusEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2042,
+        name: "glReadnPixelsEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2043,
+        name: "glGetnUniformfvEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2044,
+        name: "glGetnUniformivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2045,
+        name: "glFramebufferFetchBarrierEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2046,
+        name: "glPatchParameteriEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2047,
+        name: "glTexParameterIivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2048,
+        name: "glTexParameterIuivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2049,
+        name: "glGetTexParameterIivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2050,
+        name: "glGetTexParameterIuivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2051,
+        name: "glSamplerParameterIivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2052,
+        name: "glSamplerParameterIuivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2053,
+        name: "glGetSamplerParameterIivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2054,
+        name: "glGetSamplerParameterIuivEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2055,
+        name: "glTexBufferEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2056,
+        name: "glTexBufferRangeEXT",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2057,
+        name: "glTextureViewEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2058,
+        name: "glBlendBarrierKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2059,
+        name: "glDebugMessageControlKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2060,
+        name: "glDebugMessageInsertKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2061,
+        name: "glDebugMessageCallbackKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2062,
+        name: "glGetDebugMessageLogKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2063,
+        name: "glPushDebugGroupKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2064,
+        name: "glPopDebugGroupKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2065,
+        name: "glObjectLabelKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2066,
+        name: "glGetObjectLabelKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2067,
+        name: "glObjectPtrLabelKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2068,
+        name: "glGetObjectPtrLabelKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2069,
+        name: "glGetPointervKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2070,
+        name: "glMaxShaderCompilerThreadsKHR",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2071,
+        name: "glGetGraphicsResetStatusKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2072,
+        name: "glReadnPixelsKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2073,
+        name: "glGetnUniformfvKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2074,
+        name: "glGetnUniformivKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2075,
+        name: "glGetnUniformuivKHR",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2076,
+        name: "glFramebufferParameteriMESA",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2077,
+        name: "glGetFramebufferParameterivMESA",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2078,
+        name: "glBeginConditionalRenderNV",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2079,
+        name: "glEndConditionalRenderNV",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2080,
+        name: "glDrawBuffersNV",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2081,
+        name: "glReadBufferNV",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2082,
+        name: "glCopyImageSubDataOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2083,
+        name: "glEnableiOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2084,
+        name: "glDisableiOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2085,
+        name: "glBlendEquationiOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2086,
+        name: "glBlendEquationSeparateiOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2087,
+        name: "glBlendFunciOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2088,
+        name: "glBlendFuncSeparateiOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2089,
+        name: "glColorMaskiOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2090,
+        name: "glIsEnablediOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2091,
+        name: "glDrawElementsBaseVertexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2092,
+        name: "glDrawRangeElementsBaseVertexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2093,
+        name: "glDrawElementsInstancedBaseVertexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2094,
+        name: "glFramebufferTextureOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2095,
+        name: "glGetProgramBinaryOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2096,
+        name: "glProgramBinaryOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2097,
+        name: "glMapBufferOES",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 2098,
+        name: "glUnmapBufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2099,
+        name: "glGetBufferPointervOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2100,
+        name: "glPrimitiveBoundingBoxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2101,
+        name: "glMinSampleShadingOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2102,
+        name: "glPatchParameteriOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2103,
+        name: "glTexImage3DOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2104,
+        name: "glTexSubImage3DOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2105,
+        name: "glCopyTexSubImage3DOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2106,
+        name: "glCompressedTexImage3DOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2107,
+        name: "glCompressedTexSubImage3DOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2108,
+        name: "glFramebufferTexture3DOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2109,
+        name: "glTexParameterIivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2110,
+        name: "glTexParameterIuivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2111,
+        name: "glGetTexParameterIivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2112,
+        name: "glGetTexParameterIuivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2113,
+        name: "glSamplerParameterIivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2114,
+        name: "glSamplerParameterIuivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2115,
+        name: "glGetSamplerParameterIivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2116,
+        name: "glGetSamplerParameterIuivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2117,
+        name: "glTexBufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2118,
+        name: "glTexBufferRangeOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2119,
+        name: "glTexStorage3DMultisampleOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2120,
+        name: "glTextureViewOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2121,
+        name: "glBindVertexArrayOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2122,
+        name: "glDeleteVertexArraysOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2123,
+        name: "glGenVertexArraysOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2124,
+        name: "glIsVertexArrayOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2125,
+        name: "glViewportArrayvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2126,
+        name: "glViewportIndexedfOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2127,
+        name: "glViewportIndexedfvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2128,
+        name: "glScissorArrayvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2129,
+        name: "glScissorIndexedOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2130,
+        name: "glScissorIndexedvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2131,
+        name: "glDepthRangeArrayfvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2132,
+        name: "glDepthRangeIndexedfOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2133,
+        name: "glGetFloati_vOES",
         class: Some(crate::envelope::Class::Query),
     },
 ];
@@ -4526,6 +6241,1220 @@ pub struct GlGetInternalformativReply {
     pub params: Vec<i32>,
 }
 
+/// Arguments of `glDispatchCompute`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDispatchComputeArgs {
+    pub current: Handle,
+    pub num_groups_x: u32,
+    pub num_groups_y: u32,
+    pub num_groups_z: u32,
+}
+
+/// Arguments of `glDispatchComputeIndirect`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDispatchComputeIndirectArgs {
+    pub current: Handle,
+    pub indirect: i64,
+}
+
+/// Arguments of `glDrawArraysIndirect`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawArraysIndirectArgs {
+    pub current: Handle,
+    pub mode: u32,
+    pub offset: u64,
+}
+
+/// Arguments of `glDrawElementsIndirect`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawElementsIndirectArgs {
+    pub current: Handle,
+    pub mode: u32,
+    pub r#type: u32,
+    pub offset: u64,
+}
+
+/// Arguments of `glFramebufferParameteri`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFramebufferParameteriArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glGetFramebufferParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFramebufferParameterivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetFramebufferParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFramebufferParameterivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetProgramInterfaceiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramInterfaceivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub programInterface: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetProgramInterfaceiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramInterfaceivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetProgramResourceIndex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceIndexArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub programInterface: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Reply of `glGetProgramResourceIndex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceIndexReply {
+    pub value: u32,
+}
+
+/// Arguments of `glGetProgramResourceName`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceNameArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub programInterface: u32,
+    pub index: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub name: OutRoom,
+}
+
+/// Reply of `glGetProgramResourceName`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceNameReply<'a> {
+    pub length: i32,
+    #[serde(borrow)]
+    pub name: OutData<'a>,
+}
+
+/// Arguments of `glGetProgramResourceiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub programInterface: u32,
+    pub index: u32,
+    pub propCount: i32,
+    pub props: Option<Vec<u32>>,
+    pub bufSize: i32,
+    pub length: bool,
+    pub params: bool,
+}
+
+/// Reply of `glGetProgramResourceiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceivReply {
+    pub length: i32,
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetProgramResourceLocation`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceLocationArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub programInterface: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Reply of `glGetProgramResourceLocation`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceLocationReply {
+    pub value: i32,
+}
+
+/// Arguments of `glUseProgramStages`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlUseProgramStagesArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+    pub stages: u32,
+    pub program: u32,
+}
+
+/// Arguments of `glActiveShaderProgram`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlActiveShaderProgramArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+    pub program: u32,
+}
+
+/// Arguments of `glCreateShaderProgramv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCreateShaderProgramvArgs<'a> {
+    pub current: Handle,
+    pub r#type: u32,
+    pub count: i32,
+    #[serde(borrow)]
+    pub strings: Packed<'a>,
+}
+
+/// Reply of `glCreateShaderProgramv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCreateShaderProgramvReply {
+    pub value: u32,
+}
+
+/// Arguments of `glBindProgramPipeline`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindProgramPipelineArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+}
+
+/// Arguments of `glDeleteProgramPipelines`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDeleteProgramPipelinesArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub pipelines: Option<Vec<u32>>,
+}
+
+/// Arguments of `glGenProgramPipelines`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenProgramPipelinesArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub pipelines: bool,
+}
+
+/// Reply of `glGenProgramPipelines`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGenProgramPipelinesReply {
+    pub pipelines: Vec<u32>,
+}
+
+/// Arguments of `glIsProgramPipeline`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsProgramPipelineArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+}
+
+/// Reply of `glIsProgramPipeline`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsProgramPipelineReply {
+    pub value: u8,
+}
+
+/// Arguments of `glGetProgramPipelineiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramPipelineivArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetProgramPipelineiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramPipelineivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glProgramUniform1i`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform1iArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: i32,
+}
+
+/// Arguments of `glProgramUniform2i`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform2iArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: i32,
+    pub v1: i32,
+}
+
+/// Arguments of `glProgramUniform3i`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform3iArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: i32,
+    pub v1: i32,
+    pub v2: i32,
+}
+
+/// Arguments of `glProgramUniform4i`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform4iArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: i32,
+    pub v1: i32,
+    pub v2: i32,
+    pub v3: i32,
+}
+
+/// Arguments of `glProgramUniform1ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform1uiArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: u32,
+}
+
+/// Arguments of `glProgramUniform2ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform2uiArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: u32,
+    pub v1: u32,
+}
+
+/// Arguments of `glProgramUniform3ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform3uiArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: u32,
+    pub v1: u32,
+    pub v2: u32,
+}
+
+/// Arguments of `glProgramUniform4ui`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform4uiArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: u32,
+    pub v1: u32,
+    pub v2: u32,
+    pub v3: u32,
+}
+
+/// Arguments of `glProgramUniform1f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform1fArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: f32,
+}
+
+/// Arguments of `glProgramUniform2f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform2fArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: f32,
+    pub v1: f32,
+}
+
+/// Arguments of `glProgramUniform3f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform3fArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: f32,
+    pub v1: f32,
+    pub v2: f32,
+}
+
+/// Arguments of `glProgramUniform4f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform4fArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub v0: f32,
+    pub v1: f32,
+    pub v2: f32,
+    pub v3: f32,
+}
+
+/// Arguments of `glProgramUniform1iv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform1ivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<i32>>,
+}
+
+/// Arguments of `glProgramUniform2iv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform2ivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<i32>>,
+}
+
+/// Arguments of `glProgramUniform3iv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform3ivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<i32>>,
+}
+
+/// Arguments of `glProgramUniform4iv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform4ivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<i32>>,
+}
+
+/// Arguments of `glProgramUniform1uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform1uivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glProgramUniform2uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform2uivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glProgramUniform3uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform3uivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glProgramUniform4uiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform4uivArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<u32>>,
+}
+
+/// Arguments of `glProgramUniform1fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform1fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniform2fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform2fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniform3fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform3fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniform4fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniform4fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix2fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix2fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix3fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix3fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix4fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix4fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix2x3fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix2x3fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix3x2fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix3x2fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix2x4fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix2x4fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix4x2fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix4x2fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix3x4fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix3x4fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glProgramUniformMatrix4x3fv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlProgramUniformMatrix4x3fvArgs {
+    pub current: Handle,
+    pub program: u32,
+    pub location: i32,
+    pub count: i32,
+    pub transpose: u8,
+    pub value: Option<Vec<f32>>,
+}
+
+/// Arguments of `glValidateProgramPipeline`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlValidateProgramPipelineArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+}
+
+/// Arguments of `glGetProgramPipelineInfoLog`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramPipelineInfoLogArgs {
+    pub current: Handle,
+    pub pipeline: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub infoLog: OutRoom,
+}
+
+/// Reply of `glGetProgramPipelineInfoLog`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramPipelineInfoLogReply<'a> {
+    pub length: i32,
+    #[serde(borrow)]
+    pub infoLog: OutData<'a>,
+}
+
+/// Arguments of `glBindImageTexture`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindImageTextureArgs {
+    pub current: Handle,
+    pub unit: u32,
+    pub texture: u32,
+    pub level: i32,
+    pub layered: u8,
+    pub layer: i32,
+    pub access: u32,
+    pub format: u32,
+}
+
+/// Arguments of `glGetBooleani_v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetBooleaniVArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+    pub data: bool,
+}
+
+/// Reply of `glGetBooleani_v`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetBooleaniVReply {
+    pub data: Vec<u8>,
+}
+
+/// Arguments of `glMemoryBarrier`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMemoryBarrierArgs {
+    pub current: Handle,
+    pub barriers: u32,
+}
+
+/// Arguments of `glMemoryBarrierByRegion`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMemoryBarrierByRegionArgs {
+    pub current: Handle,
+    pub barriers: u32,
+}
+
+/// Arguments of `glTexStorage2DMultisample`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexStorage2DMultisampleArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub samples: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+    pub fixedsamplelocations: u8,
+}
+
+/// Arguments of `glGetMultisamplefv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetMultisamplefvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub index: u32,
+    pub val: bool,
+}
+
+/// Reply of `glGetMultisamplefv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetMultisamplefvReply {
+    pub val: Vec<f32>,
+}
+
+/// Arguments of `glSampleMaski`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSampleMaskiArgs {
+    pub current: Handle,
+    pub maskNumber: u32,
+    pub mask: u32,
+}
+
+/// Arguments of `glGetTexLevelParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexLevelParameterivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexLevelParameteriv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexLevelParameterivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetTexLevelParameterfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexLevelParameterfvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexLevelParameterfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexLevelParameterfvReply {
+    pub params: Vec<f32>,
+}
+
+/// Arguments of `glBindVertexBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindVertexBufferArgs {
+    pub current: Handle,
+    pub bindingindex: u32,
+    pub buffer: u32,
+    pub offset: i64,
+    pub stride: i32,
+}
+
+/// Arguments of `glVertexAttribFormat`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribFormatArgs {
+    pub current: Handle,
+    pub attribindex: u32,
+    pub size: i32,
+    pub r#type: u32,
+    pub normalized: u8,
+    pub relativeoffset: u32,
+}
+
+/// Arguments of `glVertexAttribIFormat`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribIFormatArgs {
+    pub current: Handle,
+    pub attribindex: u32,
+    pub size: i32,
+    pub r#type: u32,
+    pub relativeoffset: u32,
+}
+
+/// Arguments of `glVertexAttribBinding`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexAttribBindingArgs {
+    pub current: Handle,
+    pub attribindex: u32,
+    pub bindingindex: u32,
+}
+
+/// Arguments of `glVertexBindingDivisor`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexBindingDivisorArgs {
+    pub current: Handle,
+    pub bindingindex: u32,
+    pub divisor: u32,
+}
+
+/// Arguments of `glBlendBarrier`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBlendBarrierArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glCopyImageSubData`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlCopyImageSubDataArgs {
+    pub current: Handle,
+    pub srcName: u32,
+    pub srcTarget: u32,
+    pub srcLevel: i32,
+    pub srcX: i32,
+    pub srcY: i32,
+    pub srcZ: i32,
+    pub dstName: u32,
+    pub dstTarget: u32,
+    pub dstLevel: i32,
+    pub dstX: i32,
+    pub dstY: i32,
+    pub dstZ: i32,
+    pub srcWidth: i32,
+    pub srcHeight: i32,
+    pub srcDepth: i32,
+}
+
+/// Arguments of `glDebugMessageControl`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDebugMessageControlArgs {
+    pub current: Handle,
+    pub source: u32,
+    pub r#type: u32,
+    pub severity: u32,
+    pub count: i32,
+    pub ids: Option<Vec<u32>>,
+    pub enabled: u8,
+}
+
+/// Arguments of `glDebugMessageInsert`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDebugMessageInsertArgs<'a> {
+    pub current: Handle,
+    pub source: u32,
+    pub r#type: u32,
+    pub id: u32,
+    pub severity: u32,
+    pub length: i32,
+    #[serde(borrow)]
+    pub buf: InData<'a>,
+}
+
+/// Arguments of `glGetDebugMessageLog`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetDebugMessageLogArgs {
+    pub current: Handle,
+    pub count: u32,
+    pub bufSize: i32,
+    pub sources: bool,
+    pub types: bool,
+    pub ids: bool,
+    pub severities: bool,
+    pub lengths: bool,
+    pub messageLog: OutRoom,
+}
+
+/// Reply of `glGetDebugMessageLog`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetDebugMessageLogReply<'a> {
+    pub value: u32,
+    pub sources: Vec<u32>,
+    pub types: Vec<u32>,
+    pub ids: Vec<u32>,
+    pub severities: Vec<u32>,
+    pub lengths: Vec<i32>,
+    #[serde(borrow)]
+    pub messageLog: OutData<'a>,
+}
+
+/// Arguments of `glPushDebugGroup`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPushDebugGroupArgs<'a> {
+    pub current: Handle,
+    pub source: u32,
+    pub id: u32,
+    pub length: i32,
+    #[serde(borrow)]
+    pub message: InData<'a>,
+}
+
+/// Arguments of `glPopDebugGroup`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPopDebugGroupArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glObjectLabel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlObjectLabelArgs<'a> {
+    pub current: Handle,
+    pub identifier: u32,
+    pub name: u32,
+    pub length: i32,
+    #[serde(borrow)]
+    pub label: InData<'a>,
+}
+
+/// Arguments of `glGetObjectLabel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetObjectLabelArgs {
+    pub current: Handle,
+    pub identifier: u32,
+    pub name: u32,
+    pub bufSize: i32,
+    pub length: bool,
+    pub label: OutRoom,
+}
+
+/// Reply of `glGetObjectLabel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetObjectLabelReply<'a> {
+    pub length: i32,
+    #[serde(borrow)]
+    pub label: OutData<'a>,
+}
+
+/// Arguments of `glObjectPtrLabel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlObjectPtrLabelArgs<'a> {
+    pub current: Handle,
+    pub sync: Handle,
+    #[serde(borrow)]
+    pub label: InData<'a>,
+}
+
+/// Arguments of `glGetObjectPtrLabel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetObjectPtrLabelArgs {
+    pub current: Handle,
+    pub sync: Handle,
+    pub label: OutRoom,
+}
+
+/// Reply of `glGetObjectPtrLabel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetObjectPtrLabelReply<'a> {
+    pub result: i32,
+    pub length: i32,
+    #[serde(borrow)]
+    pub label: OutData<'a>,
+}
+
+/// Arguments of `glEnablei`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEnableiArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+}
+
+/// Arguments of `glDisablei`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDisableiArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+}
+
+/// Arguments of `glBlendEquationi`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBlendEquationiArgs {
+    pub current: Handle,
+    pub buf: u32,
+    pub mode: u32,
+}
+
+/// Arguments of `glBlendEquationSeparatei`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBlendEquationSeparateiArgs {
+    pub current: Handle,
+    pub buf: u32,
+    pub modeRGB: u32,
+    pub modeAlpha: u32,
+}
+
+/// Arguments of `glBlendFunci`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBlendFunciArgs {
+    pub current: Handle,
+    pub buf: u32,
+    pub src: u32,
+    pub dst: u32,
+}
+
+/// Arguments of `glBlendFuncSeparatei`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBlendFuncSeparateiArgs {
+    pub current: Handle,
+    pub buf: u32,
+    pub srcRGB: u32,
+    pub dstRGB: u32,
+    pub srcAlpha: u32,
+    pub dstAlpha: u32,
+}
+
+/// Arguments of `glColorMaski`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlColorMaskiArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub r: u8,
+    pub g: u8,
+    pub b: u8,
+    pub a: u8,
+}
+
+/// Arguments of `glIsEnabledi`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsEnablediArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+}
+
+/// Reply of `glIsEnabledi`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlIsEnablediReply {
+    pub value: u8,
+}
+
+/// Arguments of `glDrawElementsBaseVertex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawElementsBaseVertexArgs<'a> {
+    pub current: Handle,
+    pub mode: u32,
+    pub count: i32,
+    pub r#type: u32,
+    pub offset: u64,
+    #[serde(borrow)]
+    pub indices: InData<'a>,
+    pub base: i32,
+}
+
+/// Arguments of `glDrawRangeElementsBaseVertex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawRangeElementsBaseVertexArgs<'a> {
+    pub current: Handle,
+    pub mode: u32,
+    pub count: i32,
+    pub r#type: u32,
+    pub offset: u64,
+    #[serde(borrow)]
+    pub indices: InData<'a>,
+    pub base: i32,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// Arguments of `glDrawElementsInstancedBaseVertex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawElementsInstancedBaseVertexArgs<'a> {
+    pub current: Handle,
+    pub mode: u32,
+    pub count: i32,
+    pub r#type: u32,
+    pub offset: u64,
+    #[serde(borrow)]
+    pub indices: InData<'a>,
+    pub base: i32,
+    pub instances: i32,
+}
+
+/// Arguments of `glFramebufferTexture`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFramebufferTextureArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub attachment: u32,
+    pub texture: u32,
+    pub level: i32,
+}
+
+/// Arguments of `glPrimitiveBoundingBox`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPrimitiveBoundingBoxArgs {
+    pub current: Handle,
+    pub minX: f32,
+    pub minY: f32,
+    pub minZ: f32,
+    pub minW: f32,
+    pub maxX: f32,
+    pub maxY: f32,
+    pub maxZ: f32,
+    pub maxW: f32,
+}
+
+/// Arguments of `glGetGraphicsResetStatus`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetGraphicsResetStatusArgs {
+    pub current: Handle,
+}
+
+/// Reply of `glGetGraphicsResetStatus`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetGraphicsResetStatusReply {
+    pub value: u32,
+}
+
+/// Arguments of `glMinSampleShading`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMinSampleShadingArgs {
+    pub current: Handle,
+    pub value: f32,
+}
+
+/// Arguments of `glPatchParameteri`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPatchParameteriArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub value: i32,
+}
+
+/// Arguments of `glTexParameterIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexParameterIivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glTexParameterIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexParameterIuivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: Option<Vec<u32>>,
+}
+
+/// Arguments of `glGetTexParameterIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexParameterIivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexParameterIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexParameterIivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetTexParameterIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexParameterIuivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexParameterIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexParameterIuivReply {
+    pub params: Vec<u32>,
+}
+
+/// Arguments of `glSamplerParameterIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSamplerParameterIivArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub param: Option<Vec<i32>>,
+}
+
+/// Arguments of `glSamplerParameterIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSamplerParameterIuivArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub param: Option<Vec<u32>>,
+}
+
+/// Arguments of `glGetSamplerParameterIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterIivArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetSamplerParameterIiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterIivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetSamplerParameterIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterIuivArgs {
+    pub current: Handle,
+    pub sampler: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetSamplerParameterIuiv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetSamplerParameterIuivReply {
+    pub params: Vec<u32>,
+}
+
+/// Arguments of `glTexBuffer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexBufferArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub internalformat: u32,
+    pub buffer: u32,
+}
+
+/// Arguments of `glTexBufferRange`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexBufferRangeArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub internalformat: u32,
+    pub buffer: u32,
+    pub offset: i64,
+    pub size: i64,
+}
+
+/// Arguments of `glTexStorage3DMultisample`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexStorage3DMultisampleArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub samples: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+    pub fixedsamplelocations: u8,
+}
+
 /// Arguments of `gilError`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilErrorArgs {
@@ -4563,6 +7492,307 @@ pub struct GilIndexRangeReply {
     pub result: i32,
     pub least: u32,
     pub most: u32,
+}
+
+/// Arguments of `glBindFragDataLocationIndexedEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindFragDataLocationIndexedEXTArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub colorNumber: u32,
+    pub index: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Arguments of `glBindFragDataLocationEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBindFragDataLocationEXTArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub color: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Arguments of `glGetProgramResourceLocationIndexEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceLocationIndexEXTArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    pub programInterface: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Reply of `glGetProgramResourceLocationIndexEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetProgramResourceLocationIndexEXTReply {
+    pub value: i32,
+}
+
+/// Arguments of `glGetFragDataIndexEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFragDataIndexEXTArgs<'a> {
+    pub current: Handle,
+    pub program: u32,
+    #[serde(borrow)]
+    pub name: InData<'a>,
+}
+
+/// Reply of `glGetFragDataIndexEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFragDataIndexEXTReply {
+    pub value: i32,
+}
+
+/// Arguments of `glClipControlEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClipControlEXTArgs {
+    pub current: Handle,
+    pub origin: u32,
+    pub depth: u32,
+}
+
+/// Arguments of `glLabelObjectEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLabelObjectEXTArgs<'a> {
+    pub current: Handle,
+    pub r#type: u32,
+    pub object: u32,
+    pub length: i32,
+    #[serde(borrow)]
+    pub label: InData<'a>,
+}
+
+/// Arguments of `glDiscardFramebufferEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDiscardFramebufferEXTArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub numAttachments: i32,
+    pub attachments: Option<Vec<u32>>,
+}
+
+/// Arguments of `glQueryCounterEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlQueryCounterEXTArgs {
+    pub current: Handle,
+    pub id: u32,
+    pub target: u32,
+}
+
+/// Arguments of `glGetQueryObjectivEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjectivEXTArgs {
+    pub current: Handle,
+    pub id: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetQueryObjectivEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjectivEXTReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetQueryObjecti64vEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjecti64vEXTArgs {
+    pub current: Handle,
+    pub id: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetQueryObjecti64vEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjecti64vEXTReply {
+    pub params: Vec<i64>,
+}
+
+/// Arguments of `glGetQueryObjectui64vEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjectui64vEXTArgs {
+    pub current: Handle,
+    pub id: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetQueryObjectui64vEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetQueryObjectui64vEXTReply {
+    pub params: Vec<u64>,
+}
+
+/// Arguments of `glPolygonOffsetClampEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPolygonOffsetClampEXTArgs {
+    pub current: Handle,
+    pub factor: f32,
+    pub units: f32,
+    pub clamp: f32,
+}
+
+/// Arguments of `glFramebufferFetchBarrierEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFramebufferFetchBarrierEXTArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glTextureViewEXT`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTextureViewEXTArgs {
+    pub current: Handle,
+    pub texture: u32,
+    pub target: u32,
+    pub origtexture: u32,
+    pub internalformat: u32,
+    pub minlevel: u32,
+    pub numlevels: u32,
+    pub minlayer: u32,
+    pub numlayers: u32,
+}
+
+/// Arguments of `glMaxShaderCompilerThreadsKHR`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMaxShaderCompilerThreadsKHRArgs {
+    pub current: Handle,
+    pub count: u32,
+}
+
+/// Arguments of `glBeginConditionalRenderNV`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlBeginConditionalRenderNVArgs {
+    pub current: Handle,
+    pub id: u32,
+    pub mode: u32,
+}
+
+/// Arguments of `glEndConditionalRenderNV`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEndConditionalRenderNVArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glTexImage3DOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexImage3DOESArgs<'a> {
+    pub current: Handle,
+    pub target: u32,
+    pub level: i32,
+    pub internalformat: u32,
+    pub width: i32,
+    pub height: i32,
+    pub depth: i32,
+    pub border: i32,
+    pub format: u32,
+    pub r#type: u32,
+    #[serde(borrow)]
+    pub pixels: Pixels<'a>,
+}
+
+/// Arguments of `glFramebufferTexture3DOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFramebufferTexture3DOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub attachment: u32,
+    pub textarget: u32,
+    pub texture: u32,
+    pub level: i32,
+    pub zoffset: i32,
+}
+
+/// Arguments of `glViewportArrayvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlViewportArrayvOESArgs {
+    pub current: Handle,
+    pub first: u32,
+    pub count: i32,
+    pub v: Option<Vec<f32>>,
+}
+
+/// Arguments of `glViewportIndexedfOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlViewportIndexedfOESArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub x: f32,
+    pub y: f32,
+    pub w: f32,
+    pub h: f32,
+}
+
+/// Arguments of `glViewportIndexedfvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlViewportIndexedfvOESArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub v: Option<Vec<f32>>,
+}
+
+/// Arguments of `glScissorArrayvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlScissorArrayvOESArgs {
+    pub current: Handle,
+    pub first: u32,
+    pub count: i32,
+    pub v: Option<Vec<i32>>,
+}
+
+/// Arguments of `glScissorIndexedOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlScissorIndexedOESArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub left: i32,
+    pub bottom: i32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glScissorIndexedvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlScissorIndexedvOESArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub v: Option<Vec<i32>>,
+}
+
+/// Arguments of `glDepthRangeArrayfvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDepthRangeArrayfvOESArgs {
+    pub current: Handle,
+    pub first: u32,
+    pub count: i32,
+    pub v: Option<Vec<f32>>,
+}
+
+/// Arguments of `glDepthRangeIndexedfOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDepthRangeIndexedfOESArgs {
+    pub current: Handle,
+    pub index: u32,
+    pub n: f32,
+    pub f: f32,
+}
+
+/// Arguments of `glGetFloati_vOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFloatiVOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub index: u32,
+    pub data: bool,
+}
+
+/// Reply of `glGetFloati_vOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFloatiVOESReply {
+    pub data: Vec<f32>,
 }
 
 impl crate::state::Uses for Pixels<'_> {
@@ -4687,6 +7917,24 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
         }
         GL_PROGRAM_BINARY => {
             let args: GlProgramBinaryArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_CREATE_SHADER_PROGRAMV => {
+            let args: GlCreateShaderProgramvArgs<'_> = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_GEN_PROGRAM_PIPELINES => {
+            let args: GlGenProgramPipelinesArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_GET_DEBUG_MESSAGE_LOG => {
+            let args: GlGetDebugMessageLogArgs = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.current);
             effect

@@ -14,10 +14,12 @@ pub fn program(api: &Api) -> String {
         let _ = writeln!(out, "{line}");
     }
     out.push_str("#include <stddef.h>\n#include <stdint.h>\n");
-    let mut headers = BTreeSet::from([api.header.as_str()]);
+    // The API's own first: extensions' headers need its types.
+    let mut headers = BTreeSet::new();
     headers.extend(api.calls.iter().filter_map(|call| call.header.as_deref()));
     headers.extend(api.dispatch.as_ref().map(|d| d.header.as_str()));
-    for header in headers {
+    headers.remove(api.header.as_str());
+    for header in std::iter::once(api.header.as_str()).chain(headers) {
         let _ = writeln!(out, "#include <{header}>");
     }
     out.push_str("\n#define SAME(a, b) __builtin_types_compatible_p(a, b)\n\n");

@@ -40,21 +40,17 @@ pub fn functions(api: &Api, paths: &Paths) -> String {
     );
     let _ = writeln!(
         out,
-        "#![allow(non_snake_case)]\n\nuse {}::types::*;\nuse libloading::Library;\n",
-        paths.board
+        "#![allow(non_snake_case)]\n\nuse {}::types::*;\nuse {}::function;\nuse std::ffi::{{CStr, c_void}};\n",
+        paths.board, paths.back_end
     );
     out.push_str("/// The functions that are forwarded; `None` where the library lacks one.\n#[derive(Clone, Copy, Debug, Default)]\npub struct Functions {\n");
     let calls: Vec<_> = api.calls.iter().filter(|call| is_called(call)).collect();
     for call in &calls {
         let _ = writeln!(out, "/// `{0}`.\npub {0}: Option<{0}_fn>,", call.name);
     }
-    out.push_str("}\n\nimpl Functions {\n/// Looks every function up.\npub fn load(library: &Library) -> Self {\n// SAFETY: the types are those of the API's own headers, as a test that\n// compiles against them shows; the caller keeps the library loaded.\nunsafe { Self {\n");
+    out.push_str("}\n\nimpl Functions {\n/// Looks every function up: `find` returns its address, null for one that is not\n/// there.\n///\n/// # Safety\n/// The addresses are those of the API's functions, and stay so.\npub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {\n// SAFETY: the types are those of the API's own headers, as a test that\n// compiles against them shows; the rest is the caller's.\nunsafe { Self {\n");
     for call in &calls {
-        let _ = writeln!(
-            out,
-            "{0}: library.get(b\"{0}\").ok().map(|function| *function),",
-            call.name
-        );
+        let _ = writeln!(out, "{0}: function(find(c\"{0}\")),", call.name);
     }
     out.push_str("} }\n}\n}\n");
     out

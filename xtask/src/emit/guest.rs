@@ -162,10 +162,14 @@ fn forwarded_to(call: &Call, function: &str) -> String {
 fn reference(api: &Api, call: &Call, what: &str, entry: &str) -> String {
     let param = &call.params[0];
     let kind = kind_of(api, param);
-    format!(
-        "Guest::returned(|| Object::{what}(Kind::{kind}, {}{entry}))\n",
-        ident(&param.name)
-    )
+    let name = ident(&param.name);
+    if call.ret.is_void() {
+        // As C's free, it ignores null.
+        return format!(
+            "if !{name}.is_null() {{\nGuest::nothing(|| Object::{what}(Kind::{kind}, {name}{entry}));\n}}\n"
+        );
+    }
+    format!("Guest::returned(|| Object::{what}(Kind::{kind}, {name}{entry}))\n")
 }
 
 /// The kind of a handle parameter's objects.

@@ -29,17 +29,6 @@ impl Held {
     }
 }
 
-/// A draw that reads what did not come.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "it draws elements {first} to {last} of attribute {attribute}, whose array did not come with it"
-)]
-struct Beyond {
-    attribute: u32,
-    first: u32,
-    last: u32,
-}
-
 /// What a draw by indices names.
 #[derive(Debug)]
 pub struct Elements<'a> {
@@ -55,6 +44,8 @@ pub struct Elements<'a> {
     pub indices: &'a InData<'a>,
     /// How often they are drawn.
     pub instances: GLint,
+    /// What is added to each index.
+    pub base: GLint,
 }
 
 /// Most attributes that are looked at.
@@ -81,13 +72,13 @@ impl Gles {
         values[0]
     }
 
-    /// Refuses a draw of elements that arrays of the program's memory do not have.
-    fn check_arrays(
+    /// Whether arrays of the program's memory have the elements of a draw.
+    fn has_elements(
         &mut self,
         context: Handle,
         vertices: (u32, u32),
         instances: u32,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
         for attribute in 0..count.unsigned_abs() {
             if !self.is_in_memory(attribute) {
@@ -100,14 +91,10 @@ impl Gles {
             };
             let held = self.state(context)?.arrays.get(&attribute);
             if !held.is_some_and(|held| held.covers(first, last)) {
-                return Err(Refusal::Api(Box::new(Beyond {
-                    attribute,
-                    first,
-                    last,
-                })));
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether draws read the attribute from the program's memory.
@@ -184,13 +171,14 @@ impl Gles {
         Ok(())
     }
 
-    /// Whether a draw of vertices in memory may go to the driver.
-    fn check_vertices(
+    /// Whether a draw of vertices in memory may go to the driver. One that may not is an
+    /// error of the API's, as where a buffer is too small.
+    fn may_draw(
         &mut self,
         context: Handle,
         (first, count): (i32, i32),
         instances: i32,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         match (
             u32::try_from(first),
             u32::try_from(count),
@@ -198,10 +186,49 @@ impl Gles {
         ) {
             (Ok(first), Ok(more @ 1..), Ok(instances @ 1..)) => {
                 let last = first.saturating_add(more - 1);
-                self.check_arrays(context, (first, last), instances)
+                self.or_error(context, (first, last), instances)
             }
-            _ => Ok(()),
+            _ => Ok(true),
         }
+    }
+
+    /// As [`has_elements`](Self::has_elements); if not, the program finds an error.
+    fn or_error(
+        &mut self,
+        context: Handle,
+        vertices: (u32, u32),
+        instances: u32,
+    ) -> Result<bool, Refusal> {
+        let has = self.has_elements(context, vertices, instances)?;
+        if !has {
+            self.keep_error(context, GL_INVALID_OPERATION)?;
+        }
+        Ok(has)
+    }
+
+    /// A draw whose numbers are in a buffer: how much it reads of arrays in the program's
+    /// memory is not known, and the API has it read none.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn draw_indirect(
+        &mut self,
+        call: &mut Call,
+        context: Handle,
+        offset: u64,
+        function: Option<impl FnOnce(*const c_void)>,
+    ) -> Result<(), Refusal> {
+        self.make_current(context)?;
+        let offset = usize::try_from(offset).map_err(|_| Refusal::wide("offset"))?;
+        if self.integer(GL_VERTEX_ARRAY_BINDING) == 0
+            || self.integer(GL_DRAW_INDIRECT_BUFFER_BINDING) == 0
+        {
+            return self.keep_error(context, GL_INVALID_OPERATION);
+        }
+        if let Some(function) = function {
+            call.timed(|| function(std::ptr::without_provenance(offset)));
+        }
+        Ok(())
     }
 
     /// An attribute's array is a buffer's, or none, from here on. A vertex array of the
@@ -222,7 +249,9 @@ impl Gles {
     /// [`Refusal`].
     pub fn draw(&mut self, call: &mut Call, args: &wire::GlDrawArraysArgs) -> Result<(), Refusal> {
         self.make_current(args.current)?;
-        self.check_vertices(args.current, (args.first, args.count), 1)?;
+        if !self.may_draw(args.current, (args.first, args.count), 1)? {
+            return Ok(());
+        }
         if let Some(function) = self.functions().glDrawArrays {
             // SAFETY: arrays in memory have the elements; buffers are the driver's.
             call.timed(|| unsafe { function(args.mode, args.first, args.count) });
@@ -240,7 +269,9 @@ impl Gles {
         args: &wire::GlDrawArraysInstancedArgs,
     ) -> Result<(), Refusal> {
         self.make_current(args.current)?;
-        self.check_vertices(args.current, (args.first, args.count), args.instances)?;
+        if !self.may_draw(args.current, (args.first, args.count), args.instances)? {
+            return Ok(());
+        }
         if let Some(function) = self.functions().glDrawArraysInstanced {
             let instances = args.instances;
             // SAFETY: as in `draw`.
@@ -284,7 +315,14 @@ impl Gles {
             }
         };
         if let (Some(range), Ok(instances @ 1..)) = (range, u32::try_from(elements.instances)) {
-            self.check_arrays(elements.current, range, instances)?;
+            let moved = |index: u32| {
+                let index = i64::from(index) + i64::from(elements.base);
+                u32::try_from(index).unwrap_or(u32::MAX)
+            };
+            let vertices = (moved(range.0), moved(range.1));
+            if !self.or_error(elements.current, vertices, instances)? {
+                return Ok(());
+            }
         }
         let indices: *const c_void = match is_bound {
             true => std::ptr::without_provenance(

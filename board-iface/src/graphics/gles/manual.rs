@@ -17,6 +17,8 @@ use std::ptr::null;
 const NONE: i32 = GL_NO_ERROR as i32;
 /// How long one call waits at most.
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
+/// Bytes of the longest label that is looked at.
+const LABEL_MAX: usize = 4096;
 /// More values than a uniform has.
 const UNIFORM_VALUES: usize = 16;
 
@@ -45,6 +47,21 @@ impl Gles {
         }
         Ok(())
     }
+}
+
+/// What a draw by indices names, of the arguments of any of them.
+macro_rules! elements {
+    ($args:ident, $instances:expr, $base:expr) => {
+        Elements {
+            current: $args.current,
+            count: $args.count,
+            ty: $args.r#type,
+            offset: $args.offset,
+            indices: &$args.indices,
+            instances: $instances,
+            base: $base,
+        }
+    };
 }
 
 impl Manual for Board {
@@ -90,14 +107,7 @@ impl Manual for Board {
         call: &mut Call,
         args: wire::GlDrawElementsArgs<'_>,
     ) -> Result<(), Refusal> {
-        let elements = Elements {
-            current: args.current,
-            count: args.count,
-            ty: args.r#type,
-            offset: args.offset,
-            indices: &args.indices,
-            instances: 1,
-        };
+        let elements = elements!(args, 1, 0);
         let function = session.functions().glDrawElements;
         let draw = function.map(|function| {
             // SAFETY: the indices are there, and arrays in memory have the elements that
@@ -112,19 +122,13 @@ impl Manual for Board {
         call: &mut Call,
         args: wire::GlDrawElementsInstancedArgs<'_>,
     ) -> Result<(), Refusal> {
-        let elements = Elements {
-            current: args.current,
-            count: args.count,
-            ty: args.r#type,
-            offset: args.offset,
-            indices: &args.indices,
-            instances: args.instances,
-        };
+        let elements = elements!(args, args.instances, 0);
         let function = session.functions().glDrawElementsInstanced;
-        let (mode, count, ty, instances) = (args.mode, args.count, args.r#type, args.instances);
         let draw = function.map(|function| {
             // SAFETY: as in `gl_draw_elements`.
-            move |indices| unsafe { function(mode, count, ty, indices, instances) }
+            move |indices| unsafe {
+                function(args.mode, args.count, args.r#type, indices, args.instances)
+            }
         });
         session.draw_elements(call, &elements, draw)
     }
@@ -134,22 +138,161 @@ impl Manual for Board {
         call: &mut Call,
         args: wire::GlDrawRangeElementsArgs<'_>,
     ) -> Result<(), Refusal> {
-        let elements = Elements {
-            current: args.current,
-            count: args.count,
-            ty: args.r#type,
-            offset: args.offset,
-            indices: &args.indices,
-            instances: 1,
-        };
+        let elements = elements!(args, 1, 0);
         let function = session.functions().glDrawRangeElements;
-        let (mode, start, end) = (args.mode, args.start, args.end);
-        let (count, ty) = (args.count, args.r#type);
         let draw = function.map(|function| {
             // SAFETY: as in `gl_draw_elements`.
-            move |indices| unsafe { function(mode, start, end, count, ty, indices) }
+            move |indices| unsafe {
+                function(
+                    args.mode,
+                    args.start,
+                    args.end,
+                    args.count,
+                    args.r#type,
+                    indices,
+                )
+            }
         });
         session.draw_elements(call, &elements, draw)
+    }
+
+    fn gl_draw_elements_base_vertex(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawElementsBaseVertexArgs<'_>,
+    ) -> Result<(), Refusal> {
+        let elements = elements!(args, 1, args.base);
+        let function = session.functions().glDrawElementsBaseVertex;
+        let draw = function.map(|function| {
+            // SAFETY: as in `gl_draw_elements`.
+            move |indices| unsafe {
+                function(args.mode, args.count, args.r#type, indices, args.base)
+            }
+        });
+        session.draw_elements(call, &elements, draw)
+    }
+
+    fn gl_draw_elements_instanced_base_vertex(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawElementsInstancedBaseVertexArgs<'_>,
+    ) -> Result<(), Refusal> {
+        let elements = elements!(args, args.instances, args.base);
+        let function = session.functions().glDrawElementsInstancedBaseVertex;
+        let draw = function.map(|function| {
+            // SAFETY: as in `gl_draw_elements`.
+            move |indices| unsafe {
+                function(
+                    args.mode,
+                    args.count,
+                    args.r#type,
+                    indices,
+                    args.instances,
+                    args.base,
+                )
+            }
+        });
+        session.draw_elements(call, &elements, draw)
+    }
+
+    fn gl_draw_range_elements_base_vertex(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawRangeElementsBaseVertexArgs<'_>,
+    ) -> Result<(), Refusal> {
+        let elements = elements!(args, 1, args.base);
+        let function = session.functions().glDrawRangeElementsBaseVertex;
+        let draw = function.map(|function| {
+            // SAFETY: as in `gl_draw_elements`.
+            move |indices| unsafe {
+                function(
+                    args.mode,
+                    args.start,
+                    args.end,
+                    args.count,
+                    args.r#type,
+                    indices,
+                    args.base,
+                )
+            }
+        });
+        session.draw_elements(call, &elements, draw)
+    }
+
+    fn gl_draw_arrays_indirect(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawArraysIndirectArgs,
+    ) -> Result<(), Refusal> {
+        let function = session.functions().glDrawArraysIndirect;
+        let draw = function.map(|function| {
+            // SAFETY: the offset is one in the driver's own buffer.
+            move |offset| unsafe { function(args.mode, offset) }
+        });
+        session.draw_indirect(call, args.current, args.offset, draw)
+    }
+
+    fn gl_draw_elements_indirect(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlDrawElementsIndirectArgs,
+    ) -> Result<(), Refusal> {
+        let function = session.functions().glDrawElementsIndirect;
+        let draw = function.map(|function| {
+            // SAFETY: the offset is one in the driver's own buffer.
+            move |offset| unsafe { function(args.mode, args.r#type, offset) }
+        });
+        session.draw_indirect(call, args.current, args.offset, draw)
+    }
+
+    fn gl_object_ptr_label(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlObjectPtrLabelArgs<'_>,
+    ) -> Result<(), Refusal> {
+        session.make_current(args.current)?;
+        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
+        let label = call.bytes(&args.label)?;
+        let (label, length) = match label {
+            None => (null(), 0),
+            Some(label) => (label.as_ptr(), GLsizei::try_from(label.len()).unwrap_or(0)),
+        };
+        if let Some(function) = session.functions().glObjectPtrLabel {
+            // SAFETY: the object is alive, the label so long.
+            unsafe { function(sync.cast_const().cast(), length, label) };
+        }
+        Ok(())
+    }
+
+    fn gl_get_object_ptr_label(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlGetObjectPtrLabelArgs,
+    ) -> Result<Vec<u8>, Refusal> {
+        session.make_current(args.current)?;
+        let sync: GLsync = session.get(wire::Kind::Sync, args.sync)?;
+        let mut bytes = vec![0; LABEL_MAX];
+        let mut length = 0;
+        if let Some(function) = session.functions().glGetObjectPtrLabel {
+            let room = GLsizei::try_from(bytes.len()).unwrap_or(0);
+            // SAFETY: the object is alive, and there is space for as many bytes.
+            unsafe {
+                function(
+                    sync.cast_const().cast(),
+                    room,
+                    &mut length,
+                    bytes.as_mut_ptr(),
+                )
+            };
+        }
+        bytes.truncate(usize::try_from(length).unwrap_or(0).min(LABEL_MAX));
+        let mut room = call.output(args.label, 0)?;
+        let label = text(call, &mut room, &bytes);
+        back_end::encode(&wire::GlGetObjectPtrLabelReply {
+            result: NONE,
+            length,
+            label,
+        })
     }
 
     fn gl_get_error(
@@ -177,23 +320,7 @@ impl Manual for Board {
         args: wire::GilErrorArgs,
     ) -> Result<(), Refusal> {
         session.make_current(args.current)?;
-        if session.state(args.current)?.error.is_none() {
-            // Only the first counts, and the driver may have it.
-            let first = session
-                .functions()
-                .glGetError
-                .map_or(GL_NO_ERROR, |function| {
-                    // SAFETY: it has no conditions.
-                    unsafe { function() }
-                });
-            let code = if first == GL_NO_ERROR {
-                args.code
-            } else {
-                first
-            };
-            session.state(args.current)?.error = Some(code);
-        }
-        Ok(())
+        session.keep_error(args.current, args.code)
     }
 
     fn gl_get_string(

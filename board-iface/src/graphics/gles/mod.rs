@@ -20,6 +20,7 @@ use crate::back_end::dispatch::Dispatch;
 use crate::back_end::{Current, Objects, Pointer, References, Refusal, Table};
 use crate::graphics::driver::Driver;
 use crate::graphics::session::Session;
+use generated::types::GL_NO_ERROR;
 use gil_wire::call::Handle;
 use gil_wire::generated::gles::Kind;
 use ref_cast::RefCast;
@@ -58,6 +59,23 @@ impl Gles {
     /// The context that is current in this thread of the board.
     pub fn here(&self) -> Handle {
         self.0.here()
+    }
+
+    /// Keeps an error for `glGetError`, if the context has none yet.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn keep_error(&mut self, context: Handle, code: u32) -> Result<(), Refusal> {
+        if self.state(context)?.error.is_none() {
+            // Only the first counts, and the driver may have it.
+            let first = self.functions().glGetError.map_or(GL_NO_ERROR, |function| {
+                // SAFETY: it has no conditions.
+                unsafe { function() }
+            });
+            let code = if first == GL_NO_ERROR { code } else { first };
+            self.state(context)?.error = Some(code);
+        }
+        Ok(())
     }
 
     /// What is kept of a context.

@@ -4,8 +4,9 @@
 
 #![allow(non_snake_case)]
 
+use crate::back_end::function;
 use crate::opencl::generated::types::*;
-use libloading::Library;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -207,370 +208,119 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                clGetPlatformIDs: library
-                    .get(b"clGetPlatformIDs")
-                    .ok()
-                    .map(|function| *function),
-                clGetPlatformInfo: library
-                    .get(b"clGetPlatformInfo")
-                    .ok()
-                    .map(|function| *function),
-                clGetDeviceIDs: library
-                    .get(b"clGetDeviceIDs")
-                    .ok()
-                    .map(|function| *function),
-                clGetDeviceInfo: library
-                    .get(b"clGetDeviceInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCreateContext: library
-                    .get(b"clCreateContext")
-                    .ok()
-                    .map(|function| *function),
-                clCreateContextFromType: library
-                    .get(b"clCreateContextFromType")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseContext: library
-                    .get(b"clReleaseContext")
-                    .ok()
-                    .map(|function| *function),
-                clGetContextInfo: library
-                    .get(b"clGetContextInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCreateCommandQueue: library
-                    .get(b"clCreateCommandQueue")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseCommandQueue: library
-                    .get(b"clReleaseCommandQueue")
-                    .ok()
-                    .map(|function| *function),
-                clGetCommandQueueInfo: library
-                    .get(b"clGetCommandQueueInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCreateBuffer: library
-                    .get(b"clCreateBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clCreateImage2D: library
-                    .get(b"clCreateImage2D")
-                    .ok()
-                    .map(|function| *function),
-                clCreateImage3D: library
-                    .get(b"clCreateImage3D")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseMemObject: library
-                    .get(b"clReleaseMemObject")
-                    .ok()
-                    .map(|function| *function),
-                clGetSupportedImageFormats: library
-                    .get(b"clGetSupportedImageFormats")
-                    .ok()
-                    .map(|function| *function),
-                clGetMemObjectInfo: library
-                    .get(b"clGetMemObjectInfo")
-                    .ok()
-                    .map(|function| *function),
-                clGetImageInfo: library
-                    .get(b"clGetImageInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCreateSampler: library
-                    .get(b"clCreateSampler")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseSampler: library
-                    .get(b"clReleaseSampler")
-                    .ok()
-                    .map(|function| *function),
-                clGetSamplerInfo: library
-                    .get(b"clGetSamplerInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCreateProgramWithSource: library
-                    .get(b"clCreateProgramWithSource")
-                    .ok()
-                    .map(|function| *function),
-                clCreateProgramWithBinary: library
-                    .get(b"clCreateProgramWithBinary")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseProgram: library
-                    .get(b"clReleaseProgram")
-                    .ok()
-                    .map(|function| *function),
-                clBuildProgram: library
-                    .get(b"clBuildProgram")
-                    .ok()
-                    .map(|function| *function),
-                clUnloadCompiler: library
-                    .get(b"clUnloadCompiler")
-                    .ok()
-                    .map(|function| *function),
-                clGetProgramInfo: library
-                    .get(b"clGetProgramInfo")
-                    .ok()
-                    .map(|function| *function),
-                clGetProgramBuildInfo: library
-                    .get(b"clGetProgramBuildInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCreateKernel: library
-                    .get(b"clCreateKernel")
-                    .ok()
-                    .map(|function| *function),
-                clCreateKernelsInProgram: library
-                    .get(b"clCreateKernelsInProgram")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseKernel: library
-                    .get(b"clReleaseKernel")
-                    .ok()
-                    .map(|function| *function),
-                clSetKernelArg: library
-                    .get(b"clSetKernelArg")
-                    .ok()
-                    .map(|function| *function),
-                clGetKernelInfo: library
-                    .get(b"clGetKernelInfo")
-                    .ok()
-                    .map(|function| *function),
-                clGetKernelWorkGroupInfo: library
-                    .get(b"clGetKernelWorkGroupInfo")
-                    .ok()
-                    .map(|function| *function),
-                clWaitForEvents: library
-                    .get(b"clWaitForEvents")
-                    .ok()
-                    .map(|function| *function),
-                clGetEventInfo: library
-                    .get(b"clGetEventInfo")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseEvent: library
-                    .get(b"clReleaseEvent")
-                    .ok()
-                    .map(|function| *function),
-                clGetEventProfilingInfo: library
-                    .get(b"clGetEventProfilingInfo")
-                    .ok()
-                    .map(|function| *function),
-                clFlush: library.get(b"clFlush").ok().map(|function| *function),
-                clFinish: library.get(b"clFinish").ok().map(|function| *function),
-                clEnqueueReadBuffer: library
-                    .get(b"clEnqueueReadBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueWriteBuffer: library
-                    .get(b"clEnqueueWriteBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueCopyBuffer: library
-                    .get(b"clEnqueueCopyBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueReadImage: library
-                    .get(b"clEnqueueReadImage")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueWriteImage: library
-                    .get(b"clEnqueueWriteImage")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueCopyImage: library
-                    .get(b"clEnqueueCopyImage")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueCopyImageToBuffer: library
-                    .get(b"clEnqueueCopyImageToBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueCopyBufferToImage: library
-                    .get(b"clEnqueueCopyBufferToImage")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueMapBuffer: library
-                    .get(b"clEnqueueMapBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueMapImage: library
-                    .get(b"clEnqueueMapImage")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueUnmapMemObject: library
-                    .get(b"clEnqueueUnmapMemObject")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueNDRangeKernel: library
-                    .get(b"clEnqueueNDRangeKernel")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueTask: library.get(b"clEnqueueTask").ok().map(|function| *function),
-                clEnqueueMarker: library
-                    .get(b"clEnqueueMarker")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueWaitForEvents: library
-                    .get(b"clEnqueueWaitForEvents")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueBarrier: library
-                    .get(b"clEnqueueBarrier")
-                    .ok()
-                    .map(|function| *function),
-                clCreateSubBuffer: library
-                    .get(b"clCreateSubBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clCreateUserEvent: library
-                    .get(b"clCreateUserEvent")
-                    .ok()
-                    .map(|function| *function),
-                clSetUserEventStatus: library
-                    .get(b"clSetUserEventStatus")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueReadBufferRect: library
-                    .get(b"clEnqueueReadBufferRect")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueWriteBufferRect: library
-                    .get(b"clEnqueueWriteBufferRect")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueCopyBufferRect: library
-                    .get(b"clEnqueueCopyBufferRect")
-                    .ok()
-                    .map(|function| *function),
-                clCreateSubDevices: library
-                    .get(b"clCreateSubDevices")
-                    .ok()
-                    .map(|function| *function),
-                clReleaseDevice: library
-                    .get(b"clReleaseDevice")
-                    .ok()
-                    .map(|function| *function),
-                clCreateImage: library.get(b"clCreateImage").ok().map(|function| *function),
-                clCreateProgramWithBuiltInKernels: library
-                    .get(b"clCreateProgramWithBuiltInKernels")
-                    .ok()
-                    .map(|function| *function),
-                clCompileProgram: library
-                    .get(b"clCompileProgram")
-                    .ok()
-                    .map(|function| *function),
-                clLinkProgram: library.get(b"clLinkProgram").ok().map(|function| *function),
-                clUnloadPlatformCompiler: library
-                    .get(b"clUnloadPlatformCompiler")
-                    .ok()
-                    .map(|function| *function),
-                clGetKernelArgInfo: library
-                    .get(b"clGetKernelArgInfo")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueFillBuffer: library
-                    .get(b"clEnqueueFillBuffer")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueFillImage: library
-                    .get(b"clEnqueueFillImage")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueMigrateMemObjects: library
-                    .get(b"clEnqueueMigrateMemObjects")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueMarkerWithWaitList: library
-                    .get(b"clEnqueueMarkerWithWaitList")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueBarrierWithWaitList: library
-                    .get(b"clEnqueueBarrierWithWaitList")
-                    .ok()
-                    .map(|function| *function),
-                clCreateCommandQueueWithProperties: library
-                    .get(b"clCreateCommandQueueWithProperties")
-                    .ok()
-                    .map(|function| *function),
-                clCreatePipe: library.get(b"clCreatePipe").ok().map(|function| *function),
-                clGetPipeInfo: library.get(b"clGetPipeInfo").ok().map(|function| *function),
-                clSVMAlloc: library.get(b"clSVMAlloc").ok().map(|function| *function),
-                clSVMFree: library.get(b"clSVMFree").ok().map(|function| *function),
-                clEnqueueSVMFree: library
-                    .get(b"clEnqueueSVMFree")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueSVMMemcpy: library
-                    .get(b"clEnqueueSVMMemcpy")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueSVMMemFill: library
-                    .get(b"clEnqueueSVMMemFill")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueSVMMap: library
-                    .get(b"clEnqueueSVMMap")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueSVMUnmap: library
-                    .get(b"clEnqueueSVMUnmap")
-                    .ok()
-                    .map(|function| *function),
-                clCreateSamplerWithProperties: library
-                    .get(b"clCreateSamplerWithProperties")
-                    .ok()
-                    .map(|function| *function),
-                clSetKernelArgSVMPointer: library
-                    .get(b"clSetKernelArgSVMPointer")
-                    .ok()
-                    .map(|function| *function),
-                clSetKernelExecInfo: library
-                    .get(b"clSetKernelExecInfo")
-                    .ok()
-                    .map(|function| *function),
-                clCloneKernel: library.get(b"clCloneKernel").ok().map(|function| *function),
-                clCreateProgramWithIL: library
-                    .get(b"clCreateProgramWithIL")
-                    .ok()
-                    .map(|function| *function),
-                clEnqueueSVMMigrateMem: library
-                    .get(b"clEnqueueSVMMigrateMem")
-                    .ok()
-                    .map(|function| *function),
-                clGetKernelSubGroupInfo: library
-                    .get(b"clGetKernelSubGroupInfo")
-                    .ok()
-                    .map(|function| *function),
-                clSetDefaultDeviceCommandQueue: library
-                    .get(b"clSetDefaultDeviceCommandQueue")
-                    .ok()
-                    .map(|function| *function),
-                clSetProgramReleaseCallback: library
-                    .get(b"clSetProgramReleaseCallback")
-                    .ok()
-                    .map(|function| *function),
-                clSetProgramSpecializationConstant: library
-                    .get(b"clSetProgramSpecializationConstant")
-                    .ok()
-                    .map(|function| *function),
-                clCreateBufferWithProperties: library
-                    .get(b"clCreateBufferWithProperties")
-                    .ok()
-                    .map(|function| *function),
-                clCreateImageWithProperties: library
-                    .get(b"clCreateImageWithProperties")
-                    .ok()
-                    .map(|function| *function),
+                clGetPlatformIDs: function(find(c"clGetPlatformIDs")),
+                clGetPlatformInfo: function(find(c"clGetPlatformInfo")),
+                clGetDeviceIDs: function(find(c"clGetDeviceIDs")),
+                clGetDeviceInfo: function(find(c"clGetDeviceInfo")),
+                clCreateContext: function(find(c"clCreateContext")),
+                clCreateContextFromType: function(find(c"clCreateContextFromType")),
+                clReleaseContext: function(find(c"clReleaseContext")),
+                clGetContextInfo: function(find(c"clGetContextInfo")),
+                clCreateCommandQueue: function(find(c"clCreateCommandQueue")),
+                clReleaseCommandQueue: function(find(c"clReleaseCommandQueue")),
+                clGetCommandQueueInfo: function(find(c"clGetCommandQueueInfo")),
+                clCreateBuffer: function(find(c"clCreateBuffer")),
+                clCreateImage2D: function(find(c"clCreateImage2D")),
+                clCreateImage3D: function(find(c"clCreateImage3D")),
+                clReleaseMemObject: function(find(c"clReleaseMemObject")),
+                clGetSupportedImageFormats: function(find(c"clGetSupportedImageFormats")),
+                clGetMemObjectInfo: function(find(c"clGetMemObjectInfo")),
+                clGetImageInfo: function(find(c"clGetImageInfo")),
+                clCreateSampler: function(find(c"clCreateSampler")),
+                clReleaseSampler: function(find(c"clReleaseSampler")),
+                clGetSamplerInfo: function(find(c"clGetSamplerInfo")),
+                clCreateProgramWithSource: function(find(c"clCreateProgramWithSource")),
+                clCreateProgramWithBinary: function(find(c"clCreateProgramWithBinary")),
+                clReleaseProgram: function(find(c"clReleaseProgram")),
+                clBuildProgram: function(find(c"clBuildProgram")),
+                clUnloadCompiler: function(find(c"clUnloadCompiler")),
+                clGetProgramInfo: function(find(c"clGetProgramInfo")),
+                clGetProgramBuildInfo: function(find(c"clGetProgramBuildInfo")),
+                clCreateKernel: function(find(c"clCreateKernel")),
+                clCreateKernelsInProgram: function(find(c"clCreateKernelsInProgram")),
+                clReleaseKernel: function(find(c"clReleaseKernel")),
+                clSetKernelArg: function(find(c"clSetKernelArg")),
+                clGetKernelInfo: function(find(c"clGetKernelInfo")),
+                clGetKernelWorkGroupInfo: function(find(c"clGetKernelWorkGroupInfo")),
+                clWaitForEvents: function(find(c"clWaitForEvents")),
+                clGetEventInfo: function(find(c"clGetEventInfo")),
+                clReleaseEvent: function(find(c"clReleaseEvent")),
+                clGetEventProfilingInfo: function(find(c"clGetEventProfilingInfo")),
+                clFlush: function(find(c"clFlush")),
+                clFinish: function(find(c"clFinish")),
+                clEnqueueReadBuffer: function(find(c"clEnqueueReadBuffer")),
+                clEnqueueWriteBuffer: function(find(c"clEnqueueWriteBuffer")),
+                clEnqueueCopyBuffer: function(find(c"clEnqueueCopyBuffer")),
+                clEnqueueReadImage: function(find(c"clEnqueueReadImage")),
+                clEnqueueWriteImage: function(find(c"clEnqueueWriteImage")),
+                clEnqueueCopyImage: function(find(c"clEnqueueCopyImage")),
+                clEnqueueCopyImageToBuffer: function(find(c"clEnqueueCopyImageToBuffer")),
+                clEnqueueCopyBufferToImage: function(find(c"clEnqueueCopyBufferToImage")),
+                clEnqueueMapBuffer: function(find(c"clEnqueueMapBuffer")),
+                clEnqueueMapImage: function(find(c"clEnqueueMapImage")),
+                clEnqueueUnmapMemObject: function(find(c"clEnqueueUnmapMemObject")),
+                clEnqueueNDRangeKernel: function(find(c"clEnqueueNDRangeKernel")),
+                clEnqueueTask: function(find(c"clEnqueueTask")),
+                clEnqueueMarker: function(find(c"clEnqueueMarker")),
+                clEnqueueWaitForEvents: function(find(c"clEnqueueWaitForEvents")),
+                clEnqueueBarrier: function(find(c"clEnqueueBarrier")),
+                clCreateSubBuffer: function(find(c"clCreateSubBuffer")),
+                clCreateUserEvent: function(find(c"clCreateUserEvent")),
+                clSetUserEventStatus: function(find(c"clSetUserEventStatus")),
+                clEnqueueReadBufferRect: function(find(c"clEnqueueReadBufferRect")),
+                clEnqueueWriteBufferRect: function(find(c"clEnqueueWriteBufferRect")),
+                clEnqueueCopyBufferRect: function(find(c"clEnqueueCopyBufferRect")),
+                clCreateSubDevices: function(find(c"clCreateSubDevices")),
+                clReleaseDevice: function(find(c"clReleaseDevice")),
+                clCreateImage: function(find(c"clCreateImage")),
+                clCreateProgramWithBuiltInKernels: function(find(
+                    c"clCreateProgramWithBuiltInKernels",
+                )),
+                clCompileProgram: function(find(c"clCompileProgram")),
+                clLinkProgram: function(find(c"clLinkProgram")),
+                clUnloadPlatformCompiler: function(find(c"clUnloadPlatformCompiler")),
+                clGetKernelArgInfo: function(find(c"clGetKernelArgInfo")),
+                clEnqueueFillBuffer: function(find(c"clEnqueueFillBuffer")),
+                clEnqueueFillImage: function(find(c"clEnqueueFillImage")),
+                clEnqueueMigrateMemObjects: function(find(c"clEnqueueMigrateMemObjects")),
+                clEnqueueMarkerWithWaitList: function(find(c"clEnqueueMarkerWithWaitList")),
+                clEnqueueBarrierWithWaitList: function(find(c"clEnqueueBarrierWithWaitList")),
+                clCreateCommandQueueWithProperties: function(find(
+                    c"clCreateCommandQueueWithProperties",
+                )),
+                clCreatePipe: function(find(c"clCreatePipe")),
+                clGetPipeInfo: function(find(c"clGetPipeInfo")),
+                clSVMAlloc: function(find(c"clSVMAlloc")),
+                clSVMFree: function(find(c"clSVMFree")),
+                clEnqueueSVMFree: function(find(c"clEnqueueSVMFree")),
+                clEnqueueSVMMemcpy: function(find(c"clEnqueueSVMMemcpy")),
+                clEnqueueSVMMemFill: function(find(c"clEnqueueSVMMemFill")),
+                clEnqueueSVMMap: function(find(c"clEnqueueSVMMap")),
+                clEnqueueSVMUnmap: function(find(c"clEnqueueSVMUnmap")),
+                clCreateSamplerWithProperties: function(find(c"clCreateSamplerWithProperties")),
+                clSetKernelArgSVMPointer: function(find(c"clSetKernelArgSVMPointer")),
+                clSetKernelExecInfo: function(find(c"clSetKernelExecInfo")),
+                clCloneKernel: function(find(c"clCloneKernel")),
+                clCreateProgramWithIL: function(find(c"clCreateProgramWithIL")),
+                clEnqueueSVMMigrateMem: function(find(c"clEnqueueSVMMigrateMem")),
+                clGetKernelSubGroupInfo: function(find(c"clGetKernelSubGroupInfo")),
+                clSetDefaultDeviceCommandQueue: function(find(c"clSetDefaultDeviceCommandQueue")),
+                clSetProgramReleaseCallback: function(find(c"clSetProgramReleaseCallback")),
+                clSetProgramSpecializationConstant: function(find(
+                    c"clSetProgramSpecializationConstant",
+                )),
+                clCreateBufferWithProperties: function(find(c"clCreateBufferWithProperties")),
+                clCreateImageWithProperties: function(find(c"clCreateImageWithProperties")),
             }
         }
     }

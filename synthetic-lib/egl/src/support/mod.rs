@@ -98,7 +98,7 @@ impl Helpers for Guest {
 }
 
 /// The versions of OpenGL ES that the guest's library has.
-const VERSIONS: [(EGLint, EGLint); 2] = [(2, 0), (3, 0)];
+const VERSIONS: [(EGLint, EGLint); 4] = [(2, 0), (3, 0), (3, 1), (3, 2)];
 
 /// The version that a context is asked for.
 ///

@@ -13,7 +13,11 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 246] = [
+static EXPORTS: [Export; 491] = [
+    Export {
+        name: c"glActiveShaderProgram",
+        address: glActiveShaderProgram as *const c_void,
+    },
     Export {
         name: c"glActiveTexture",
         address: glActiveTexture as *const c_void,
@@ -23,8 +27,16 @@ static EXPORTS: [Export; 246] = [
         address: glAttachShader as *const c_void,
     },
     Export {
+        name: c"glBeginConditionalRenderNV",
+        address: glBeginConditionalRenderNV as *const c_void,
+    },
+    Export {
         name: c"glBeginQuery",
         address: glBeginQuery as *const c_void,
+    },
+    Export {
+        name: c"glBeginQueryEXT",
+        address: glBeginQueryEXT as *const c_void,
     },
     Export {
         name: c"glBeginTransformFeedback",
@@ -47,8 +59,24 @@ static EXPORTS: [Export; 246] = [
         address: glBindBufferRange as *const c_void,
     },
     Export {
+        name: c"glBindFragDataLocationEXT",
+        address: glBindFragDataLocationEXT as *const c_void,
+    },
+    Export {
+        name: c"glBindFragDataLocationIndexedEXT",
+        address: glBindFragDataLocationIndexedEXT as *const c_void,
+    },
+    Export {
         name: c"glBindFramebuffer",
         address: glBindFramebuffer as *const c_void,
+    },
+    Export {
+        name: c"glBindImageTexture",
+        address: glBindImageTexture as *const c_void,
+    },
+    Export {
+        name: c"glBindProgramPipeline",
+        address: glBindProgramPipeline as *const c_void,
     },
     Export {
         name: c"glBindRenderbuffer",
@@ -71,6 +99,22 @@ static EXPORTS: [Export; 246] = [
         address: glBindVertexArray as *const c_void,
     },
     Export {
+        name: c"glBindVertexArrayOES",
+        address: glBindVertexArrayOES as *const c_void,
+    },
+    Export {
+        name: c"glBindVertexBuffer",
+        address: glBindVertexBuffer as *const c_void,
+    },
+    Export {
+        name: c"glBlendBarrier",
+        address: glBlendBarrier as *const c_void,
+    },
+    Export {
+        name: c"glBlendBarrierKHR",
+        address: glBlendBarrierKHR as *const c_void,
+    },
+    Export {
         name: c"glBlendColor",
         address: glBlendColor as *const c_void,
     },
@@ -83,12 +127,60 @@ static EXPORTS: [Export; 246] = [
         address: glBlendEquationSeparate as *const c_void,
     },
     Export {
+        name: c"glBlendEquationSeparatei",
+        address: glBlendEquationSeparatei as *const c_void,
+    },
+    Export {
+        name: c"glBlendEquationSeparateiEXT",
+        address: glBlendEquationSeparateiEXT as *const c_void,
+    },
+    Export {
+        name: c"glBlendEquationSeparateiOES",
+        address: glBlendEquationSeparateiOES as *const c_void,
+    },
+    Export {
+        name: c"glBlendEquationi",
+        address: glBlendEquationi as *const c_void,
+    },
+    Export {
+        name: c"glBlendEquationiEXT",
+        address: glBlendEquationiEXT as *const c_void,
+    },
+    Export {
+        name: c"glBlendEquationiOES",
+        address: glBlendEquationiOES as *const c_void,
+    },
+    Export {
         name: c"glBlendFunc",
         address: glBlendFunc as *const c_void,
     },
     Export {
         name: c"glBlendFuncSeparate",
         address: glBlendFuncSeparate as *const c_void,
+    },
+    Export {
+        name: c"glBlendFuncSeparatei",
+        address: glBlendFuncSeparatei as *const c_void,
+    },
+    Export {
+        name: c"glBlendFuncSeparateiEXT",
+        address: glBlendFuncSeparateiEXT as *const c_void,
+    },
+    Export {
+        name: c"glBlendFuncSeparateiOES",
+        address: glBlendFuncSeparateiOES as *const c_void,
+    },
+    Export {
+        name: c"glBlendFunci",
+        address: glBlendFunci as *const c_void,
+    },
+    Export {
+        name: c"glBlendFunciEXT",
+        address: glBlendFunciEXT as *const c_void,
+    },
+    Export {
+        name: c"glBlendFunciOES",
+        address: glBlendFunciOES as *const c_void,
     },
     Export {
         name: c"glBlitFramebuffer",
@@ -143,8 +235,24 @@ static EXPORTS: [Export; 246] = [
         address: glClientWaitSync as *const c_void,
     },
     Export {
+        name: c"glClipControlEXT",
+        address: glClipControlEXT as *const c_void,
+    },
+    Export {
         name: c"glColorMask",
         address: glColorMask as *const c_void,
+    },
+    Export {
+        name: c"glColorMaski",
+        address: glColorMaski as *const c_void,
+    },
+    Export {
+        name: c"glColorMaskiEXT",
+        address: glColorMaskiEXT as *const c_void,
+    },
+    Export {
+        name: c"glColorMaskiOES",
+        address: glColorMaskiOES as *const c_void,
     },
     Export {
         name: c"glCompileShader",
@@ -159,6 +267,10 @@ static EXPORTS: [Export; 246] = [
         address: glCompressedTexImage3D as *const c_void,
     },
     Export {
+        name: c"glCompressedTexImage3DOES",
+        address: glCompressedTexImage3DOES as *const c_void,
+    },
+    Export {
         name: c"glCompressedTexSubImage2D",
         address: glCompressedTexSubImage2D as *const c_void,
     },
@@ -167,8 +279,24 @@ static EXPORTS: [Export; 246] = [
         address: glCompressedTexSubImage3D as *const c_void,
     },
     Export {
+        name: c"glCompressedTexSubImage3DOES",
+        address: glCompressedTexSubImage3DOES as *const c_void,
+    },
+    Export {
         name: c"glCopyBufferSubData",
         address: glCopyBufferSubData as *const c_void,
+    },
+    Export {
+        name: c"glCopyImageSubData",
+        address: glCopyImageSubData as *const c_void,
+    },
+    Export {
+        name: c"glCopyImageSubDataEXT",
+        address: glCopyImageSubDataEXT as *const c_void,
+    },
+    Export {
+        name: c"glCopyImageSubDataOES",
+        address: glCopyImageSubDataOES as *const c_void,
     },
     Export {
         name: c"glCopyTexImage2D",
@@ -183,6 +311,10 @@ static EXPORTS: [Export; 246] = [
         address: glCopyTexSubImage3D as *const c_void,
     },
     Export {
+        name: c"glCopyTexSubImage3DOES",
+        address: glCopyTexSubImage3DOES as *const c_void,
+    },
+    Export {
         name: c"glCreateProgram",
         address: glCreateProgram as *const c_void,
     },
@@ -191,8 +323,36 @@ static EXPORTS: [Export; 246] = [
         address: glCreateShader as *const c_void,
     },
     Export {
+        name: c"glCreateShaderProgramv",
+        address: glCreateShaderProgramv as *const c_void,
+    },
+    Export {
         name: c"glCullFace",
         address: glCullFace as *const c_void,
+    },
+    Export {
+        name: c"glDebugMessageCallback",
+        address: glDebugMessageCallback as *const c_void,
+    },
+    Export {
+        name: c"glDebugMessageCallbackKHR",
+        address: glDebugMessageCallbackKHR as *const c_void,
+    },
+    Export {
+        name: c"glDebugMessageControl",
+        address: glDebugMessageControl as *const c_void,
+    },
+    Export {
+        name: c"glDebugMessageControlKHR",
+        address: glDebugMessageControlKHR as *const c_void,
+    },
+    Export {
+        name: c"glDebugMessageInsert",
+        address: glDebugMessageInsert as *const c_void,
+    },
+    Export {
+        name: c"glDebugMessageInsertKHR",
+        address: glDebugMessageInsertKHR as *const c_void,
     },
     Export {
         name: c"glDeleteBuffers",
@@ -207,8 +367,16 @@ static EXPORTS: [Export; 246] = [
         address: glDeleteProgram as *const c_void,
     },
     Export {
+        name: c"glDeleteProgramPipelines",
+        address: glDeleteProgramPipelines as *const c_void,
+    },
+    Export {
         name: c"glDeleteQueries",
         address: glDeleteQueries as *const c_void,
+    },
+    Export {
+        name: c"glDeleteQueriesEXT",
+        address: glDeleteQueriesEXT as *const c_void,
     },
     Export {
         name: c"glDeleteRenderbuffers",
@@ -239,12 +407,24 @@ static EXPORTS: [Export; 246] = [
         address: glDeleteVertexArrays as *const c_void,
     },
     Export {
+        name: c"glDeleteVertexArraysOES",
+        address: glDeleteVertexArraysOES as *const c_void,
+    },
+    Export {
         name: c"glDepthFunc",
         address: glDepthFunc as *const c_void,
     },
     Export {
         name: c"glDepthMask",
         address: glDepthMask as *const c_void,
+    },
+    Export {
+        name: c"glDepthRangeArrayfvOES",
+        address: glDepthRangeArrayfvOES as *const c_void,
+    },
+    Export {
+        name: c"glDepthRangeIndexedfOES",
+        address: glDepthRangeIndexedfOES as *const c_void,
     },
     Export {
         name: c"glDepthRangef",
@@ -263,28 +443,112 @@ static EXPORTS: [Export; 246] = [
         address: glDisableVertexAttribArray as *const c_void,
     },
     Export {
+        name: c"glDisablei",
+        address: glDisablei as *const c_void,
+    },
+    Export {
+        name: c"glDisableiEXT",
+        address: glDisableiEXT as *const c_void,
+    },
+    Export {
+        name: c"glDisableiOES",
+        address: glDisableiOES as *const c_void,
+    },
+    Export {
+        name: c"glDiscardFramebufferEXT",
+        address: glDiscardFramebufferEXT as *const c_void,
+    },
+    Export {
+        name: c"glDispatchCompute",
+        address: glDispatchCompute as *const c_void,
+    },
+    Export {
+        name: c"glDispatchComputeIndirect",
+        address: glDispatchComputeIndirect as *const c_void,
+    },
+    Export {
         name: c"glDrawArrays",
         address: glDrawArrays as *const c_void,
+    },
+    Export {
+        name: c"glDrawArraysIndirect",
+        address: glDrawArraysIndirect as *const c_void,
     },
     Export {
         name: c"glDrawArraysInstanced",
         address: glDrawArraysInstanced as *const c_void,
     },
     Export {
+        name: c"glDrawArraysInstancedEXT",
+        address: glDrawArraysInstancedEXT as *const c_void,
+    },
+    Export {
         name: c"glDrawBuffers",
         address: glDrawBuffers as *const c_void,
+    },
+    Export {
+        name: c"glDrawBuffersEXT",
+        address: glDrawBuffersEXT as *const c_void,
+    },
+    Export {
+        name: c"glDrawBuffersNV",
+        address: glDrawBuffersNV as *const c_void,
     },
     Export {
         name: c"glDrawElements",
         address: glDrawElements as *const c_void,
     },
     Export {
+        name: c"glDrawElementsBaseVertex",
+        address: glDrawElementsBaseVertex as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsBaseVertexEXT",
+        address: glDrawElementsBaseVertexEXT as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsBaseVertexOES",
+        address: glDrawElementsBaseVertexOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsIndirect",
+        address: glDrawElementsIndirect as *const c_void,
+    },
+    Export {
         name: c"glDrawElementsInstanced",
         address: glDrawElementsInstanced as *const c_void,
     },
     Export {
+        name: c"glDrawElementsInstancedBaseVertex",
+        address: glDrawElementsInstancedBaseVertex as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsInstancedBaseVertexEXT",
+        address: glDrawElementsInstancedBaseVertexEXT as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsInstancedBaseVertexOES",
+        address: glDrawElementsInstancedBaseVertexOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawElementsInstancedEXT",
+        address: glDrawElementsInstancedEXT as *const c_void,
+    },
+    Export {
         name: c"glDrawRangeElements",
         address: glDrawRangeElements as *const c_void,
+    },
+    Export {
+        name: c"glDrawRangeElementsBaseVertex",
+        address: glDrawRangeElementsBaseVertex as *const c_void,
+    },
+    Export {
+        name: c"glDrawRangeElementsBaseVertexEXT",
+        address: glDrawRangeElementsBaseVertexEXT as *const c_void,
+    },
+    Export {
+        name: c"glDrawRangeElementsBaseVertexOES",
+        address: glDrawRangeElementsBaseVertexOES as *const c_void,
     },
     Export {
         name: c"glEnable",
@@ -295,8 +559,28 @@ static EXPORTS: [Export; 246] = [
         address: glEnableVertexAttribArray as *const c_void,
     },
     Export {
+        name: c"glEnablei",
+        address: glEnablei as *const c_void,
+    },
+    Export {
+        name: c"glEnableiEXT",
+        address: glEnableiEXT as *const c_void,
+    },
+    Export {
+        name: c"glEnableiOES",
+        address: glEnableiOES as *const c_void,
+    },
+    Export {
+        name: c"glEndConditionalRenderNV",
+        address: glEndConditionalRenderNV as *const c_void,
+    },
+    Export {
         name: c"glEndQuery",
         address: glEndQuery as *const c_void,
+    },
+    Export {
+        name: c"glEndQueryEXT",
+        address: glEndQueryEXT as *const c_void,
     },
     Export {
         name: c"glEndTransformFeedback",
@@ -319,16 +603,48 @@ static EXPORTS: [Export; 246] = [
         address: glFlushMappedBufferRange as *const c_void,
     },
     Export {
+        name: c"glFlushMappedBufferRangeEXT",
+        address: glFlushMappedBufferRangeEXT as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferFetchBarrierEXT",
+        address: glFramebufferFetchBarrierEXT as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferParameteri",
+        address: glFramebufferParameteri as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferParameteriMESA",
+        address: glFramebufferParameteriMESA as *const c_void,
+    },
+    Export {
         name: c"glFramebufferRenderbuffer",
         address: glFramebufferRenderbuffer as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferTexture",
+        address: glFramebufferTexture as *const c_void,
     },
     Export {
         name: c"glFramebufferTexture2D",
         address: glFramebufferTexture2D as *const c_void,
     },
     Export {
+        name: c"glFramebufferTexture3DOES",
+        address: glFramebufferTexture3DOES as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferTextureEXT",
+        address: glFramebufferTextureEXT as *const c_void,
+    },
+    Export {
         name: c"glFramebufferTextureLayer",
         address: glFramebufferTextureLayer as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferTextureOES",
+        address: glFramebufferTextureOES as *const c_void,
     },
     Export {
         name: c"glFrontFace",
@@ -343,8 +659,16 @@ static EXPORTS: [Export; 246] = [
         address: glGenFramebuffers as *const c_void,
     },
     Export {
+        name: c"glGenProgramPipelines",
+        address: glGenProgramPipelines as *const c_void,
+    },
+    Export {
         name: c"glGenQueries",
         address: glGenQueries as *const c_void,
+    },
+    Export {
+        name: c"glGenQueriesEXT",
+        address: glGenQueriesEXT as *const c_void,
     },
     Export {
         name: c"glGenRenderbuffers",
@@ -365,6 +689,10 @@ static EXPORTS: [Export; 246] = [
     Export {
         name: c"glGenVertexArrays",
         address: glGenVertexArrays as *const c_void,
+    },
+    Export {
+        name: c"glGenVertexArraysOES",
+        address: glGenVertexArraysOES as *const c_void,
     },
     Export {
         name: c"glGenerateMipmap",
@@ -399,6 +727,10 @@ static EXPORTS: [Export; 246] = [
         address: glGetAttribLocation as *const c_void,
     },
     Export {
+        name: c"glGetBooleani_v",
+        address: glGetBooleani_v as *const c_void,
+    },
+    Export {
         name: c"glGetBooleanv",
         address: glGetBooleanv as *const c_void,
     },
@@ -415,12 +747,32 @@ static EXPORTS: [Export; 246] = [
         address: glGetBufferPointerv as *const c_void,
     },
     Export {
+        name: c"glGetBufferPointervOES",
+        address: glGetBufferPointervOES as *const c_void,
+    },
+    Export {
+        name: c"glGetDebugMessageLog",
+        address: glGetDebugMessageLog as *const c_void,
+    },
+    Export {
+        name: c"glGetDebugMessageLogKHR",
+        address: glGetDebugMessageLogKHR as *const c_void,
+    },
+    Export {
         name: c"glGetError",
         address: glGetError as *const c_void,
     },
     Export {
+        name: c"glGetFloati_vOES",
+        address: glGetFloati_vOES as *const c_void,
+    },
+    Export {
         name: c"glGetFloatv",
         address: glGetFloatv as *const c_void,
+    },
+    Export {
+        name: c"glGetFragDataIndexEXT",
+        address: glGetFragDataIndexEXT as *const c_void,
     },
     Export {
         name: c"glGetFragDataLocation",
@@ -431,12 +783,36 @@ static EXPORTS: [Export; 246] = [
         address: glGetFramebufferAttachmentParameteriv as *const c_void,
     },
     Export {
+        name: c"glGetFramebufferParameteriv",
+        address: glGetFramebufferParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetFramebufferParameterivMESA",
+        address: glGetFramebufferParameterivMESA as *const c_void,
+    },
+    Export {
+        name: c"glGetGraphicsResetStatus",
+        address: glGetGraphicsResetStatus as *const c_void,
+    },
+    Export {
+        name: c"glGetGraphicsResetStatusEXT",
+        address: glGetGraphicsResetStatusEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetGraphicsResetStatusKHR",
+        address: glGetGraphicsResetStatusKHR as *const c_void,
+    },
+    Export {
         name: c"glGetInteger64i_v",
         address: glGetInteger64i_v as *const c_void,
     },
     Export {
         name: c"glGetInteger64v",
         address: glGetInteger64v as *const c_void,
+    },
+    Export {
+        name: c"glGetInteger64vEXT",
+        address: glGetInteger64vEXT as *const c_void,
     },
     Export {
         name: c"glGetIntegeri_v",
@@ -451,28 +827,140 @@ static EXPORTS: [Export; 246] = [
         address: glGetInternalformativ as *const c_void,
     },
     Export {
+        name: c"glGetMultisamplefv",
+        address: glGetMultisamplefv as *const c_void,
+    },
+    Export {
+        name: c"glGetObjectLabel",
+        address: glGetObjectLabel as *const c_void,
+    },
+    Export {
+        name: c"glGetObjectLabelEXT",
+        address: glGetObjectLabelEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetObjectLabelKHR",
+        address: glGetObjectLabelKHR as *const c_void,
+    },
+    Export {
+        name: c"glGetObjectPtrLabel",
+        address: glGetObjectPtrLabel as *const c_void,
+    },
+    Export {
+        name: c"glGetObjectPtrLabelKHR",
+        address: glGetObjectPtrLabelKHR as *const c_void,
+    },
+    Export {
+        name: c"glGetPointerv",
+        address: glGetPointerv as *const c_void,
+    },
+    Export {
+        name: c"glGetPointervKHR",
+        address: glGetPointervKHR as *const c_void,
+    },
+    Export {
         name: c"glGetProgramBinary",
         address: glGetProgramBinary as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramBinaryOES",
+        address: glGetProgramBinaryOES as *const c_void,
     },
     Export {
         name: c"glGetProgramInfoLog",
         address: glGetProgramInfoLog as *const c_void,
     },
     Export {
+        name: c"glGetProgramInterfaceiv",
+        address: glGetProgramInterfaceiv as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramPipelineInfoLog",
+        address: glGetProgramPipelineInfoLog as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramPipelineiv",
+        address: glGetProgramPipelineiv as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramResourceIndex",
+        address: glGetProgramResourceIndex as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramResourceLocation",
+        address: glGetProgramResourceLocation as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramResourceLocationIndexEXT",
+        address: glGetProgramResourceLocationIndexEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramResourceName",
+        address: glGetProgramResourceName as *const c_void,
+    },
+    Export {
+        name: c"glGetProgramResourceiv",
+        address: glGetProgramResourceiv as *const c_void,
+    },
+    Export {
         name: c"glGetProgramiv",
         address: glGetProgramiv as *const c_void,
+    },
+    Export {
+        name: c"glGetQueryObjecti64vEXT",
+        address: glGetQueryObjecti64vEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetQueryObjectivEXT",
+        address: glGetQueryObjectivEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetQueryObjectui64vEXT",
+        address: glGetQueryObjectui64vEXT as *const c_void,
     },
     Export {
         name: c"glGetQueryObjectuiv",
         address: glGetQueryObjectuiv as *const c_void,
     },
     Export {
+        name: c"glGetQueryObjectuivEXT",
+        address: glGetQueryObjectuivEXT as *const c_void,
+    },
+    Export {
         name: c"glGetQueryiv",
         address: glGetQueryiv as *const c_void,
     },
     Export {
+        name: c"glGetQueryivEXT",
+        address: glGetQueryivEXT as *const c_void,
+    },
+    Export {
         name: c"glGetRenderbufferParameteriv",
         address: glGetRenderbufferParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterIiv",
+        address: glGetSamplerParameterIiv as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterIivEXT",
+        address: glGetSamplerParameterIivEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterIivOES",
+        address: glGetSamplerParameterIivOES as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterIuiv",
+        address: glGetSamplerParameterIuiv as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterIuivEXT",
+        address: glGetSamplerParameterIuivEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetSamplerParameterIuivOES",
+        address: glGetSamplerParameterIuivOES as *const c_void,
     },
     Export {
         name: c"glGetSamplerParameterfv",
@@ -509,6 +997,38 @@ static EXPORTS: [Export; 246] = [
     Export {
         name: c"glGetSynciv",
         address: glGetSynciv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexLevelParameterfv",
+        address: glGetTexLevelParameterfv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexLevelParameteriv",
+        address: glGetTexLevelParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterIiv",
+        address: glGetTexParameterIiv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterIivEXT",
+        address: glGetTexParameterIivEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterIivOES",
+        address: glGetTexParameterIivOES as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterIuiv",
+        address: glGetTexParameterIuiv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterIuivEXT",
+        address: glGetTexParameterIuivEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterIuivOES",
+        address: glGetTexParameterIuivOES as *const c_void,
     },
     Export {
         name: c"glGetTexParameterfv",
@@ -567,6 +1087,38 @@ static EXPORTS: [Export; 246] = [
         address: glGetVertexAttribiv as *const c_void,
     },
     Export {
+        name: c"glGetnUniformfv",
+        address: glGetnUniformfv as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformfvEXT",
+        address: glGetnUniformfvEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformfvKHR",
+        address: glGetnUniformfvKHR as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformiv",
+        address: glGetnUniformiv as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformivEXT",
+        address: glGetnUniformivEXT as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformivKHR",
+        address: glGetnUniformivKHR as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformuiv",
+        address: glGetnUniformuiv as *const c_void,
+    },
+    Export {
+        name: c"glGetnUniformuivKHR",
+        address: glGetnUniformuivKHR as *const c_void,
+    },
+    Export {
         name: c"glHint",
         address: glHint as *const c_void,
     },
@@ -587,6 +1139,18 @@ static EXPORTS: [Export; 246] = [
         address: glIsEnabled as *const c_void,
     },
     Export {
+        name: c"glIsEnabledi",
+        address: glIsEnabledi as *const c_void,
+    },
+    Export {
+        name: c"glIsEnablediEXT",
+        address: glIsEnablediEXT as *const c_void,
+    },
+    Export {
+        name: c"glIsEnablediOES",
+        address: glIsEnablediOES as *const c_void,
+    },
+    Export {
         name: c"glIsFramebuffer",
         address: glIsFramebuffer as *const c_void,
     },
@@ -595,8 +1159,16 @@ static EXPORTS: [Export; 246] = [
         address: glIsProgram as *const c_void,
     },
     Export {
+        name: c"glIsProgramPipeline",
+        address: glIsProgramPipeline as *const c_void,
+    },
+    Export {
         name: c"glIsQuery",
         address: glIsQuery as *const c_void,
+    },
+    Export {
+        name: c"glIsQueryEXT",
+        address: glIsQueryEXT as *const c_void,
     },
     Export {
         name: c"glIsRenderbuffer",
@@ -627,6 +1199,14 @@ static EXPORTS: [Export; 246] = [
         address: glIsVertexArray as *const c_void,
     },
     Export {
+        name: c"glIsVertexArrayOES",
+        address: glIsVertexArrayOES as *const c_void,
+    },
+    Export {
+        name: c"glLabelObjectEXT",
+        address: glLabelObjectEXT as *const c_void,
+    },
+    Export {
         name: c"glLineWidth",
         address: glLineWidth as *const c_void,
     },
@@ -635,8 +1215,64 @@ static EXPORTS: [Export; 246] = [
         address: glLinkProgram as *const c_void,
     },
     Export {
+        name: c"glMapBufferOES",
+        address: glMapBufferOES as *const c_void,
+    },
+    Export {
         name: c"glMapBufferRange",
         address: glMapBufferRange as *const c_void,
+    },
+    Export {
+        name: c"glMapBufferRangeEXT",
+        address: glMapBufferRangeEXT as *const c_void,
+    },
+    Export {
+        name: c"glMaxShaderCompilerThreadsKHR",
+        address: glMaxShaderCompilerThreadsKHR as *const c_void,
+    },
+    Export {
+        name: c"glMemoryBarrier",
+        address: glMemoryBarrier as *const c_void,
+    },
+    Export {
+        name: c"glMemoryBarrierByRegion",
+        address: glMemoryBarrierByRegion as *const c_void,
+    },
+    Export {
+        name: c"glMinSampleShading",
+        address: glMinSampleShading as *const c_void,
+    },
+    Export {
+        name: c"glMinSampleShadingOES",
+        address: glMinSampleShadingOES as *const c_void,
+    },
+    Export {
+        name: c"glObjectLabel",
+        address: glObjectLabel as *const c_void,
+    },
+    Export {
+        name: c"glObjectLabelKHR",
+        address: glObjectLabelKHR as *const c_void,
+    },
+    Export {
+        name: c"glObjectPtrLabel",
+        address: glObjectPtrLabel as *const c_void,
+    },
+    Export {
+        name: c"glObjectPtrLabelKHR",
+        address: glObjectPtrLabelKHR as *const c_void,
+    },
+    Export {
+        name: c"glPatchParameteri",
+        address: glPatchParameteri as *const c_void,
+    },
+    Export {
+        name: c"glPatchParameteriEXT",
+        address: glPatchParameteriEXT as *const c_void,
+    },
+    Export {
+        name: c"glPatchParameteriOES",
+        address: glPatchParameteriOES as *const c_void,
     },
     Export {
         name: c"glPauseTransformFeedback",
@@ -651,20 +1287,208 @@ static EXPORTS: [Export; 246] = [
         address: glPolygonOffset as *const c_void,
     },
     Export {
+        name: c"glPolygonOffsetClampEXT",
+        address: glPolygonOffsetClampEXT as *const c_void,
+    },
+    Export {
+        name: c"glPopDebugGroup",
+        address: glPopDebugGroup as *const c_void,
+    },
+    Export {
+        name: c"glPopDebugGroupKHR",
+        address: glPopDebugGroupKHR as *const c_void,
+    },
+    Export {
+        name: c"glPrimitiveBoundingBox",
+        address: glPrimitiveBoundingBox as *const c_void,
+    },
+    Export {
+        name: c"glPrimitiveBoundingBoxEXT",
+        address: glPrimitiveBoundingBoxEXT as *const c_void,
+    },
+    Export {
+        name: c"glPrimitiveBoundingBoxOES",
+        address: glPrimitiveBoundingBoxOES as *const c_void,
+    },
+    Export {
         name: c"glProgramBinary",
         address: glProgramBinary as *const c_void,
+    },
+    Export {
+        name: c"glProgramBinaryOES",
+        address: glProgramBinaryOES as *const c_void,
     },
     Export {
         name: c"glProgramParameteri",
         address: glProgramParameteri as *const c_void,
     },
     Export {
+        name: c"glProgramUniform1f",
+        address: glProgramUniform1f as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform1fv",
+        address: glProgramUniform1fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform1i",
+        address: glProgramUniform1i as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform1iv",
+        address: glProgramUniform1iv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform1ui",
+        address: glProgramUniform1ui as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform1uiv",
+        address: glProgramUniform1uiv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform2f",
+        address: glProgramUniform2f as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform2fv",
+        address: glProgramUniform2fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform2i",
+        address: glProgramUniform2i as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform2iv",
+        address: glProgramUniform2iv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform2ui",
+        address: glProgramUniform2ui as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform2uiv",
+        address: glProgramUniform2uiv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform3f",
+        address: glProgramUniform3f as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform3fv",
+        address: glProgramUniform3fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform3i",
+        address: glProgramUniform3i as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform3iv",
+        address: glProgramUniform3iv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform3ui",
+        address: glProgramUniform3ui as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform3uiv",
+        address: glProgramUniform3uiv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform4f",
+        address: glProgramUniform4f as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform4fv",
+        address: glProgramUniform4fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform4i",
+        address: glProgramUniform4i as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform4iv",
+        address: glProgramUniform4iv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform4ui",
+        address: glProgramUniform4ui as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniform4uiv",
+        address: glProgramUniform4uiv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix2fv",
+        address: glProgramUniformMatrix2fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix2x3fv",
+        address: glProgramUniformMatrix2x3fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix2x4fv",
+        address: glProgramUniformMatrix2x4fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix3fv",
+        address: glProgramUniformMatrix3fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix3x2fv",
+        address: glProgramUniformMatrix3x2fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix3x4fv",
+        address: glProgramUniformMatrix3x4fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix4fv",
+        address: glProgramUniformMatrix4fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix4x2fv",
+        address: glProgramUniformMatrix4x2fv as *const c_void,
+    },
+    Export {
+        name: c"glProgramUniformMatrix4x3fv",
+        address: glProgramUniformMatrix4x3fv as *const c_void,
+    },
+    Export {
+        name: c"glPushDebugGroup",
+        address: glPushDebugGroup as *const c_void,
+    },
+    Export {
+        name: c"glPushDebugGroupKHR",
+        address: glPushDebugGroupKHR as *const c_void,
+    },
+    Export {
+        name: c"glQueryCounterEXT",
+        address: glQueryCounterEXT as *const c_void,
+    },
+    Export {
         name: c"glReadBuffer",
         address: glReadBuffer as *const c_void,
     },
     Export {
+        name: c"glReadBufferNV",
+        address: glReadBufferNV as *const c_void,
+    },
+    Export {
         name: c"glReadPixels",
         address: glReadPixels as *const c_void,
+    },
+    Export {
+        name: c"glReadnPixels",
+        address: glReadnPixels as *const c_void,
+    },
+    Export {
+        name: c"glReadnPixelsEXT",
+        address: glReadnPixelsEXT as *const c_void,
+    },
+    Export {
+        name: c"glReadnPixelsKHR",
+        address: glReadnPixelsKHR as *const c_void,
     },
     Export {
         name: c"glReleaseShaderCompiler",
@@ -687,6 +1511,34 @@ static EXPORTS: [Export; 246] = [
         address: glSampleCoverage as *const c_void,
     },
     Export {
+        name: c"glSampleMaski",
+        address: glSampleMaski as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterIiv",
+        address: glSamplerParameterIiv as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterIivEXT",
+        address: glSamplerParameterIivEXT as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterIivOES",
+        address: glSamplerParameterIivOES as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterIuiv",
+        address: glSamplerParameterIuiv as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterIuivEXT",
+        address: glSamplerParameterIuivEXT as *const c_void,
+    },
+    Export {
+        name: c"glSamplerParameterIuivOES",
+        address: glSamplerParameterIuivOES as *const c_void,
+    },
+    Export {
         name: c"glSamplerParameterf",
         address: glSamplerParameterf as *const c_void,
     },
@@ -705,6 +1557,18 @@ static EXPORTS: [Export; 246] = [
     Export {
         name: c"glScissor",
         address: glScissor as *const c_void,
+    },
+    Export {
+        name: c"glScissorArrayvOES",
+        address: glScissorArrayvOES as *const c_void,
+    },
+    Export {
+        name: c"glScissorIndexedOES",
+        address: glScissorIndexedOES as *const c_void,
+    },
+    Export {
+        name: c"glScissorIndexedvOES",
+        address: glScissorIndexedvOES as *const c_void,
     },
     Export {
         name: c"glShaderBinary",
@@ -739,12 +1603,64 @@ static EXPORTS: [Export; 246] = [
         address: glStencilOpSeparate as *const c_void,
     },
     Export {
+        name: c"glTexBuffer",
+        address: glTexBuffer as *const c_void,
+    },
+    Export {
+        name: c"glTexBufferEXT",
+        address: glTexBufferEXT as *const c_void,
+    },
+    Export {
+        name: c"glTexBufferOES",
+        address: glTexBufferOES as *const c_void,
+    },
+    Export {
+        name: c"glTexBufferRange",
+        address: glTexBufferRange as *const c_void,
+    },
+    Export {
+        name: c"glTexBufferRangeEXT",
+        address: glTexBufferRangeEXT as *const c_void,
+    },
+    Export {
+        name: c"glTexBufferRangeOES",
+        address: glTexBufferRangeOES as *const c_void,
+    },
+    Export {
         name: c"glTexImage2D",
         address: glTexImage2D as *const c_void,
     },
     Export {
         name: c"glTexImage3D",
         address: glTexImage3D as *const c_void,
+    },
+    Export {
+        name: c"glTexImage3DOES",
+        address: glTexImage3DOES as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterIiv",
+        address: glTexParameterIiv as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterIivEXT",
+        address: glTexParameterIivEXT as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterIivOES",
+        address: glTexParameterIivOES as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterIuiv",
+        address: glTexParameterIuiv as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterIuivEXT",
+        address: glTexParameterIuivEXT as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterIuivOES",
+        address: glTexParameterIuivOES as *const c_void,
     },
     Export {
         name: c"glTexParameterf",
@@ -767,8 +1683,20 @@ static EXPORTS: [Export; 246] = [
         address: glTexStorage2D as *const c_void,
     },
     Export {
+        name: c"glTexStorage2DMultisample",
+        address: glTexStorage2DMultisample as *const c_void,
+    },
+    Export {
         name: c"glTexStorage3D",
         address: glTexStorage3D as *const c_void,
+    },
+    Export {
+        name: c"glTexStorage3DMultisample",
+        address: glTexStorage3DMultisample as *const c_void,
+    },
+    Export {
+        name: c"glTexStorage3DMultisampleOES",
+        address: glTexStorage3DMultisampleOES as *const c_void,
     },
     Export {
         name: c"glTexSubImage2D",
@@ -777,6 +1705,18 @@ static EXPORTS: [Export; 246] = [
     Export {
         name: c"glTexSubImage3D",
         address: glTexSubImage3D as *const c_void,
+    },
+    Export {
+        name: c"glTexSubImage3DOES",
+        address: glTexSubImage3DOES as *const c_void,
+    },
+    Export {
+        name: c"glTextureViewEXT",
+        address: glTextureViewEXT as *const c_void,
+    },
+    Export {
+        name: c"glTextureViewOES",
+        address: glTextureViewOES as *const c_void,
     },
     Export {
         name: c"glTransformFeedbackVaryings",
@@ -923,12 +1863,24 @@ static EXPORTS: [Export; 246] = [
         address: glUnmapBuffer as *const c_void,
     },
     Export {
+        name: c"glUnmapBufferOES",
+        address: glUnmapBufferOES as *const c_void,
+    },
+    Export {
         name: c"glUseProgram",
         address: glUseProgram as *const c_void,
     },
     Export {
+        name: c"glUseProgramStages",
+        address: glUseProgramStages as *const c_void,
+    },
+    Export {
         name: c"glValidateProgram",
         address: glValidateProgram as *const c_void,
+    },
+    Export {
+        name: c"glValidateProgramPipeline",
+        address: glValidateProgramPipeline as *const c_void,
     },
     Export {
         name: c"glVertexAttrib1f",
@@ -963,8 +1915,16 @@ static EXPORTS: [Export; 246] = [
         address: glVertexAttrib4fv as *const c_void,
     },
     Export {
+        name: c"glVertexAttribBinding",
+        address: glVertexAttribBinding as *const c_void,
+    },
+    Export {
         name: c"glVertexAttribDivisor",
         address: glVertexAttribDivisor as *const c_void,
+    },
+    Export {
+        name: c"glVertexAttribFormat",
+        address: glVertexAttribFormat as *const c_void,
     },
     Export {
         name: c"glVertexAttribI4i",
@@ -983,6 +1943,10 @@ static EXPORTS: [Export; 246] = [
         address: glVertexAttribI4uiv as *const c_void,
     },
     Export {
+        name: c"glVertexAttribIFormat",
+        address: glVertexAttribIFormat as *const c_void,
+    },
+    Export {
         name: c"glVertexAttribIPointer",
         address: glVertexAttribIPointer as *const c_void,
     },
@@ -991,8 +1955,24 @@ static EXPORTS: [Export; 246] = [
         address: glVertexAttribPointer as *const c_void,
     },
     Export {
+        name: c"glVertexBindingDivisor",
+        address: glVertexBindingDivisor as *const c_void,
+    },
+    Export {
         name: c"glViewport",
         address: glViewport as *const c_void,
+    },
+    Export {
+        name: c"glViewportArrayvOES",
+        address: glViewportArrayvOES as *const c_void,
+    },
+    Export {
+        name: c"glViewportIndexedfOES",
+        address: glViewportIndexedfOES as *const c_void,
+    },
+    Export {
+        name: c"glViewportIndexedfvOES",
+        address: glViewportIndexedfvOES as *const c_void,
     },
     Export {
         name: c"glWaitSync",

@@ -299,6 +299,234 @@ pub trait Manual {
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glVertexAttribDivisor(entry: u64, index: GLuint, divisor: GLuint);
+
+    /// `glDrawArraysIndirect`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawArraysIndirect(entry: u64, mode: GLenum, indirect: *const c_void);
+
+    /// `glDrawElementsIndirect`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawElementsIndirect(
+        entry: u64,
+        mode: GLenum,
+        r#type: GLenum,
+        indirect: *const c_void,
+    );
+
+    /// `glDebugMessageInsert`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDebugMessageInsert(
+        entry: u64,
+        source: GLenum,
+        r#type: GLenum,
+        id: GLuint,
+        severity: GLenum,
+        length: GLsizei,
+        buf: *const GLchar,
+    );
+
+    /// `glDebugMessageCallback`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDebugMessageCallback(
+        entry: u64,
+        callback: Option<
+            unsafe extern "C" fn(
+                GLenum,
+                GLenum,
+                GLuint,
+                GLenum,
+                GLsizei,
+                *const GLchar,
+                *const c_void,
+            ),
+        >,
+        userParam: *const c_void,
+    );
+
+    /// `glPushDebugGroup`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glPushDebugGroup(
+        entry: u64,
+        source: GLenum,
+        id: GLuint,
+        length: GLsizei,
+        message: *const GLchar,
+    );
+
+    /// `glPopDebugGroup`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glPopDebugGroup(entry: u64);
+
+    /// `glObjectLabel`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glObjectLabel(
+        entry: u64,
+        identifier: GLenum,
+        name: GLuint,
+        length: GLsizei,
+        label: *const GLchar,
+    );
+
+    /// `glObjectPtrLabel`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glObjectPtrLabel(
+        entry: u64,
+        ptr: *const c_void,
+        length: GLsizei,
+        label: *const GLchar,
+    );
+
+    /// `glGetObjectPtrLabel`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetObjectPtrLabel(
+        entry: u64,
+        ptr: *const c_void,
+        bufSize: GLsizei,
+        length: *mut GLsizei,
+        label: *mut GLchar,
+    );
+
+    /// `glGetPointerv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetPointerv(entry: u64, pname: GLenum, params: *mut *mut c_void);
+
+    /// `glDrawElementsBaseVertex`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawElementsBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        basevertex: GLint,
+    );
+
+    /// `glDrawRangeElementsBaseVertex`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawRangeElementsBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        start: GLuint,
+        end: GLuint,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        basevertex: GLint,
+    );
+
+    /// `glDrawElementsInstancedBaseVertex`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDrawElementsInstancedBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        instancecount: GLsizei,
+        basevertex: GLint,
+    );
+
+    /// `glGetGraphicsResetStatus`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetGraphicsResetStatus(entry: u64) -> GLenum;
+
+    /// `glReadnPixels`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glReadnPixels(
+        entry: u64,
+        x: GLint,
+        y: GLint,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
+        r#type: GLenum,
+        bufSize: GLsizei,
+        data: *mut c_void,
+    );
+
+    /// `glGetnUniformfv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetnUniformfv(
+        entry: u64,
+        program: GLuint,
+        location: GLint,
+        bufSize: GLsizei,
+        params: *mut GLfloat,
+    );
+
+    /// `glGetnUniformiv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetnUniformiv(
+        entry: u64,
+        program: GLuint,
+        location: GLint,
+        bufSize: GLsizei,
+        params: *mut GLint,
+    );
+
+    /// `glGetnUniformuiv`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glGetnUniformuiv(
+        entry: u64,
+        program: GLuint,
+        location: GLint,
+        bufSize: GLsizei,
+        params: *mut GLuint,
+    );
+
+    /// `glLabelObjectEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glLabelObjectEXT(
+        entry: u64,
+        r#type: GLenum,
+        object: GLuint,
+        length: GLsizei,
+        label: *const GLchar,
+    );
+
+    /// `glMapBufferOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMapBufferOES(entry: u64, target: GLenum, access: GLenum) -> *mut c_void;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.
@@ -308,6 +536,12 @@ pub trait Local {}
 pub trait Helpers: Current {
     /// In the lengths of `glGetVertexAttribfv`.
     fn attribute_values(current: &CurrentObject<Self>, pname: u64) -> Length;
+
+    /// What of `glBindBufferRange` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn binds(target: GLenum, buffer: GLuint) -> CallResult<()>;
 
     /// How `data` of `glCompressedTexImage2D` travels.
     ///
@@ -345,6 +579,34 @@ pub trait Helpers: Current {
     /// # Safety
     /// As the API says of the caller.
     unsafe fn known(entry: u64, pname: GLenum, data: *mut GLint) -> Option<CallResult<()>>;
+
+    /// All of `glGetBooleanv`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn known_flag(entry: u64, pname: GLenum, data: *mut GLboolean)
+    -> Option<CallResult<()>>;
+
+    /// All of `glGetFloatv`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn known_float(entry: u64, pname: GLenum, data: *mut GLfloat) -> Option<CallResult<()>>;
+
+    /// All of `glGetInteger64v`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn known_wide(entry: u64, pname: GLenum, data: *mut GLint64) -> Option<CallResult<()>>;
 
     /// All of `glGetBufferParameteriv`, if it is a case of its own.
     ///

@@ -1440,6 +1440,9 @@ pub unsafe extern "C" fn glGetBooleanv(pname: GLenum, data: *mut GLboolean) {
             let data_room = <Guest as Helpers>::state_values(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
+            if let Some(done) = <Guest as Helpers>::known_flag(entry, pname, data) {
+                return done;
+            }
             let request = Request::new(wire::GL_GET_BOOLEANV, Class::Query, entry);
             let args = wire::GlGetBooleanvArgs {
                 current: current.number(),
@@ -1522,6 +1525,9 @@ pub unsafe extern "C" fn glGetFloatv(pname: GLenum, data: *mut GLfloat) {
             let data_room = <Guest as Helpers>::state_values(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
+            if let Some(done) = <Guest as Helpers>::known_float(entry, pname, data) {
+                return done;
+            }
             let request = Request::new(wire::GL_GET_FLOATV, Class::Query, entry);
             let args = wire::GlGetFloatvArgs {
                 current: current.number(),
@@ -4665,6 +4671,7 @@ pub unsafe extern "C" fn glBindBufferRange(
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current()?;
+        <Guest as Helpers>::binds(target, buffer)?;
         let request = Request::new(wire::GL_BIND_BUFFER_RANGE, Class::Post, entry);
         let args = wire::GlBindBufferRangeArgs {
             current: current.number(),
@@ -4688,6 +4695,7 @@ pub unsafe extern "C" fn glBindBufferBase(target: GLenum, index: GLuint, buffer:
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current()?;
+        <Guest as Helpers>::binds(target, buffer)?;
         let request = Request::new(wire::GL_BIND_BUFFER_BASE, Class::Post, entry);
         let args = wire::GlBindBufferBaseArgs {
             current: current.number(),
@@ -5709,7 +5717,9 @@ pub unsafe extern "C" fn glIsSync(sync: GLsync) -> GLboolean {
 pub unsafe extern "C" fn glDeleteSync(sync: GLsync) {
     gil_guest::note(gil_wire::Op::new(3, 215));
     let entry = gil_guest::entry();
-    Guest::returned(|| Object::release(Kind::Sync, sync, entry))
+    if !sync.is_null() {
+        Guest::nothing(|| Object::release(Kind::Sync, sync, entry));
+    }
 }
 
 /// `glClientWaitSync`.
@@ -5778,6 +5788,9 @@ pub unsafe extern "C" fn glGetInteger64v(pname: GLenum, data: *mut GLint64) {
             let data_room = <Guest as Helpers>::state_values(&current, pname as u64)
                 .get()
                 .ok_or(Guest::BOUNDS)?;
+            if let Some(done) = <Guest as Helpers>::known_wide(entry, pname, data) {
+                return done;
+            }
             let request = Request::new(wire::GL_GET_INTEGER64V, Class::Query, entry);
             let args = wire::GlGetInteger64vArgs {
                 current: current.number(),
@@ -6605,6 +6618,5632 @@ pub unsafe extern "C" fn glGetInternalformativ(
                 if !params.is_null() {
                     for (n, value) in reply.params.iter().take(params_room).enumerate() {
                         params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glDispatchCompute`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDispatchCompute")]
+pub unsafe extern "C" fn glDispatchCompute(
+    num_groups_x: GLuint,
+    num_groups_y: GLuint,
+    num_groups_z: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 247));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DISPATCH_COMPUTE, Class::Post, entry);
+        let args = wire::GlDispatchComputeArgs {
+            current: current.number(),
+            num_groups_x,
+            num_groups_y,
+            num_groups_z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDispatchComputeIndirect`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDispatchComputeIndirect")]
+pub unsafe extern "C" fn glDispatchComputeIndirect(indirect: GLintptr) {
+    gil_guest::note(gil_wire::Op::new(3, 248));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DISPATCH_COMPUTE_INDIRECT, Class::Post, entry);
+        let args = wire::GlDispatchComputeIndirectArgs {
+            current: current.number(),
+            indirect: indirect as i64,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawArraysIndirect`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawArraysIndirect")]
+pub unsafe extern "C" fn glDrawArraysIndirect(mode: GLenum, indirect: *const c_void) {
+    gil_guest::note(gil_wire::Op::new(3, 249));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDrawArraysIndirect(entry, mode, indirect) }
+}
+
+/// `glDrawElementsIndirect`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsIndirect")]
+pub unsafe extern "C" fn glDrawElementsIndirect(
+    mode: GLenum,
+    r#type: GLenum,
+    indirect: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 250));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDrawElementsIndirect(entry, mode, r#type, indirect) }
+}
+
+/// `glFramebufferParameteri`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferParameteri")]
+pub unsafe extern "C" fn glFramebufferParameteri(target: GLenum, pname: GLenum, param: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 251));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRAMEBUFFER_PARAMETERI, Class::Post, entry);
+        let args = wire::GlFramebufferParameteriArgs {
+            current: current.number(),
+            target,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetFramebufferParameteriv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFramebufferParameteriv")]
+pub unsafe extern "C" fn glGetFramebufferParameteriv(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 252));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_FRAMEBUFFER_PARAMETERIV, Class::Query, entry);
+            let args = wire::GlGetFramebufferParameterivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetFramebufferParameterivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetProgramInterfaceiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramInterfaceiv")]
+pub unsafe extern "C" fn glGetProgramInterfaceiv(
+    program: GLuint,
+    programInterface: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 253));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_PROGRAM_INTERFACEIV, Class::Query, entry);
+            let args = wire::GlGetProgramInterfaceivArgs {
+                current: current.number(),
+                program,
+                programInterface,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramInterfaceivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetProgramResourceIndex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramResourceIndex")]
+pub unsafe extern "C" fn glGetProgramResourceIndex(
+    program: GLuint,
+    programInterface: GLenum,
+    name: *const GLchar,
+) -> GLuint {
+    gil_guest::note(gil_wire::Op::new(3, 254));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request =
+                Request::new(wire::GL_GET_PROGRAM_RESOURCE_INDEX, Class::Query, entry);
+            let args = wire::GlGetProgramResourceIndexArgs {
+                current: current.number(),
+                program,
+                programInterface,
+                name: request.string(name.cast()),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramResourceIndexReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glGetProgramResourceName`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramResourceName")]
+pub unsafe extern "C" fn glGetProgramResourceName(
+    program: GLuint,
+    programInterface: GLenum,
+    index: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    name: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 255));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let name_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request = Request::new(wire::GL_GET_PROGRAM_RESOURCE_NAME, Class::Query, entry);
+            let args = wire::GlGetProgramResourceNameArgs {
+                current: current.number(),
+                program,
+                programInterface,
+                index,
+                bufSize,
+                length: !length.is_null(),
+                name: request.output(name.cast(), name_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramResourceNameReply = reply.decode()?;
+                data::write(length, reply.length);
+                data::write_data(&reply.name, name.cast(), name_len);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetProgramResourceiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramResourceiv")]
+pub unsafe extern "C" fn glGetProgramResourceiv(
+    program: GLuint,
+    programInterface: GLenum,
+    index: GLuint,
+    propCount: GLsizei,
+    props: *const GLenum,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 256));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let props_in = data::array::<Guest, u32, u32>(
+                props.cast(),
+                Length::of(propCount).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let params_room = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_PROGRAM_RESOURCEIV, Class::Query, entry);
+            let args = wire::GlGetProgramResourceivArgs {
+                current: current.number(),
+                program,
+                programInterface,
+                index,
+                propCount,
+                props: props_in,
+                bufSize,
+                length: !length.is_null(),
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramResourceivReply = reply.decode()?;
+                data::write(length, reply.length);
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetProgramResourceLocation`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramResourceLocation")]
+pub unsafe extern "C" fn glGetProgramResourceLocation(
+    program: GLuint,
+    programInterface: GLenum,
+    name: *const GLchar,
+) -> GLint {
+    gil_guest::note(gil_wire::Op::new(3, 257));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request =
+                Request::new(wire::GL_GET_PROGRAM_RESOURCE_LOCATION, Class::Query, entry);
+            let args = wire::GlGetProgramResourceLocationArgs {
+                current: current.number(),
+                program,
+                programInterface,
+                name: request.string(name.cast()),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramResourceLocationReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glUseProgramStages`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUseProgramStages")]
+pub unsafe extern "C" fn glUseProgramStages(pipeline: GLuint, stages: GLbitfield, program: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 258));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_USE_PROGRAM_STAGES, Class::Post, entry);
+        let args = wire::GlUseProgramStagesArgs {
+            current: current.number(),
+            pipeline,
+            stages,
+            program,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glActiveShaderProgram`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glActiveShaderProgram")]
+pub unsafe extern "C" fn glActiveShaderProgram(pipeline: GLuint, program: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 259));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ACTIVE_SHADER_PROGRAM, Class::Post, entry);
+        let args = wire::GlActiveShaderProgramArgs {
+            current: current.number(),
+            pipeline,
+            program,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glCreateShaderProgramv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCreateShaderProgramv")]
+pub unsafe extern "C" fn glCreateShaderProgramv(
+    r#type: GLenum,
+    count: GLsizei,
+    strings: *const *const GLchar,
+) -> GLuint {
+    gil_guest::note(gil_wire::Op::new(3, 260));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let strings_in =
+                data::pack_strings::<Guest, _>(count as u32, strings.cast(), ptr::null::<usize>())?;
+            let mut request = Request::new(wire::GL_CREATE_SHADER_PROGRAMV, Class::Sync, entry);
+            let args = wire::GlCreateShaderProgramvArgs {
+                current: current.number(),
+                r#type,
+                count,
+                strings: Packed {
+                    count: count as u32,
+                    data: match &strings_in {
+                        Some(block) => request.input(block.as_ptr().cast(), block.len()),
+                        None => InData::Null,
+                    },
+                },
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlCreateShaderProgramvReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glBindProgramPipeline`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindProgramPipeline")]
+pub unsafe extern "C" fn glBindProgramPipeline(pipeline: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 261));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_PROGRAM_PIPELINE, Class::Post, entry);
+        let args = wire::GlBindProgramPipelineArgs {
+            current: current.number(),
+            pipeline,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDeleteProgramPipelines`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteProgramPipelines")]
+pub unsafe extern "C" fn glDeleteProgramPipelines(n: GLsizei, pipelines: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 262));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let pipelines_in = data::array::<Guest, u32, u32>(
+                pipelines.cast(),
+                Length::of(n).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DELETE_PROGRAM_PIPELINES, Class::Post, entry);
+            let args = wire::GlDeleteProgramPipelinesArgs {
+                current: current.number(),
+                n,
+                pipelines: pipelines_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGenProgramPipelines`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenProgramPipelines")]
+pub unsafe extern "C" fn glGenProgramPipelines(n: GLsizei, pipelines: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 263));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let pipelines_room = Length::of(n).get().ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GEN_PROGRAM_PIPELINES, Class::Sync, entry);
+            let args = wire::GlGenProgramPipelinesArgs {
+                current: current.number(),
+                n,
+                pipelines: !pipelines.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGenProgramPipelinesReply = reply.decode()?;
+                if !pipelines.is_null() {
+                    for (n, value) in reply.pipelines.iter().take(pipelines_room).enumerate() {
+                        pipelines.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glIsProgramPipeline`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsProgramPipeline")]
+pub unsafe extern "C" fn glIsProgramPipeline(pipeline: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 264));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_IS_PROGRAM_PIPELINE, Class::Query, entry);
+        let args = wire::GlIsProgramPipelineArgs {
+            current: current.number(),
+            pipeline,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlIsProgramPipelineReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glGetProgramPipelineiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramPipelineiv")]
+pub unsafe extern "C" fn glGetProgramPipelineiv(
+    pipeline: GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 265));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_PROGRAM_PIPELINEIV, Class::Query, entry);
+            let args = wire::GlGetProgramPipelineivArgs {
+                current: current.number(),
+                pipeline,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramPipelineivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glProgramUniform1i`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform1i")]
+pub unsafe extern "C" fn glProgramUniform1i(program: GLuint, location: GLint, v0: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 266));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM1I, Class::Post, entry);
+        let args = wire::GlProgramUniform1iArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform2i`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform2i")]
+pub unsafe extern "C" fn glProgramUniform2i(
+    program: GLuint,
+    location: GLint,
+    v0: GLint,
+    v1: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 267));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM2I, Class::Post, entry);
+        let args = wire::GlProgramUniform2iArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform3i`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform3i")]
+pub unsafe extern "C" fn glProgramUniform3i(
+    program: GLuint,
+    location: GLint,
+    v0: GLint,
+    v1: GLint,
+    v2: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 268));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM3I, Class::Post, entry);
+        let args = wire::GlProgramUniform3iArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+            v2,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform4i`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform4i")]
+pub unsafe extern "C" fn glProgramUniform4i(
+    program: GLuint,
+    location: GLint,
+    v0: GLint,
+    v1: GLint,
+    v2: GLint,
+    v3: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 269));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM4I, Class::Post, entry);
+        let args = wire::GlProgramUniform4iArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+            v2,
+            v3,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform1ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform1ui")]
+pub unsafe extern "C" fn glProgramUniform1ui(program: GLuint, location: GLint, v0: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 270));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM1UI, Class::Post, entry);
+        let args = wire::GlProgramUniform1uiArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform2ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform2ui")]
+pub unsafe extern "C" fn glProgramUniform2ui(
+    program: GLuint,
+    location: GLint,
+    v0: GLuint,
+    v1: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 271));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM2UI, Class::Post, entry);
+        let args = wire::GlProgramUniform2uiArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform3ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform3ui")]
+pub unsafe extern "C" fn glProgramUniform3ui(
+    program: GLuint,
+    location: GLint,
+    v0: GLuint,
+    v1: GLuint,
+    v2: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 272));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM3UI, Class::Post, entry);
+        let args = wire::GlProgramUniform3uiArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+            v2,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform4ui`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform4ui")]
+pub unsafe extern "C" fn glProgramUniform4ui(
+    program: GLuint,
+    location: GLint,
+    v0: GLuint,
+    v1: GLuint,
+    v2: GLuint,
+    v3: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 273));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM4UI, Class::Post, entry);
+        let args = wire::GlProgramUniform4uiArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+            v2,
+            v3,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform1f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform1f")]
+pub unsafe extern "C" fn glProgramUniform1f(program: GLuint, location: GLint, v0: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 274));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM1F, Class::Post, entry);
+        let args = wire::GlProgramUniform1fArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform2f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform2f")]
+pub unsafe extern "C" fn glProgramUniform2f(
+    program: GLuint,
+    location: GLint,
+    v0: GLfloat,
+    v1: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 275));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM2F, Class::Post, entry);
+        let args = wire::GlProgramUniform2fArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform3f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform3f")]
+pub unsafe extern "C" fn glProgramUniform3f(
+    program: GLuint,
+    location: GLint,
+    v0: GLfloat,
+    v1: GLfloat,
+    v2: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 276));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM3F, Class::Post, entry);
+        let args = wire::GlProgramUniform3fArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+            v2,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform4f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform4f")]
+pub unsafe extern "C" fn glProgramUniform4f(
+    program: GLuint,
+    location: GLint,
+    v0: GLfloat,
+    v1: GLfloat,
+    v2: GLfloat,
+    v3: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 277));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PROGRAM_UNIFORM4F, Class::Post, entry);
+        let args = wire::GlProgramUniform4fArgs {
+            current: current.number(),
+            program,
+            location,
+            v0,
+            v1,
+            v2,
+            v3,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glProgramUniform1iv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform1iv")]
+pub unsafe extern "C" fn glProgramUniform1iv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 278));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, i32, i32>(
+                value.cast(),
+                Length::of(count).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM1IV, Class::Post, entry);
+            let args = wire::GlProgramUniform1ivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform2iv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform2iv")]
+pub unsafe extern "C" fn glProgramUniform2iv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 279));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, i32, i32>(
+                value.cast(),
+                (Length::of(count) * Length::of(2u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM2IV, Class::Post, entry);
+            let args = wire::GlProgramUniform2ivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform3iv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform3iv")]
+pub unsafe extern "C" fn glProgramUniform3iv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 280));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, i32, i32>(
+                value.cast(),
+                (Length::of(count) * Length::of(3u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM3IV, Class::Post, entry);
+            let args = wire::GlProgramUniform3ivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform4iv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform4iv")]
+pub unsafe extern "C" fn glProgramUniform4iv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 281));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, i32, i32>(
+                value.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM4IV, Class::Post, entry);
+            let args = wire::GlProgramUniform4ivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform1uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform1uiv")]
+pub unsafe extern "C" fn glProgramUniform1uiv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 282));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                Length::of(count).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM1UIV, Class::Post, entry);
+            let args = wire::GlProgramUniform1uivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform2uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform2uiv")]
+pub unsafe extern "C" fn glProgramUniform2uiv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 283));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(2u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM2UIV, Class::Post, entry);
+            let args = wire::GlProgramUniform2uivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform3uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform3uiv")]
+pub unsafe extern "C" fn glProgramUniform3uiv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 284));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(3u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM3UIV, Class::Post, entry);
+            let args = wire::GlProgramUniform3uivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform4uiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform4uiv")]
+pub unsafe extern "C" fn glProgramUniform4uiv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 285));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, u32, u32>(
+                value.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM4UIV, Class::Post, entry);
+            let args = wire::GlProgramUniform4uivArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform1fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform1fv")]
+pub unsafe extern "C" fn glProgramUniform1fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 286));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                Length::of(count).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM1FV, Class::Post, entry);
+            let args = wire::GlProgramUniform1fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform2fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform2fv")]
+pub unsafe extern "C" fn glProgramUniform2fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 287));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(2u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM2FV, Class::Post, entry);
+            let args = wire::GlProgramUniform2fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform3fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform3fv")]
+pub unsafe extern "C" fn glProgramUniform3fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 288));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(3u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM3FV, Class::Post, entry);
+            let args = wire::GlProgramUniform3fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniform4fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniform4fv")]
+pub unsafe extern "C" fn glProgramUniform4fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 289));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM4FV, Class::Post, entry);
+            let args = wire::GlProgramUniform4fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix2fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix2fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix2fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 290));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix2fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix3fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix3fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix3fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 291));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(9u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix3fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix4fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix4fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix4fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 292));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(16u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix4fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix2x3fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix2x3fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix2x3fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 293));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(6u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2X3FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix2x3fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix3x2fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix3x2fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix3x2fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 294));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(6u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3X2FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix3x2fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix2x4fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix2x4fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix2x4fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 295));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(8u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2X4FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix2x4fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix4x2fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix4x2fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix4x2fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 296));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(8u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4X2FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix4x2fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix3x4fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix3x4fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix3x4fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 297));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(12u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3X4FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix3x4fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glProgramUniformMatrix4x3fv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramUniformMatrix4x3fv")]
+pub unsafe extern "C" fn glProgramUniformMatrix4x3fv(
+    program: GLuint,
+    location: GLint,
+    count: GLsizei,
+    transpose: GLboolean,
+    value: *const GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 298));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let value_in = data::array::<Guest, f32, f32>(
+                value.cast(),
+                (Length::of(count) * Length::of(12u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4X3FV, Class::Post, entry);
+            let args = wire::GlProgramUniformMatrix4x3fvArgs {
+                current: current.number(),
+                program,
+                location,
+                count,
+                transpose,
+                value: value_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glValidateProgramPipeline`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glValidateProgramPipeline")]
+pub unsafe extern "C" fn glValidateProgramPipeline(pipeline: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 299));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VALIDATE_PROGRAM_PIPELINE, Class::Post, entry);
+        let args = wire::GlValidateProgramPipelineArgs {
+            current: current.number(),
+            pipeline,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetProgramPipelineInfoLog`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramPipelineInfoLog")]
+pub unsafe extern "C" fn glGetProgramPipelineInfoLog(
+    pipeline: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    infoLog: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 300));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let infoLog_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request =
+                Request::new(wire::GL_GET_PROGRAM_PIPELINE_INFO_LOG, Class::Query, entry);
+            let args = wire::GlGetProgramPipelineInfoLogArgs {
+                current: current.number(),
+                pipeline,
+                bufSize,
+                length: !length.is_null(),
+                infoLog: request.output(infoLog.cast(), infoLog_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramPipelineInfoLogReply = reply.decode()?;
+                data::write(length, reply.length);
+                data::write_data(&reply.infoLog, infoLog.cast(), infoLog_len);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glBindImageTexture`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindImageTexture")]
+pub unsafe extern "C" fn glBindImageTexture(
+    unit: GLuint,
+    texture: GLuint,
+    level: GLint,
+    layered: GLboolean,
+    layer: GLint,
+    access: GLenum,
+    format: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 301));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_IMAGE_TEXTURE, Class::Post, entry);
+        let args = wire::GlBindImageTextureArgs {
+            current: current.number(),
+            unit,
+            texture,
+            level,
+            layered,
+            layer,
+            access,
+            format,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetBooleani_v`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetBooleani_v")]
+pub unsafe extern "C" fn glGetBooleani_v(target: GLenum, index: GLuint, data: *mut GLboolean) {
+    gil_guest::note(gil_wire::Op::new(3, 302));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let data_room = <Guest as Helpers>::indexed_values(&current, target as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_BOOLEANI_V, Class::Query, entry);
+            let args = wire::GlGetBooleaniVArgs {
+                current: current.number(),
+                target,
+                index,
+                data: !data.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetBooleaniVReply = reply.decode()?;
+                if !data.is_null() {
+                    for (n, value) in reply.data.iter().take(data_room).enumerate() {
+                        data.add(n).write(*value as u8);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glMemoryBarrier`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMemoryBarrier")]
+pub unsafe extern "C" fn glMemoryBarrier(barriers: GLbitfield) {
+    gil_guest::note(gil_wire::Op::new(3, 303));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MEMORY_BARRIER, Class::Post, entry);
+        let args = wire::GlMemoryBarrierArgs {
+            current: current.number(),
+            barriers,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glMemoryBarrierByRegion`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMemoryBarrierByRegion")]
+pub unsafe extern "C" fn glMemoryBarrierByRegion(barriers: GLbitfield) {
+    gil_guest::note(gil_wire::Op::new(3, 304));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MEMORY_BARRIER_BY_REGION, Class::Post, entry);
+        let args = wire::GlMemoryBarrierByRegionArgs {
+            current: current.number(),
+            barriers,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexStorage2DMultisample`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexStorage2DMultisample")]
+pub unsafe extern "C" fn glTexStorage2DMultisample(
+    target: GLenum,
+    samples: GLsizei,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    fixedsamplelocations: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 305));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_STORAGE2D_MULTISAMPLE, Class::Post, entry);
+        let args = wire::GlTexStorage2DMultisampleArgs {
+            current: current.number(),
+            target,
+            samples,
+            internalformat,
+            width,
+            height,
+            fixedsamplelocations,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetMultisamplefv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetMultisamplefv")]
+pub unsafe extern "C" fn glGetMultisamplefv(pname: GLenum, index: GLuint, val: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 306));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let val_room = 2;
+            let request = Request::new(wire::GL_GET_MULTISAMPLEFV, Class::Query, entry);
+            let args = wire::GlGetMultisamplefvArgs {
+                current: current.number(),
+                pname,
+                index,
+                val: !val.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetMultisamplefvReply = reply.decode()?;
+                if !val.is_null() {
+                    for (n, value) in reply.val.iter().take(val_room).enumerate() {
+                        val.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glSampleMaski`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSampleMaski")]
+pub unsafe extern "C" fn glSampleMaski(maskNumber: GLuint, mask: GLbitfield) {
+    gil_guest::note(gil_wire::Op::new(3, 307));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SAMPLE_MASKI, Class::Post, entry);
+        let args = wire::GlSampleMaskiArgs {
+            current: current.number(),
+            maskNumber,
+            mask,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetTexLevelParameteriv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexLevelParameteriv")]
+pub unsafe extern "C" fn glGetTexLevelParameteriv(
+    target: GLenum,
+    level: GLint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 308));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_TEX_LEVEL_PARAMETERIV, Class::Query, entry);
+            let args = wire::GlGetTexLevelParameterivArgs {
+                current: current.number(),
+                target,
+                level,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexLevelParameterivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexLevelParameterfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexLevelParameterfv")]
+pub unsafe extern "C" fn glGetTexLevelParameterfv(
+    target: GLenum,
+    level: GLint,
+    pname: GLenum,
+    params: *mut GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 309));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_TEX_LEVEL_PARAMETERFV, Class::Query, entry);
+            let args = wire::GlGetTexLevelParameterfvArgs {
+                current: current.number(),
+                target,
+                level,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexLevelParameterfvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glBindVertexBuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindVertexBuffer")]
+pub unsafe extern "C" fn glBindVertexBuffer(
+    bindingindex: GLuint,
+    buffer: GLuint,
+    offset: GLintptr,
+    stride: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 310));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BIND_VERTEX_BUFFER, Class::Post, entry);
+        let args = wire::GlBindVertexBufferArgs {
+            current: current.number(),
+            bindingindex,
+            buffer,
+            offset: offset as i64,
+            stride,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexAttribFormat`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribFormat")]
+pub unsafe extern "C" fn glVertexAttribFormat(
+    attribindex: GLuint,
+    size: GLint,
+    r#type: GLenum,
+    normalized: GLboolean,
+    relativeoffset: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 311));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VERTEX_ATTRIB_FORMAT, Class::Post, entry);
+        let args = wire::GlVertexAttribFormatArgs {
+            current: current.number(),
+            attribindex,
+            size,
+            r#type,
+            normalized,
+            relativeoffset,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexAttribIFormat`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribIFormat")]
+pub unsafe extern "C" fn glVertexAttribIFormat(
+    attribindex: GLuint,
+    size: GLint,
+    r#type: GLenum,
+    relativeoffset: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 312));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VERTEX_ATTRIB_I_FORMAT, Class::Post, entry);
+        let args = wire::GlVertexAttribIFormatArgs {
+            current: current.number(),
+            attribindex,
+            size,
+            r#type,
+            relativeoffset,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexAttribBinding`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexAttribBinding")]
+pub unsafe extern "C" fn glVertexAttribBinding(attribindex: GLuint, bindingindex: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 313));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VERTEX_ATTRIB_BINDING, Class::Post, entry);
+        let args = wire::GlVertexAttribBindingArgs {
+            current: current.number(),
+            attribindex,
+            bindingindex,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexBindingDivisor`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexBindingDivisor")]
+pub unsafe extern "C" fn glVertexBindingDivisor(bindingindex: GLuint, divisor: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 314));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VERTEX_BINDING_DIVISOR, Class::Post, entry);
+        let args = wire::GlVertexBindingDivisorArgs {
+            current: current.number(),
+            bindingindex,
+            divisor,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBlendBarrier`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendBarrier")]
+pub unsafe extern "C" fn glBlendBarrier() {
+    gil_guest::note(gil_wire::Op::new(3, 315));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BLEND_BARRIER, Class::Post, entry);
+        let args = wire::GlBlendBarrierArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glCopyImageSubData`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCopyImageSubData")]
+pub unsafe extern "C" fn glCopyImageSubData(
+    srcName: GLuint,
+    srcTarget: GLenum,
+    srcLevel: GLint,
+    srcX: GLint,
+    srcY: GLint,
+    srcZ: GLint,
+    dstName: GLuint,
+    dstTarget: GLenum,
+    dstLevel: GLint,
+    dstX: GLint,
+    dstY: GLint,
+    dstZ: GLint,
+    srcWidth: GLsizei,
+    srcHeight: GLsizei,
+    srcDepth: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 316));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COPY_IMAGE_SUB_DATA, Class::Post, entry);
+        let args = wire::GlCopyImageSubDataArgs {
+            current: current.number(),
+            srcName,
+            srcTarget,
+            srcLevel,
+            srcX,
+            srcY,
+            srcZ,
+            dstName,
+            dstTarget,
+            dstLevel,
+            dstX,
+            dstY,
+            dstZ,
+            srcWidth,
+            srcHeight,
+            srcDepth,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDebugMessageControl`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDebugMessageControl")]
+pub unsafe extern "C" fn glDebugMessageControl(
+    source: GLenum,
+    r#type: GLenum,
+    severity: GLenum,
+    count: GLsizei,
+    ids: *const GLuint,
+    enabled: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 317));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let ids_in = data::array::<Guest, u32, u32>(
+                ids.cast(),
+                Length::of(count).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DEBUG_MESSAGE_CONTROL, Class::Post, entry);
+            let args = wire::GlDebugMessageControlArgs {
+                current: current.number(),
+                source,
+                r#type,
+                severity,
+                count,
+                ids: ids_in,
+                enabled,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glDebugMessageInsert`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDebugMessageInsert")]
+pub unsafe extern "C" fn glDebugMessageInsert(
+    source: GLenum,
+    r#type: GLenum,
+    id: GLuint,
+    severity: GLenum,
+    length: GLsizei,
+    buf: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 318));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDebugMessageInsert(entry, source, r#type, id, severity, length, buf) }
+}
+
+/// `glDebugMessageCallback`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDebugMessageCallback")]
+pub unsafe extern "C" fn glDebugMessageCallback(
+    callback: Option<
+        unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar, *const c_void),
+    >,
+    userParam: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 319));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDebugMessageCallback(entry, callback, userParam) }
+}
+
+/// `glGetDebugMessageLog`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetDebugMessageLog")]
+pub unsafe extern "C" fn glGetDebugMessageLog(
+    count: GLuint,
+    bufSize: GLsizei,
+    sources: *mut GLenum,
+    types: *mut GLenum,
+    ids: *mut GLuint,
+    severities: *mut GLenum,
+    lengths: *mut GLsizei,
+    messageLog: *mut GLchar,
+) -> GLuint {
+    gil_guest::note(gil_wire::Op::new(3, 320));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let sources_room = count as usize;
+            let types_room = count as usize;
+            let ids_room = count as usize;
+            let severities_room = count as usize;
+            let lengths_room = count as usize;
+            let messageLog_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request = Request::new(wire::GL_GET_DEBUG_MESSAGE_LOG, Class::Sync, entry);
+            let args = wire::GlGetDebugMessageLogArgs {
+                current: current.number(),
+                count,
+                bufSize,
+                sources: !sources.is_null(),
+                types: !types.is_null(),
+                ids: !ids.is_null(),
+                severities: !severities.is_null(),
+                lengths: !lengths.is_null(),
+                messageLog: request.output(messageLog.cast(), messageLog_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetDebugMessageLogReply = reply.decode()?;
+                if !sources.is_null() {
+                    for (n, value) in reply.sources.iter().take(sources_room).enumerate() {
+                        sources.add(n).write(*value as u32);
+                    }
+                }
+                if !types.is_null() {
+                    for (n, value) in reply.types.iter().take(types_room).enumerate() {
+                        types.add(n).write(*value as u32);
+                    }
+                }
+                if !ids.is_null() {
+                    for (n, value) in reply.ids.iter().take(ids_room).enumerate() {
+                        ids.add(n).write(*value as u32);
+                    }
+                }
+                if !severities.is_null() {
+                    for (n, value) in reply.severities.iter().take(severities_room).enumerate() {
+                        severities.add(n).write(*value as u32);
+                    }
+                }
+                if !lengths.is_null() {
+                    for (n, value) in reply.lengths.iter().take(lengths_room).enumerate() {
+                        lengths.add(n).write(*value as i32);
+                    }
+                }
+                data::write_data(&reply.messageLog, messageLog.cast(), messageLog_len);
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glPushDebugGroup`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPushDebugGroup")]
+pub unsafe extern "C" fn glPushDebugGroup(
+    source: GLenum,
+    id: GLuint,
+    length: GLsizei,
+    message: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 321));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glPushDebugGroup(entry, source, id, length, message) }
+}
+
+/// `glPopDebugGroup`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPopDebugGroup")]
+pub unsafe extern "C" fn glPopDebugGroup() {
+    gil_guest::note(gil_wire::Op::new(3, 322));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glPopDebugGroup(entry) }
+}
+
+/// `glObjectLabel`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glObjectLabel")]
+pub unsafe extern "C" fn glObjectLabel(
+    identifier: GLenum,
+    name: GLuint,
+    length: GLsizei,
+    label: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 323));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glObjectLabel(entry, identifier, name, length, label) }
+}
+
+/// `glGetObjectLabel`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetObjectLabel")]
+pub unsafe extern "C" fn glGetObjectLabel(
+    identifier: GLenum,
+    name: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    label: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 324));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let label_len = Length::of(bufSize).get().ok_or(Guest::BOUNDS)?;
+            let mut request = Request::new(wire::GL_GET_OBJECT_LABEL, Class::Query, entry);
+            let args = wire::GlGetObjectLabelArgs {
+                current: current.number(),
+                identifier,
+                name,
+                bufSize,
+                length: !length.is_null(),
+                label: request.output(label.cast(), label_len),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetObjectLabelReply = reply.decode()?;
+                data::write(length, reply.length);
+                data::write_data(&reply.label, label.cast(), label_len);
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glObjectPtrLabel`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glObjectPtrLabel")]
+pub unsafe extern "C" fn glObjectPtrLabel(
+    ptr: *const c_void,
+    length: GLsizei,
+    label: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 325));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glObjectPtrLabel(entry, ptr, length, label) }
+}
+
+/// `glGetObjectPtrLabel`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetObjectPtrLabel")]
+pub unsafe extern "C" fn glGetObjectPtrLabel(
+    ptr: *const c_void,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    label: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 326));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetObjectPtrLabel(entry, ptr, bufSize, length, label) }
+}
+
+/// `glGetPointerv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetPointerv")]
+pub unsafe extern "C" fn glGetPointerv(pname: GLenum, params: *mut *mut c_void) {
+    gil_guest::note(gil_wire::Op::new(3, 327));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetPointerv(entry, pname, params) }
+}
+
+/// `glEnablei`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEnablei")]
+pub unsafe extern "C" fn glEnablei(target: GLenum, index: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 328));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ENABLEI, Class::Post, entry);
+        let args = wire::GlEnableiArgs {
+            current: current.number(),
+            target,
+            index,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDisablei`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDisablei")]
+pub unsafe extern "C" fn glDisablei(target: GLenum, index: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 329));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DISABLEI, Class::Post, entry);
+        let args = wire::GlDisableiArgs {
+            current: current.number(),
+            target,
+            index,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBlendEquationi`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationi")]
+pub unsafe extern "C" fn glBlendEquationi(buf: GLuint, mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 330));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BLEND_EQUATIONI, Class::Post, entry);
+        let args = wire::GlBlendEquationiArgs {
+            current: current.number(),
+            buf,
+            mode,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBlendEquationSeparatei`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationSeparatei")]
+pub unsafe extern "C" fn glBlendEquationSeparatei(buf: GLuint, modeRGB: GLenum, modeAlpha: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 331));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BLEND_EQUATION_SEPARATEI, Class::Post, entry);
+        let args = wire::GlBlendEquationSeparateiArgs {
+            current: current.number(),
+            buf,
+            modeRGB,
+            modeAlpha,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBlendFunci`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFunci")]
+pub unsafe extern "C" fn glBlendFunci(buf: GLuint, src: GLenum, dst: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 332));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BLEND_FUNCI, Class::Post, entry);
+        let args = wire::GlBlendFunciArgs {
+            current: current.number(),
+            buf,
+            src,
+            dst,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBlendFuncSeparatei`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFuncSeparatei")]
+pub unsafe extern "C" fn glBlendFuncSeparatei(
+    buf: GLuint,
+    srcRGB: GLenum,
+    dstRGB: GLenum,
+    srcAlpha: GLenum,
+    dstAlpha: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 333));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BLEND_FUNC_SEPARATEI, Class::Post, entry);
+        let args = wire::GlBlendFuncSeparateiArgs {
+            current: current.number(),
+            buf,
+            srcRGB,
+            dstRGB,
+            srcAlpha,
+            dstAlpha,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glColorMaski`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColorMaski")]
+pub unsafe extern "C" fn glColorMaski(
+    index: GLuint,
+    r: GLboolean,
+    g: GLboolean,
+    b: GLboolean,
+    a: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 334));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COLOR_MASKI, Class::Post, entry);
+        let args = wire::GlColorMaskiArgs {
+            current: current.number(),
+            index,
+            r,
+            g,
+            b,
+            a,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glIsEnabledi`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsEnabledi")]
+pub unsafe extern "C" fn glIsEnabledi(target: GLenum, index: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 335));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_IS_ENABLEDI, Class::Query, entry);
+        let args = wire::GlIsEnablediArgs {
+            current: current.number(),
+            target,
+            index,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GlIsEnablediReply = reply.decode()?;
+            Ok(reply.value)
+        })
+    })
+}
+
+/// `glDrawElementsBaseVertex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsBaseVertex")]
+pub unsafe extern "C" fn glDrawElementsBaseVertex(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 336));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDrawElementsBaseVertex(entry, mode, count, r#type, indices, basevertex) }
+}
+
+/// `glDrawRangeElementsBaseVertex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawRangeElementsBaseVertex")]
+pub unsafe extern "C" fn glDrawRangeElementsBaseVertex(
+    mode: GLenum,
+    start: GLuint,
+    end: GLuint,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 337));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::glDrawRangeElementsBaseVertex(
+            entry, mode, start, end, count, r#type, indices, basevertex,
+        )
+    }
+}
+
+/// `glDrawElementsInstancedBaseVertex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsInstancedBaseVertex")]
+pub unsafe extern "C" fn glDrawElementsInstancedBaseVertex(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    instancecount: GLsizei,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 338));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::glDrawElementsInstancedBaseVertex(
+            entry,
+            mode,
+            count,
+            r#type,
+            indices,
+            instancecount,
+            basevertex,
+        )
+    }
+}
+
+/// `glFramebufferTexture`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferTexture")]
+pub unsafe extern "C" fn glFramebufferTexture(
+    target: GLenum,
+    attachment: GLenum,
+    texture: GLuint,
+    level: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 339));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE, Class::Post, entry);
+        let args = wire::GlFramebufferTextureArgs {
+            current: current.number(),
+            target,
+            attachment,
+            texture,
+            level,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPrimitiveBoundingBox`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPrimitiveBoundingBox")]
+pub unsafe extern "C" fn glPrimitiveBoundingBox(
+    minX: GLfloat,
+    minY: GLfloat,
+    minZ: GLfloat,
+    minW: GLfloat,
+    maxX: GLfloat,
+    maxY: GLfloat,
+    maxZ: GLfloat,
+    maxW: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 340));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PRIMITIVE_BOUNDING_BOX, Class::Post, entry);
+        let args = wire::GlPrimitiveBoundingBoxArgs {
+            current: current.number(),
+            minX,
+            minY,
+            minZ,
+            minW,
+            maxX,
+            maxY,
+            maxZ,
+            maxW,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetGraphicsResetStatus`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetGraphicsResetStatus")]
+pub unsafe extern "C" fn glGetGraphicsResetStatus() -> GLenum {
+    gil_guest::note(gil_wire::Op::new(3, 341));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetGraphicsResetStatus(entry) }
+}
+
+/// `glReadnPixels`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glReadnPixels")]
+pub unsafe extern "C" fn glReadnPixels(
+    x: GLint,
+    y: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    format: GLenum,
+    r#type: GLenum,
+    bufSize: GLsizei,
+    data: *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 342));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glReadnPixels(entry, x, y, width, height, format, r#type, bufSize, data) }
+}
+
+/// `glGetnUniformfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformfv")]
+pub unsafe extern "C" fn glGetnUniformfv(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 343));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetnUniformfv(entry, program, location, bufSize, params) }
+}
+
+/// `glGetnUniformiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformiv")]
+pub unsafe extern "C" fn glGetnUniformiv(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 344));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetnUniformiv(entry, program, location, bufSize, params) }
+}
+
+/// `glGetnUniformuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformuiv")]
+pub unsafe extern "C" fn glGetnUniformuiv(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 345));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glGetnUniformuiv(entry, program, location, bufSize, params) }
+}
+
+/// `glMinSampleShading`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMinSampleShading")]
+pub unsafe extern "C" fn glMinSampleShading(value: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 346));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MIN_SAMPLE_SHADING, Class::Post, entry);
+        let args = wire::GlMinSampleShadingArgs {
+            current: current.number(),
+            value,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPatchParameteri`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPatchParameteri")]
+pub unsafe extern "C" fn glPatchParameteri(pname: GLenum, value: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 347));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PATCH_PARAMETERI, Class::Post, entry);
+        let args = wire::GlPatchParameteriArgs {
+            current: current.number(),
+            pname,
+            value,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexParameterIiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterIiv")]
+pub unsafe extern "C" fn glTexParameterIiv(target: GLenum, pname: GLenum, params: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 348));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_PARAMETER_IIV, Class::Post, entry);
+            let args = wire::GlTexParameterIivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexParameterIuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterIuiv")]
+pub unsafe extern "C" fn glTexParameterIuiv(target: GLenum, pname: GLenum, params: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 349));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, u32, u32>(
+                params.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_PARAMETER_IUIV, Class::Post, entry);
+            let args = wire::GlTexParameterIuivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGetTexParameterIiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterIiv")]
+pub unsafe extern "C" fn glGetTexParameterIiv(target: GLenum, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 350));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_PARAMETER_IIV, Class::Query, entry);
+            let args = wire::GlGetTexParameterIivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexParameterIivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexParameterIuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterIuiv")]
+pub unsafe extern "C" fn glGetTexParameterIuiv(target: GLenum, pname: GLenum, params: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 351));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_PARAMETER_IUIV, Class::Query, entry);
+            let args = wire::GlGetTexParameterIuivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexParameterIuivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glSamplerParameterIiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterIiv")]
+pub unsafe extern "C" fn glSamplerParameterIiv(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 352));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, i32, i32>(
+                param.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_SAMPLER_PARAMETER_IIV, Class::Post, entry);
+            let args = wire::GlSamplerParameterIivArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glSamplerParameterIuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterIuiv")]
+pub unsafe extern "C" fn glSamplerParameterIuiv(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 353));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, u32, u32>(
+                param.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_SAMPLER_PARAMETER_IUIV, Class::Post, entry);
+            let args = wire::GlSamplerParameterIuivArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGetSamplerParameterIiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterIiv")]
+pub unsafe extern "C" fn glGetSamplerParameterIiv(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 354));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_SAMPLER_PARAMETER_IIV, Class::Query, entry);
+            let args = wire::GlGetSamplerParameterIivArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetSamplerParameterIivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetSamplerParameterIuiv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterIuiv")]
+pub unsafe extern "C" fn glGetSamplerParameterIuiv(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 355));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_SAMPLER_PARAMETER_IUIV, Class::Query, entry);
+            let args = wire::GlGetSamplerParameterIuivArgs {
+                current: current.number(),
+                sampler,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetSamplerParameterIuivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as u32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glTexBuffer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexBuffer")]
+pub unsafe extern "C" fn glTexBuffer(target: GLenum, internalformat: GLenum, buffer: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 356));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_BUFFER, Class::Post, entry);
+        let args = wire::GlTexBufferArgs {
+            current: current.number(),
+            target,
+            internalformat,
+            buffer,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexBufferRange`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexBufferRange")]
+pub unsafe extern "C" fn glTexBufferRange(
+    target: GLenum,
+    internalformat: GLenum,
+    buffer: GLuint,
+    offset: GLintptr,
+    size: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 357));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_BUFFER_RANGE, Class::Post, entry);
+        let args = wire::GlTexBufferRangeArgs {
+            current: current.number(),
+            target,
+            internalformat,
+            buffer,
+            offset: offset as i64,
+            size: size as i64,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexStorage3DMultisample`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexStorage3DMultisample")]
+pub unsafe extern "C" fn glTexStorage3DMultisample(
+    target: GLenum,
+    samples: GLsizei,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    fixedsamplelocations: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 358));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_STORAGE3D_MULTISAMPLE, Class::Post, entry);
+        let args = wire::GlTexStorage3DMultisampleArgs {
+            current: current.number(),
+            target,
+            samples,
+            internalformat,
+            width,
+            height,
+            depth,
+            fixedsamplelocations,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBindFragDataLocationIndexedEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindFragDataLocationIndexedEXT")]
+pub unsafe extern "C" fn glBindFragDataLocationIndexedEXT(
+    program: GLuint,
+    colorNumber: GLuint,
+    index: GLuint,
+    name: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2001));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(
+                wire::GL_BIND_FRAG_DATA_LOCATION_INDEXED_EXT,
+                Class::Post,
+                entry,
+            );
+            let args = wire::GlBindFragDataLocationIndexedEXTArgs {
+                current: current.number(),
+                program,
+                colorNumber,
+                index,
+                name: request.string(name.cast()),
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glBindFragDataLocationEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindFragDataLocationEXT")]
+pub unsafe extern "C" fn glBindFragDataLocationEXT(
+    program: GLuint,
+    color: GLuint,
+    name: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2002));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request =
+                Request::new(wire::GL_BIND_FRAG_DATA_LOCATION_EXT, Class::Post, entry);
+            let args = wire::GlBindFragDataLocationEXTArgs {
+                current: current.number(),
+                program,
+                color,
+                name: request.string(name.cast()),
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGetProgramResourceLocationIndexEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramResourceLocationIndexEXT")]
+pub unsafe extern "C" fn glGetProgramResourceLocationIndexEXT(
+    program: GLuint,
+    programInterface: GLenum,
+    name: *const GLchar,
+) -> GLint {
+    gil_guest::note(gil_wire::Op::new(3, 2003));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(
+                wire::GL_GET_PROGRAM_RESOURCE_LOCATION_INDEX_EXT,
+                Class::Query,
+                entry,
+            );
+            let args = wire::GlGetProgramResourceLocationIndexEXTArgs {
+                current: current.number(),
+                program,
+                programInterface,
+                name: request.string(name.cast()),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetProgramResourceLocationIndexEXTReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glGetFragDataIndexEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFragDataIndexEXT")]
+pub unsafe extern "C" fn glGetFragDataIndexEXT(program: GLuint, name: *const GLchar) -> GLint {
+    gil_guest::note(gil_wire::Op::new(3, 2004));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_GET_FRAG_DATA_INDEX_EXT, Class::Query, entry);
+            let args = wire::GlGetFragDataIndexEXTArgs {
+                current: current.number(),
+                program,
+                name: request.string(name.cast()),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetFragDataIndexEXTReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glClipControlEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClipControlEXT")]
+pub unsafe extern "C" fn glClipControlEXT(origin: GLenum, depth: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2005));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_CLIP_CONTROL_EXT, Class::Post, entry);
+        let args = wire::GlClipControlEXTArgs {
+            current: current.number(),
+            origin,
+            depth,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glCopyImageSubDataEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCopyImageSubDataEXT")]
+pub unsafe extern "C" fn glCopyImageSubDataEXT(
+    srcName: GLuint,
+    srcTarget: GLenum,
+    srcLevel: GLint,
+    srcX: GLint,
+    srcY: GLint,
+    srcZ: GLint,
+    dstName: GLuint,
+    dstTarget: GLenum,
+    dstLevel: GLint,
+    dstX: GLint,
+    dstY: GLint,
+    dstZ: GLint,
+    srcWidth: GLsizei,
+    srcHeight: GLsizei,
+    srcDepth: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2006));
+    // SAFETY: the caller's.
+    unsafe {
+        glCopyImageSubData(
+            srcName, srcTarget, srcLevel, srcX, srcY, srcZ, dstName, dstTarget, dstLevel, dstX,
+            dstY, dstZ, srcWidth, srcHeight, srcDepth,
+        )
+    }
+}
+
+/// `glLabelObjectEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLabelObjectEXT")]
+pub unsafe extern "C" fn glLabelObjectEXT(
+    r#type: GLenum,
+    object: GLuint,
+    length: GLsizei,
+    label: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2007));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glLabelObjectEXT(entry, r#type, object, length, label) }
+}
+
+/// `glGetObjectLabelEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetObjectLabelEXT")]
+pub unsafe extern "C" fn glGetObjectLabelEXT(
+    r#type: GLenum,
+    object: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    label: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2008));
+    // SAFETY: the caller's.
+    unsafe { glGetObjectLabel(r#type, object, bufSize, length, label) }
+}
+
+/// `glDiscardFramebufferEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDiscardFramebufferEXT")]
+pub unsafe extern "C" fn glDiscardFramebufferEXT(
+    target: GLenum,
+    numAttachments: GLsizei,
+    attachments: *const GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2009));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let attachments_in = data::array::<Guest, u32, u32>(
+                attachments.cast(),
+                Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DISCARD_FRAMEBUFFER_EXT, Class::Post, entry);
+            let args = wire::GlDiscardFramebufferEXTArgs {
+                current: current.number(),
+                target,
+                numAttachments,
+                attachments: attachments_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGenQueriesEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenQueriesEXT")]
+pub unsafe extern "C" fn glGenQueriesEXT(n: GLsizei, ids: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2010));
+    // SAFETY: the caller's.
+    unsafe { glGenQueries(n, ids) }
+}
+
+/// `glDeleteQueriesEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteQueriesEXT")]
+pub unsafe extern "C" fn glDeleteQueriesEXT(n: GLsizei, ids: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2011));
+    // SAFETY: the caller's.
+    unsafe { glDeleteQueries(n, ids) }
+}
+
+/// `glIsQueryEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsQueryEXT")]
+pub unsafe extern "C" fn glIsQueryEXT(id: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2012));
+    // SAFETY: the caller's.
+    unsafe { glIsQuery(id) }
+}
+
+/// `glBeginQueryEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBeginQueryEXT")]
+pub unsafe extern "C" fn glBeginQueryEXT(target: GLenum, id: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2013));
+    // SAFETY: the caller's.
+    unsafe { glBeginQuery(target, id) }
+}
+
+/// `glEndQueryEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEndQueryEXT")]
+pub unsafe extern "C" fn glEndQueryEXT(target: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2014));
+    // SAFETY: the caller's.
+    unsafe { glEndQuery(target) }
+}
+
+/// `glQueryCounterEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glQueryCounterEXT")]
+pub unsafe extern "C" fn glQueryCounterEXT(id: GLuint, target: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2015));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_QUERY_COUNTER_EXT, Class::Post, entry);
+        let args = wire::GlQueryCounterEXTArgs {
+            current: current.number(),
+            id,
+            target,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetQueryivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryivEXT")]
+pub unsafe extern "C" fn glGetQueryivEXT(target: GLenum, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2016));
+    // SAFETY: the caller's.
+    unsafe { glGetQueryiv(target, pname, params) }
+}
+
+/// `glGetQueryObjectivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryObjectivEXT")]
+pub unsafe extern "C" fn glGetQueryObjectivEXT(id: GLuint, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2017));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_QUERY_OBJECTIV_EXT, Class::Query, entry);
+            let args = wire::GlGetQueryObjectivEXTArgs {
+                current: current.number(),
+                id,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetQueryObjectivEXTReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetQueryObjectuivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryObjectuivEXT")]
+pub unsafe extern "C" fn glGetQueryObjectuivEXT(id: GLuint, pname: GLenum, params: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2018));
+    // SAFETY: the caller's.
+    unsafe { glGetQueryObjectuiv(id, pname, params) }
+}
+
+/// `glGetQueryObjecti64vEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryObjecti64vEXT")]
+pub unsafe extern "C" fn glGetQueryObjecti64vEXT(id: GLuint, pname: GLenum, params: *mut GLint64) {
+    gil_guest::note(gil_wire::Op::new(3, 2019));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_QUERY_OBJECTI64V_EXT, Class::Query, entry);
+            let args = wire::GlGetQueryObjecti64vEXTArgs {
+                current: current.number(),
+                id,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetQueryObjecti64vEXTReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i64);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetQueryObjectui64vEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetQueryObjectui64vEXT")]
+pub unsafe extern "C" fn glGetQueryObjectui64vEXT(
+    id: GLuint,
+    pname: GLenum,
+    params: *mut GLuint64,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2020));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = 1;
+            let request = Request::new(wire::GL_GET_QUERY_OBJECTUI64V_EXT, Class::Query, entry);
+            let args = wire::GlGetQueryObjectui64vEXTArgs {
+                current: current.number(),
+                id,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetQueryObjectui64vEXTReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as u64);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetInteger64vEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetInteger64vEXT")]
+pub unsafe extern "C" fn glGetInteger64vEXT(pname: GLenum, data: *mut GLint64) {
+    gil_guest::note(gil_wire::Op::new(3, 2021));
+    // SAFETY: the caller's.
+    unsafe { glGetInteger64v(pname, data) }
+}
+
+/// `glDrawBuffersEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawBuffersEXT")]
+pub unsafe extern "C" fn glDrawBuffersEXT(n: GLsizei, bufs: *const GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2022));
+    // SAFETY: the caller's.
+    unsafe { glDrawBuffers(n, bufs) }
+}
+
+/// `glEnableiEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEnableiEXT")]
+pub unsafe extern "C" fn glEnableiEXT(target: GLenum, index: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2023));
+    // SAFETY: the caller's.
+    unsafe { glEnablei(target, index) }
+}
+
+/// `glDisableiEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDisableiEXT")]
+pub unsafe extern "C" fn glDisableiEXT(target: GLenum, index: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2024));
+    // SAFETY: the caller's.
+    unsafe { glDisablei(target, index) }
+}
+
+/// `glBlendEquationiEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationiEXT")]
+pub unsafe extern "C" fn glBlendEquationiEXT(buf: GLuint, mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2025));
+    // SAFETY: the caller's.
+    unsafe { glBlendEquationi(buf, mode) }
+}
+
+/// `glBlendEquationSeparateiEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationSeparateiEXT")]
+pub unsafe extern "C" fn glBlendEquationSeparateiEXT(
+    buf: GLuint,
+    modeRGB: GLenum,
+    modeAlpha: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2026));
+    // SAFETY: the caller's.
+    unsafe { glBlendEquationSeparatei(buf, modeRGB, modeAlpha) }
+}
+
+/// `glBlendFunciEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFunciEXT")]
+pub unsafe extern "C" fn glBlendFunciEXT(buf: GLuint, src: GLenum, dst: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2027));
+    // SAFETY: the caller's.
+    unsafe { glBlendFunci(buf, src, dst) }
+}
+
+/// `glBlendFuncSeparateiEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFuncSeparateiEXT")]
+pub unsafe extern "C" fn glBlendFuncSeparateiEXT(
+    buf: GLuint,
+    srcRGB: GLenum,
+    dstRGB: GLenum,
+    srcAlpha: GLenum,
+    dstAlpha: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2028));
+    // SAFETY: the caller's.
+    unsafe { glBlendFuncSeparatei(buf, srcRGB, dstRGB, srcAlpha, dstAlpha) }
+}
+
+/// `glColorMaskiEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColorMaskiEXT")]
+pub unsafe extern "C" fn glColorMaskiEXT(
+    index: GLuint,
+    r: GLboolean,
+    g: GLboolean,
+    b: GLboolean,
+    a: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2029));
+    // SAFETY: the caller's.
+    unsafe { glColorMaski(index, r, g, b, a) }
+}
+
+/// `glIsEnablediEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsEnablediEXT")]
+pub unsafe extern "C" fn glIsEnablediEXT(target: GLenum, index: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2030));
+    // SAFETY: the caller's.
+    unsafe { glIsEnabledi(target, index) }
+}
+
+/// `glDrawElementsBaseVertexEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsBaseVertexEXT")]
+pub unsafe extern "C" fn glDrawElementsBaseVertexEXT(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2031));
+    // SAFETY: the caller's.
+    unsafe { glDrawElementsBaseVertex(mode, count, r#type, indices, basevertex) }
+}
+
+/// `glDrawRangeElementsBaseVertexEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawRangeElementsBaseVertexEXT")]
+pub unsafe extern "C" fn glDrawRangeElementsBaseVertexEXT(
+    mode: GLenum,
+    start: GLuint,
+    end: GLuint,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2032));
+    // SAFETY: the caller's.
+    unsafe { glDrawRangeElementsBaseVertex(mode, start, end, count, r#type, indices, basevertex) }
+}
+
+/// `glDrawElementsInstancedBaseVertexEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsInstancedBaseVertexEXT")]
+pub unsafe extern "C" fn glDrawElementsInstancedBaseVertexEXT(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    instancecount: GLsizei,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2033));
+    // SAFETY: the caller's.
+    unsafe {
+        glDrawElementsInstancedBaseVertex(mode, count, r#type, indices, instancecount, basevertex)
+    }
+}
+
+/// `glDrawArraysInstancedEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawArraysInstancedEXT")]
+pub unsafe extern "C" fn glDrawArraysInstancedEXT(
+    mode: GLenum,
+    start: GLint,
+    count: GLsizei,
+    primcount: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2034));
+    // SAFETY: the caller's.
+    unsafe { glDrawArraysInstanced(mode, start, count, primcount) }
+}
+
+/// `glDrawElementsInstancedEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsInstancedEXT")]
+pub unsafe extern "C" fn glDrawElementsInstancedEXT(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    primcount: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2035));
+    // SAFETY: the caller's.
+    unsafe { glDrawElementsInstanced(mode, count, r#type, indices, primcount) }
+}
+
+/// `glFramebufferTextureEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferTextureEXT")]
+pub unsafe extern "C" fn glFramebufferTextureEXT(
+    target: GLenum,
+    attachment: GLenum,
+    texture: GLuint,
+    level: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2036));
+    // SAFETY: the caller's.
+    unsafe { glFramebufferTexture(target, attachment, texture, level) }
+}
+
+/// `glMapBufferRangeEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMapBufferRangeEXT")]
+pub unsafe extern "C" fn glMapBufferRangeEXT(
+    target: GLenum,
+    offset: GLintptr,
+    length: GLsizeiptr,
+    access: GLbitfield,
+) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(3, 2037));
+    // SAFETY: the caller's.
+    unsafe { glMapBufferRange(target, offset, length, access) }
+}
+
+/// `glFlushMappedBufferRangeEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFlushMappedBufferRangeEXT")]
+pub unsafe extern "C" fn glFlushMappedBufferRangeEXT(
+    target: GLenum,
+    offset: GLintptr,
+    length: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2038));
+    // SAFETY: the caller's.
+    unsafe { glFlushMappedBufferRange(target, offset, length) }
+}
+
+/// `glPolygonOffsetClampEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPolygonOffsetClampEXT")]
+pub unsafe extern "C" fn glPolygonOffsetClampEXT(factor: GLfloat, units: GLfloat, clamp: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2039));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POLYGON_OFFSET_CLAMP_EXT, Class::Post, entry);
+        let args = wire::GlPolygonOffsetClampEXTArgs {
+            current: current.number(),
+            factor,
+            units,
+            clamp,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPrimitiveBoundingBoxEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPrimitiveBoundingBoxEXT")]
+pub unsafe extern "C" fn glPrimitiveBoundingBoxEXT(
+    minX: GLfloat,
+    minY: GLfloat,
+    minZ: GLfloat,
+    minW: GLfloat,
+    maxX: GLfloat,
+    maxY: GLfloat,
+    maxZ: GLfloat,
+    maxW: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2040));
+    // SAFETY: the caller's.
+    unsafe { glPrimitiveBoundingBox(minX, minY, minZ, minW, maxX, maxY, maxZ, maxW) }
+}
+
+/// `glGetGraphicsResetStatusEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetGraphicsResetStatusEXT")]
+pub unsafe extern "C" fn glGetGraphicsResetStatusEXT() -> GLenum {
+    gil_guest::note(gil_wire::Op::new(3, 2041));
+    // SAFETY: the caller's.
+    unsafe { glGetGraphicsResetStatus() }
+}
+
+/// `glReadnPixelsEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glReadnPixelsEXT")]
+pub unsafe extern "C" fn glReadnPixelsEXT(
+    x: GLint,
+    y: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    format: GLenum,
+    r#type: GLenum,
+    bufSize: GLsizei,
+    data: *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2042));
+    // SAFETY: the caller's.
+    unsafe { glReadnPixels(x, y, width, height, format, r#type, bufSize, data) }
+}
+
+/// `glGetnUniformfvEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformfvEXT")]
+pub unsafe extern "C" fn glGetnUniformfvEXT(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2043));
+    // SAFETY: the caller's.
+    unsafe { glGetnUniformfv(program, location, bufSize, params) }
+}
+
+/// `glGetnUniformivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformivEXT")]
+pub unsafe extern "C" fn glGetnUniformivEXT(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2044));
+    // SAFETY: the caller's.
+    unsafe { glGetnUniformiv(program, location, bufSize, params) }
+}
+
+/// `glFramebufferFetchBarrierEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferFetchBarrierEXT")]
+pub unsafe extern "C" fn glFramebufferFetchBarrierEXT() {
+    gil_guest::note(gil_wire::Op::new(3, 2045));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRAMEBUFFER_FETCH_BARRIER_EXT, Class::Post, entry);
+        let args = wire::GlFramebufferFetchBarrierEXTArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPatchParameteriEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPatchParameteriEXT")]
+pub unsafe extern "C" fn glPatchParameteriEXT(pname: GLenum, value: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2046));
+    // SAFETY: the caller's.
+    unsafe { glPatchParameteri(pname, value) }
+}
+
+/// `glTexParameterIivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterIivEXT")]
+pub unsafe extern "C" fn glTexParameterIivEXT(target: GLenum, pname: GLenum, params: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2047));
+    // SAFETY: the caller's.
+    unsafe { glTexParameterIiv(target, pname, params) }
+}
+
+/// `glTexParameterIuivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterIuivEXT")]
+pub unsafe extern "C" fn glTexParameterIuivEXT(
+    target: GLenum,
+    pname: GLenum,
+    params: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2048));
+    // SAFETY: the caller's.
+    unsafe { glTexParameterIuiv(target, pname, params) }
+}
+
+/// `glGetTexParameterIivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterIivEXT")]
+pub unsafe extern "C" fn glGetTexParameterIivEXT(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2049));
+    // SAFETY: the caller's.
+    unsafe { glGetTexParameterIiv(target, pname, params) }
+}
+
+/// `glGetTexParameterIuivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterIuivEXT")]
+pub unsafe extern "C" fn glGetTexParameterIuivEXT(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2050));
+    // SAFETY: the caller's.
+    unsafe { glGetTexParameterIuiv(target, pname, params) }
+}
+
+/// `glSamplerParameterIivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterIivEXT")]
+pub unsafe extern "C" fn glSamplerParameterIivEXT(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2051));
+    // SAFETY: the caller's.
+    unsafe { glSamplerParameterIiv(sampler, pname, param) }
+}
+
+/// `glSamplerParameterIuivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterIuivEXT")]
+pub unsafe extern "C" fn glSamplerParameterIuivEXT(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2052));
+    // SAFETY: the caller's.
+    unsafe { glSamplerParameterIuiv(sampler, pname, param) }
+}
+
+/// `glGetSamplerParameterIivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterIivEXT")]
+pub unsafe extern "C" fn glGetSamplerParameterIivEXT(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2053));
+    // SAFETY: the caller's.
+    unsafe { glGetSamplerParameterIiv(sampler, pname, params) }
+}
+
+/// `glGetSamplerParameterIuivEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterIuivEXT")]
+pub unsafe extern "C" fn glGetSamplerParameterIuivEXT(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2054));
+    // SAFETY: the caller's.
+    unsafe { glGetSamplerParameterIuiv(sampler, pname, params) }
+}
+
+/// `glTexBufferEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexBufferEXT")]
+pub unsafe extern "C" fn glTexBufferEXT(target: GLenum, internalformat: GLenum, buffer: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2055));
+    // SAFETY: the caller's.
+    unsafe { glTexBuffer(target, internalformat, buffer) }
+}
+
+/// `glTexBufferRangeEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexBufferRangeEXT")]
+pub unsafe extern "C" fn glTexBufferRangeEXT(
+    target: GLenum,
+    internalformat: GLenum,
+    buffer: GLuint,
+    offset: GLintptr,
+    size: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2056));
+    // SAFETY: the caller's.
+    unsafe { glTexBufferRange(target, internalformat, buffer, offset, size) }
+}
+
+/// `glTextureViewEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTextureViewEXT")]
+pub unsafe extern "C" fn glTextureViewEXT(
+    texture: GLuint,
+    target: GLenum,
+    origtexture: GLuint,
+    internalformat: GLenum,
+    minlevel: GLuint,
+    numlevels: GLuint,
+    minlayer: GLuint,
+    numlayers: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2057));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEXTURE_VIEW_EXT, Class::Post, entry);
+        let args = wire::GlTextureViewEXTArgs {
+            current: current.number(),
+            texture,
+            target,
+            origtexture,
+            internalformat,
+            minlevel,
+            numlevels,
+            minlayer,
+            numlayers,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glBlendBarrierKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendBarrierKHR")]
+pub unsafe extern "C" fn glBlendBarrierKHR() {
+    gil_guest::note(gil_wire::Op::new(3, 2058));
+    // SAFETY: the caller's.
+    unsafe { glBlendBarrier() }
+}
+
+/// `glDebugMessageControlKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDebugMessageControlKHR")]
+pub unsafe extern "C" fn glDebugMessageControlKHR(
+    source: GLenum,
+    r#type: GLenum,
+    severity: GLenum,
+    count: GLsizei,
+    ids: *const GLuint,
+    enabled: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2059));
+    // SAFETY: the caller's.
+    unsafe { glDebugMessageControl(source, r#type, severity, count, ids, enabled) }
+}
+
+/// `glDebugMessageInsertKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDebugMessageInsertKHR")]
+pub unsafe extern "C" fn glDebugMessageInsertKHR(
+    source: GLenum,
+    r#type: GLenum,
+    id: GLuint,
+    severity: GLenum,
+    length: GLsizei,
+    buf: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2060));
+    // SAFETY: the caller's.
+    unsafe { glDebugMessageInsert(source, r#type, id, severity, length, buf) }
+}
+
+/// `glDebugMessageCallbackKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDebugMessageCallbackKHR")]
+pub unsafe extern "C" fn glDebugMessageCallbackKHR(
+    callback: Option<
+        unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar, *const c_void),
+    >,
+    userParam: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2061));
+    // SAFETY: the caller's.
+    unsafe { glDebugMessageCallback(callback, userParam) }
+}
+
+/// `glGetDebugMessageLogKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetDebugMessageLogKHR")]
+pub unsafe extern "C" fn glGetDebugMessageLogKHR(
+    count: GLuint,
+    bufSize: GLsizei,
+    sources: *mut GLenum,
+    types: *mut GLenum,
+    ids: *mut GLuint,
+    severities: *mut GLenum,
+    lengths: *mut GLsizei,
+    messageLog: *mut GLchar,
+) -> GLuint {
+    gil_guest::note(gil_wire::Op::new(3, 2062));
+    // SAFETY: the caller's.
+    unsafe {
+        glGetDebugMessageLog(
+            count, bufSize, sources, types, ids, severities, lengths, messageLog,
+        )
+    }
+}
+
+/// `glPushDebugGroupKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPushDebugGroupKHR")]
+pub unsafe extern "C" fn glPushDebugGroupKHR(
+    source: GLenum,
+    id: GLuint,
+    length: GLsizei,
+    message: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2063));
+    // SAFETY: the caller's.
+    unsafe { glPushDebugGroup(source, id, length, message) }
+}
+
+/// `glPopDebugGroupKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPopDebugGroupKHR")]
+pub unsafe extern "C" fn glPopDebugGroupKHR() {
+    gil_guest::note(gil_wire::Op::new(3, 2064));
+    // SAFETY: the caller's.
+    unsafe { glPopDebugGroup() }
+}
+
+/// `glObjectLabelKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glObjectLabelKHR")]
+pub unsafe extern "C" fn glObjectLabelKHR(
+    identifier: GLenum,
+    name: GLuint,
+    length: GLsizei,
+    label: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2065));
+    // SAFETY: the caller's.
+    unsafe { glObjectLabel(identifier, name, length, label) }
+}
+
+/// `glGetObjectLabelKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetObjectLabelKHR")]
+pub unsafe extern "C" fn glGetObjectLabelKHR(
+    identifier: GLenum,
+    name: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    label: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2066));
+    // SAFETY: the caller's.
+    unsafe { glGetObjectLabel(identifier, name, bufSize, length, label) }
+}
+
+/// `glObjectPtrLabelKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glObjectPtrLabelKHR")]
+pub unsafe extern "C" fn glObjectPtrLabelKHR(
+    ptr: *const c_void,
+    length: GLsizei,
+    label: *const GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2067));
+    // SAFETY: the caller's.
+    unsafe { glObjectPtrLabel(ptr, length, label) }
+}
+
+/// `glGetObjectPtrLabelKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetObjectPtrLabelKHR")]
+pub unsafe extern "C" fn glGetObjectPtrLabelKHR(
+    ptr: *const c_void,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    label: *mut GLchar,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2068));
+    // SAFETY: the caller's.
+    unsafe { glGetObjectPtrLabel(ptr, bufSize, length, label) }
+}
+
+/// `glGetPointervKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetPointervKHR")]
+pub unsafe extern "C" fn glGetPointervKHR(pname: GLenum, params: *mut *mut c_void) {
+    gil_guest::note(gil_wire::Op::new(3, 2069));
+    // SAFETY: the caller's.
+    unsafe { glGetPointerv(pname, params) }
+}
+
+/// `glMaxShaderCompilerThreadsKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaxShaderCompilerThreadsKHR")]
+pub unsafe extern "C" fn glMaxShaderCompilerThreadsKHR(count: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2070));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MAX_SHADER_COMPILER_THREADS_KHR, Class::Post, entry);
+        let args = wire::GlMaxShaderCompilerThreadsKHRArgs {
+            current: current.number(),
+            count,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetGraphicsResetStatusKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetGraphicsResetStatusKHR")]
+pub unsafe extern "C" fn glGetGraphicsResetStatusKHR() -> GLenum {
+    gil_guest::note(gil_wire::Op::new(3, 2071));
+    // SAFETY: the caller's.
+    unsafe { glGetGraphicsResetStatus() }
+}
+
+/// `glReadnPixelsKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glReadnPixelsKHR")]
+pub unsafe extern "C" fn glReadnPixelsKHR(
+    x: GLint,
+    y: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    format: GLenum,
+    r#type: GLenum,
+    bufSize: GLsizei,
+    data: *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2072));
+    // SAFETY: the caller's.
+    unsafe { glReadnPixels(x, y, width, height, format, r#type, bufSize, data) }
+}
+
+/// `glGetnUniformfvKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformfvKHR")]
+pub unsafe extern "C" fn glGetnUniformfvKHR(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2073));
+    // SAFETY: the caller's.
+    unsafe { glGetnUniformfv(program, location, bufSize, params) }
+}
+
+/// `glGetnUniformivKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformivKHR")]
+pub unsafe extern "C" fn glGetnUniformivKHR(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2074));
+    // SAFETY: the caller's.
+    unsafe { glGetnUniformiv(program, location, bufSize, params) }
+}
+
+/// `glGetnUniformuivKHR`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetnUniformuivKHR")]
+pub unsafe extern "C" fn glGetnUniformuivKHR(
+    program: GLuint,
+    location: GLint,
+    bufSize: GLsizei,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2075));
+    // SAFETY: the caller's.
+    unsafe { glGetnUniformuiv(program, location, bufSize, params) }
+}
+
+/// `glFramebufferParameteriMESA`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferParameteriMESA")]
+pub unsafe extern "C" fn glFramebufferParameteriMESA(target: GLenum, pname: GLenum, param: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2076));
+    // SAFETY: the caller's.
+    unsafe { glFramebufferParameteri(target, pname, param) }
+}
+
+/// `glGetFramebufferParameterivMESA`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFramebufferParameterivMESA")]
+pub unsafe extern "C" fn glGetFramebufferParameterivMESA(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2077));
+    // SAFETY: the caller's.
+    unsafe { glGetFramebufferParameteriv(target, pname, params) }
+}
+
+/// `glBeginConditionalRenderNV`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBeginConditionalRenderNV")]
+pub unsafe extern "C" fn glBeginConditionalRenderNV(id: GLuint, mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2078));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_BEGIN_CONDITIONAL_RENDER_NV, Class::Post, entry);
+        let args = wire::GlBeginConditionalRenderNVArgs {
+            current: current.number(),
+            id,
+            mode,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glEndConditionalRenderNV`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEndConditionalRenderNV")]
+pub unsafe extern "C" fn glEndConditionalRenderNV() {
+    gil_guest::note(gil_wire::Op::new(3, 2079));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_END_CONDITIONAL_RENDER_NV, Class::Post, entry);
+        let args = wire::GlEndConditionalRenderNVArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawBuffersNV`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawBuffersNV")]
+pub unsafe extern "C" fn glDrawBuffersNV(n: GLsizei, bufs: *const GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2080));
+    // SAFETY: the caller's.
+    unsafe { glDrawBuffers(n, bufs) }
+}
+
+/// `glReadBufferNV`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glReadBufferNV")]
+pub unsafe extern "C" fn glReadBufferNV(mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2081));
+    // SAFETY: the caller's.
+    unsafe { glReadBuffer(mode) }
+}
+
+/// `glCopyImageSubDataOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCopyImageSubDataOES")]
+pub unsafe extern "C" fn glCopyImageSubDataOES(
+    srcName: GLuint,
+    srcTarget: GLenum,
+    srcLevel: GLint,
+    srcX: GLint,
+    srcY: GLint,
+    srcZ: GLint,
+    dstName: GLuint,
+    dstTarget: GLenum,
+    dstLevel: GLint,
+    dstX: GLint,
+    dstY: GLint,
+    dstZ: GLint,
+    srcWidth: GLsizei,
+    srcHeight: GLsizei,
+    srcDepth: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2082));
+    // SAFETY: the caller's.
+    unsafe {
+        glCopyImageSubData(
+            srcName, srcTarget, srcLevel, srcX, srcY, srcZ, dstName, dstTarget, dstLevel, dstX,
+            dstY, dstZ, srcWidth, srcHeight, srcDepth,
+        )
+    }
+}
+
+/// `glEnableiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEnableiOES")]
+pub unsafe extern "C" fn glEnableiOES(target: GLenum, index: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2083));
+    // SAFETY: the caller's.
+    unsafe { glEnablei(target, index) }
+}
+
+/// `glDisableiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDisableiOES")]
+pub unsafe extern "C" fn glDisableiOES(target: GLenum, index: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2084));
+    // SAFETY: the caller's.
+    unsafe { glDisablei(target, index) }
+}
+
+/// `glBlendEquationiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationiOES")]
+pub unsafe extern "C" fn glBlendEquationiOES(buf: GLuint, mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2085));
+    // SAFETY: the caller's.
+    unsafe { glBlendEquationi(buf, mode) }
+}
+
+/// `glBlendEquationSeparateiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationSeparateiOES")]
+pub unsafe extern "C" fn glBlendEquationSeparateiOES(
+    buf: GLuint,
+    modeRGB: GLenum,
+    modeAlpha: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2086));
+    // SAFETY: the caller's.
+    unsafe { glBlendEquationSeparatei(buf, modeRGB, modeAlpha) }
+}
+
+/// `glBlendFunciOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFunciOES")]
+pub unsafe extern "C" fn glBlendFunciOES(buf: GLuint, src: GLenum, dst: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2087));
+    // SAFETY: the caller's.
+    unsafe { glBlendFunci(buf, src, dst) }
+}
+
+/// `glBlendFuncSeparateiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFuncSeparateiOES")]
+pub unsafe extern "C" fn glBlendFuncSeparateiOES(
+    buf: GLuint,
+    srcRGB: GLenum,
+    dstRGB: GLenum,
+    srcAlpha: GLenum,
+    dstAlpha: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2088));
+    // SAFETY: the caller's.
+    unsafe { glBlendFuncSeparatei(buf, srcRGB, dstRGB, srcAlpha, dstAlpha) }
+}
+
+/// `glColorMaskiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColorMaskiOES")]
+pub unsafe extern "C" fn glColorMaskiOES(
+    index: GLuint,
+    r: GLboolean,
+    g: GLboolean,
+    b: GLboolean,
+    a: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2089));
+    // SAFETY: the caller's.
+    unsafe { glColorMaski(index, r, g, b, a) }
+}
+
+/// `glIsEnablediOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsEnablediOES")]
+pub unsafe extern "C" fn glIsEnablediOES(target: GLenum, index: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2090));
+    // SAFETY: the caller's.
+    unsafe { glIsEnabledi(target, index) }
+}
+
+/// `glDrawElementsBaseVertexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsBaseVertexOES")]
+pub unsafe extern "C" fn glDrawElementsBaseVertexOES(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2091));
+    // SAFETY: the caller's.
+    unsafe { glDrawElementsBaseVertex(mode, count, r#type, indices, basevertex) }
+}
+
+/// `glDrawRangeElementsBaseVertexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawRangeElementsBaseVertexOES")]
+pub unsafe extern "C" fn glDrawRangeElementsBaseVertexOES(
+    mode: GLenum,
+    start: GLuint,
+    end: GLuint,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2092));
+    // SAFETY: the caller's.
+    unsafe { glDrawRangeElementsBaseVertex(mode, start, end, count, r#type, indices, basevertex) }
+}
+
+/// `glDrawElementsInstancedBaseVertexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawElementsInstancedBaseVertexOES")]
+pub unsafe extern "C" fn glDrawElementsInstancedBaseVertexOES(
+    mode: GLenum,
+    count: GLsizei,
+    r#type: GLenum,
+    indices: *const c_void,
+    instancecount: GLsizei,
+    basevertex: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2093));
+    // SAFETY: the caller's.
+    unsafe {
+        glDrawElementsInstancedBaseVertex(mode, count, r#type, indices, instancecount, basevertex)
+    }
+}
+
+/// `glFramebufferTextureOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferTextureOES")]
+pub unsafe extern "C" fn glFramebufferTextureOES(
+    target: GLenum,
+    attachment: GLenum,
+    texture: GLuint,
+    level: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2094));
+    // SAFETY: the caller's.
+    unsafe { glFramebufferTexture(target, attachment, texture, level) }
+}
+
+/// `glGetProgramBinaryOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetProgramBinaryOES")]
+pub unsafe extern "C" fn glGetProgramBinaryOES(
+    program: GLuint,
+    bufSize: GLsizei,
+    length: *mut GLsizei,
+    binaryFormat: *mut GLenum,
+    binary: *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2095));
+    // SAFETY: the caller's.
+    unsafe { glGetProgramBinary(program, bufSize, length, binaryFormat, binary) }
+}
+
+/// `glProgramBinaryOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glProgramBinaryOES")]
+pub unsafe extern "C" fn glProgramBinaryOES(
+    program: GLuint,
+    binaryFormat: GLenum,
+    binary: *const c_void,
+    length: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2096));
+    // SAFETY: the caller's.
+    unsafe { glProgramBinary(program, binaryFormat, binary, length) }
+}
+
+/// `glMapBufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMapBufferOES")]
+pub unsafe extern "C" fn glMapBufferOES(target: GLenum, access: GLenum) -> *mut c_void {
+    gil_guest::note(gil_wire::Op::new(3, 2097));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glMapBufferOES(entry, target, access) }
+}
+
+/// `glUnmapBufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glUnmapBufferOES")]
+pub unsafe extern "C" fn glUnmapBufferOES(target: GLenum) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2098));
+    // SAFETY: the caller's.
+    unsafe { glUnmapBuffer(target) }
+}
+
+/// `glGetBufferPointervOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetBufferPointervOES")]
+pub unsafe extern "C" fn glGetBufferPointervOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut *mut c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2099));
+    // SAFETY: the caller's.
+    unsafe { glGetBufferPointerv(target, pname, params) }
+}
+
+/// `glPrimitiveBoundingBoxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPrimitiveBoundingBoxOES")]
+pub unsafe extern "C" fn glPrimitiveBoundingBoxOES(
+    minX: GLfloat,
+    minY: GLfloat,
+    minZ: GLfloat,
+    minW: GLfloat,
+    maxX: GLfloat,
+    maxY: GLfloat,
+    maxZ: GLfloat,
+    maxW: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2100));
+    // SAFETY: the caller's.
+    unsafe { glPrimitiveBoundingBox(minX, minY, minZ, minW, maxX, maxY, maxZ, maxW) }
+}
+
+/// `glMinSampleShadingOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMinSampleShadingOES")]
+pub unsafe extern "C" fn glMinSampleShadingOES(value: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2101));
+    // SAFETY: the caller's.
+    unsafe { glMinSampleShading(value) }
+}
+
+/// `glPatchParameteriOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPatchParameteriOES")]
+pub unsafe extern "C" fn glPatchParameteriOES(pname: GLenum, value: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2102));
+    // SAFETY: the caller's.
+    unsafe { glPatchParameteri(pname, value) }
+}
+
+/// `glTexImage3DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexImage3DOES")]
+pub unsafe extern "C" fn glTexImage3DOES(
+    target: GLenum,
+    level: GLint,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    border: GLint,
+    format: GLenum,
+    r#type: GLenum,
+    pixels: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2103));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mut request = Request::new(wire::GL_TEX_IMAGE3DOES, Class::Post, entry);
+            let args = wire::GlTexImage3DOESArgs {
+                current: current.number(),
+                target,
+                level,
+                internalformat,
+                width,
+                height,
+                depth,
+                border,
+                format,
+                r#type,
+                pixels: <Guest as Helpers>::volume(
+                    &mut request,
+                    &current,
+                    width,
+                    height,
+                    depth,
+                    format,
+                    r#type,
+                    pixels,
+                )?,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexSubImage3DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexSubImage3DOES")]
+pub unsafe extern "C" fn glTexSubImage3DOES(
+    target: GLenum,
+    level: GLint,
+    xoffset: GLint,
+    yoffset: GLint,
+    zoffset: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    format: GLenum,
+    r#type: GLenum,
+    pixels: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2104));
+    // SAFETY: the caller's.
+    unsafe {
+        glTexSubImage3D(
+            target, level, xoffset, yoffset, zoffset, width, height, depth, format, r#type, pixels,
+        )
+    }
+}
+
+/// `glCopyTexSubImage3DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCopyTexSubImage3DOES")]
+pub unsafe extern "C" fn glCopyTexSubImage3DOES(
+    target: GLenum,
+    level: GLint,
+    xoffset: GLint,
+    yoffset: GLint,
+    zoffset: GLint,
+    x: GLint,
+    y: GLint,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2105));
+    // SAFETY: the caller's.
+    unsafe {
+        glCopyTexSubImage3D(
+            target, level, xoffset, yoffset, zoffset, x, y, width, height,
+        )
+    }
+}
+
+/// `glCompressedTexImage3DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCompressedTexImage3DOES")]
+pub unsafe extern "C" fn glCompressedTexImage3DOES(
+    target: GLenum,
+    level: GLint,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    border: GLint,
+    imageSize: GLsizei,
+    data: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2106));
+    // SAFETY: the caller's.
+    unsafe {
+        glCompressedTexImage3D(
+            target,
+            level,
+            internalformat,
+            width,
+            height,
+            depth,
+            border,
+            imageSize,
+            data,
+        )
+    }
+}
+
+/// `glCompressedTexSubImage3DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCompressedTexSubImage3DOES")]
+pub unsafe extern "C" fn glCompressedTexSubImage3DOES(
+    target: GLenum,
+    level: GLint,
+    xoffset: GLint,
+    yoffset: GLint,
+    zoffset: GLint,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    format: GLenum,
+    imageSize: GLsizei,
+    data: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2107));
+    // SAFETY: the caller's.
+    unsafe {
+        glCompressedTexSubImage3D(
+            target, level, xoffset, yoffset, zoffset, width, height, depth, format, imageSize, data,
+        )
+    }
+}
+
+/// `glFramebufferTexture3DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferTexture3DOES")]
+pub unsafe extern "C" fn glFramebufferTexture3DOES(
+    target: GLenum,
+    attachment: GLenum,
+    textarget: GLenum,
+    texture: GLuint,
+    level: GLint,
+    zoffset: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2108));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE3DOES, Class::Post, entry);
+        let args = wire::GlFramebufferTexture3DOESArgs {
+            current: current.number(),
+            target,
+            attachment,
+            textarget,
+            texture,
+            level,
+            zoffset,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexParameterIivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterIivOES")]
+pub unsafe extern "C" fn glTexParameterIivOES(target: GLenum, pname: GLenum, params: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2109));
+    // SAFETY: the caller's.
+    unsafe { glTexParameterIiv(target, pname, params) }
+}
+
+/// `glTexParameterIuivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterIuivOES")]
+pub unsafe extern "C" fn glTexParameterIuivOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2110));
+    // SAFETY: the caller's.
+    unsafe { glTexParameterIuiv(target, pname, params) }
+}
+
+/// `glGetTexParameterIivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterIivOES")]
+pub unsafe extern "C" fn glGetTexParameterIivOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2111));
+    // SAFETY: the caller's.
+    unsafe { glGetTexParameterIiv(target, pname, params) }
+}
+
+/// `glGetTexParameterIuivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterIuivOES")]
+pub unsafe extern "C" fn glGetTexParameterIuivOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2112));
+    // SAFETY: the caller's.
+    unsafe { glGetTexParameterIuiv(target, pname, params) }
+}
+
+/// `glSamplerParameterIivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterIivOES")]
+pub unsafe extern "C" fn glSamplerParameterIivOES(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2113));
+    // SAFETY: the caller's.
+    unsafe { glSamplerParameterIiv(sampler, pname, param) }
+}
+
+/// `glSamplerParameterIuivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSamplerParameterIuivOES")]
+pub unsafe extern "C" fn glSamplerParameterIuivOES(
+    sampler: GLuint,
+    pname: GLenum,
+    param: *const GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2114));
+    // SAFETY: the caller's.
+    unsafe { glSamplerParameterIuiv(sampler, pname, param) }
+}
+
+/// `glGetSamplerParameterIivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterIivOES")]
+pub unsafe extern "C" fn glGetSamplerParameterIivOES(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2115));
+    // SAFETY: the caller's.
+    unsafe { glGetSamplerParameterIiv(sampler, pname, params) }
+}
+
+/// `glGetSamplerParameterIuivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetSamplerParameterIuivOES")]
+pub unsafe extern "C" fn glGetSamplerParameterIuivOES(
+    sampler: GLuint,
+    pname: GLenum,
+    params: *mut GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2116));
+    // SAFETY: the caller's.
+    unsafe { glGetSamplerParameterIuiv(sampler, pname, params) }
+}
+
+/// `glTexBufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexBufferOES")]
+pub unsafe extern "C" fn glTexBufferOES(target: GLenum, internalformat: GLenum, buffer: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2117));
+    // SAFETY: the caller's.
+    unsafe { glTexBuffer(target, internalformat, buffer) }
+}
+
+/// `glTexBufferRangeOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexBufferRangeOES")]
+pub unsafe extern "C" fn glTexBufferRangeOES(
+    target: GLenum,
+    internalformat: GLenum,
+    buffer: GLuint,
+    offset: GLintptr,
+    size: GLsizeiptr,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2118));
+    // SAFETY: the caller's.
+    unsafe { glTexBufferRange(target, internalformat, buffer, offset, size) }
+}
+
+/// `glTexStorage3DMultisampleOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexStorage3DMultisampleOES")]
+pub unsafe extern "C" fn glTexStorage3DMultisampleOES(
+    target: GLenum,
+    samples: GLsizei,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+    depth: GLsizei,
+    fixedsamplelocations: GLboolean,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2119));
+    // SAFETY: the caller's.
+    unsafe {
+        glTexStorage3DMultisample(
+            target,
+            samples,
+            internalformat,
+            width,
+            height,
+            depth,
+            fixedsamplelocations,
+        )
+    }
+}
+
+/// `glTextureViewOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTextureViewOES")]
+pub unsafe extern "C" fn glTextureViewOES(
+    texture: GLuint,
+    target: GLenum,
+    origtexture: GLuint,
+    internalformat: GLenum,
+    minlevel: GLuint,
+    numlevels: GLuint,
+    minlayer: GLuint,
+    numlayers: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2120));
+    // SAFETY: the caller's.
+    unsafe {
+        glTextureViewEXT(
+            texture,
+            target,
+            origtexture,
+            internalformat,
+            minlevel,
+            numlevels,
+            minlayer,
+            numlayers,
+        )
+    }
+}
+
+/// `glBindVertexArrayOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindVertexArrayOES")]
+pub unsafe extern "C" fn glBindVertexArrayOES(array: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2121));
+    // SAFETY: the caller's.
+    unsafe { glBindVertexArray(array) }
+}
+
+/// `glDeleteVertexArraysOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteVertexArraysOES")]
+pub unsafe extern "C" fn glDeleteVertexArraysOES(n: GLsizei, arrays: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2122));
+    // SAFETY: the caller's.
+    unsafe { glDeleteVertexArrays(n, arrays) }
+}
+
+/// `glGenVertexArraysOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenVertexArraysOES")]
+pub unsafe extern "C" fn glGenVertexArraysOES(n: GLsizei, arrays: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2123));
+    // SAFETY: the caller's.
+    unsafe { glGenVertexArrays(n, arrays) }
+}
+
+/// `glIsVertexArrayOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsVertexArrayOES")]
+pub unsafe extern "C" fn glIsVertexArrayOES(array: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2124));
+    // SAFETY: the caller's.
+    unsafe { glIsVertexArray(array) }
+}
+
+/// `glViewportArrayvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glViewportArrayvOES")]
+pub unsafe extern "C" fn glViewportArrayvOES(first: GLuint, count: GLsizei, v: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2125));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, f32, f32>(
+                v.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_VIEWPORT_ARRAYV_OES, Class::Post, entry);
+            let args = wire::GlViewportArrayvOESArgs {
+                current: current.number(),
+                first,
+                count,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glViewportIndexedfOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glViewportIndexedfOES")]
+pub unsafe extern "C" fn glViewportIndexedfOES(
+    index: GLuint,
+    x: GLfloat,
+    y: GLfloat,
+    w: GLfloat,
+    h: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2126));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_VIEWPORT_INDEXEDF_OES, Class::Post, entry);
+        let args = wire::GlViewportIndexedfOESArgs {
+            current: current.number(),
+            index,
+            x,
+            y,
+            w,
+            h,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glViewportIndexedfvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glViewportIndexedfvOES")]
+pub unsafe extern "C" fn glViewportIndexedfvOES(index: GLuint, v: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2127));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, f32, f32>(v.cast(), 4)?;
+            let request = Request::new(wire::GL_VIEWPORT_INDEXEDFV_OES, Class::Post, entry);
+            let args = wire::GlViewportIndexedfvOESArgs {
+                current: current.number(),
+                index,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glScissorArrayvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glScissorArrayvOES")]
+pub unsafe extern "C" fn glScissorArrayvOES(first: GLuint, count: GLsizei, v: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2128));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, i32, i32>(
+                v.cast(),
+                (Length::of(count) * Length::of(4u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_SCISSOR_ARRAYV_OES, Class::Post, entry);
+            let args = wire::GlScissorArrayvOESArgs {
+                current: current.number(),
+                first,
+                count,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glScissorIndexedOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glScissorIndexedOES")]
+pub unsafe extern "C" fn glScissorIndexedOES(
+    index: GLuint,
+    left: GLint,
+    bottom: GLint,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2129));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SCISSOR_INDEXED_OES, Class::Post, entry);
+        let args = wire::GlScissorIndexedOESArgs {
+            current: current.number(),
+            index,
+            left,
+            bottom,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glScissorIndexedvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glScissorIndexedvOES")]
+pub unsafe extern "C" fn glScissorIndexedvOES(index: GLuint, v: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2130));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, i32, i32>(v.cast(), 4)?;
+            let request = Request::new(wire::GL_SCISSOR_INDEXEDV_OES, Class::Post, entry);
+            let args = wire::GlScissorIndexedvOESArgs {
+                current: current.number(),
+                index,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glDepthRangeArrayfvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDepthRangeArrayfvOES")]
+pub unsafe extern "C" fn glDepthRangeArrayfvOES(first: GLuint, count: GLsizei, v: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2131));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let v_in = data::array::<Guest, f32, f32>(
+                v.cast(),
+                (Length::of(count) * Length::of(2u64))
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_DEPTH_RANGE_ARRAYFV_OES, Class::Post, entry);
+            let args = wire::GlDepthRangeArrayfvOESArgs {
+                current: current.number(),
+                first,
+                count,
+                v: v_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glDepthRangeIndexedfOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDepthRangeIndexedfOES")]
+pub unsafe extern "C" fn glDepthRangeIndexedfOES(index: GLuint, n: GLfloat, f: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2132));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DEPTH_RANGE_INDEXEDF_OES, Class::Post, entry);
+        let args = wire::GlDepthRangeIndexedfOESArgs {
+            current: current.number(),
+            index,
+            n,
+            f,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetFloati_vOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFloati_vOES")]
+pub unsafe extern "C" fn glGetFloati_vOES(target: GLenum, index: GLuint, data: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2133));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let data_room = <Guest as Helpers>::indexed_values(&current, target as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_FLOATI_V_OES, Class::Query, entry);
+            let args = wire::GlGetFloatiVOESArgs {
+                current: current.number(),
+                target,
+                index,
+                data: !data.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetFloatiVOESReply = reply.decode()?;
+                if !data.is_null() {
+                    for (n, value) in reply.data.iter().take(data_room).enumerate() {
+                        data.add(n).write(*value as f32);
                     }
                 }
                 Ok(())

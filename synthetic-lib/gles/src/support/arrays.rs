@@ -6,6 +6,7 @@ use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
 use gil_gles_common::arrays::{index_bytes, index_range};
 use gil_guest::api::CallResult;
+use gil_wire::Op;
 use gil_wire::call::InData;
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
@@ -167,7 +168,28 @@ pub enum Kind {
     Ranged(u32, u32),
 }
 
-/// `glDrawElements` and its like.
+impl Kind {
+    fn instances(self) -> i32 {
+        match self {
+            Self::Instanced(instances) => instances,
+            Self::Plain | Self::Ranged(..) => 1,
+        }
+    }
+
+    /// The call of this kind; `based` if it adds a number to each index.
+    fn op(self, based: bool) -> Op {
+        match (self, based) {
+            (Self::Plain, false) => wire::GL_DRAW_ELEMENTS,
+            (Self::Instanced(_), false) => wire::GL_DRAW_ELEMENTS_INSTANCED,
+            (Self::Ranged(..), false) => wire::GL_DRAW_RANGE_ELEMENTS,
+            (Self::Plain, true) => wire::GL_DRAW_ELEMENTS_BASE_VERTEX,
+            (Self::Instanced(_), true) => wire::GL_DRAW_ELEMENTS_INSTANCED_BASE_VERTEX,
+            (Self::Ranged(..), true) => wire::GL_DRAW_RANGE_ELEMENTS_BASE_VERTEX,
+        }
+    }
+}
+
+/// `glDrawElements` and its like; `base` is added to each index.
 ///
 /// # Safety
 /// The indices are where they are said to be, and arrays in memory have the elements
@@ -177,6 +199,7 @@ pub unsafe fn draw_elements(
     current: &Context,
     (mode, count, ty): Elements,
     kind: Kind,
+    base: Option<i32>,
     indices: *const c_void,
 ) -> CallResult<()> {
     let is_bound = shadow::of(current).buffer(GL_ELEMENT_ARRAY_BUFFER) != 0;
@@ -197,21 +220,13 @@ pub unsafe fn draw_elements(
         if let Some((least, most)) = range {
             let vertices = (most - least).checked_add(1).ok_or(TOO_LARGE)?;
             let vertices = i32::try_from(vertices).map_err(|_| TOO_LARGE)?;
-            let first = i32::try_from(least).map_err(|_| TOO_LARGE)?;
-            let instances = match kind {
-                Kind::Instanced(instances) => instances,
-                Kind::Plain | Kind::Ranged(..) => 1,
-            };
+            let first = i64::from(least) + i64::from(base.unwrap_or(0));
+            let first = i32::try_from(first).map_err(|_| TOO_LARGE)?;
             // SAFETY: the caller's.
-            unsafe { send_all(entry, current, (first, vertices), instances) }?;
+            unsafe { send_all(entry, current, (first, vertices), kind.instances()) }?;
         }
     }
-    let op = match kind {
-        Kind::Plain => wire::GL_DRAW_ELEMENTS,
-        Kind::Instanced(_) => wire::GL_DRAW_ELEMENTS_INSTANCED,
-        Kind::Ranged(..) => wire::GL_DRAW_RANGE_ELEMENTS,
-    };
-    let mut request = Request::new(op, Class::Post, entry);
+    let mut request = Request::new(kind.op(base.is_some()), Class::Post, entry);
     let current = current.number();
     let (offset, indices) = match is_bound {
         true => (indices as u64, InData::Null),
@@ -219,8 +234,8 @@ pub unsafe fn draw_elements(
         false => (0, unsafe { request.input(indices, len) }),
     };
     let r#type = ty;
-    match kind {
-        Kind::Plain => request.post(&wire::GlDrawElementsArgs {
+    match (kind, base) {
+        (Kind::Plain, None) => request.post(&wire::GlDrawElementsArgs {
             current,
             mode,
             count,
@@ -228,7 +243,7 @@ pub unsafe fn draw_elements(
             offset,
             indices,
         }),
-        Kind::Instanced(instances) => request.post(&wire::GlDrawElementsInstancedArgs {
+        (Kind::Instanced(instances), None) => request.post(&wire::GlDrawElementsInstancedArgs {
             current,
             mode,
             count,
@@ -237,7 +252,7 @@ pub unsafe fn draw_elements(
             offset,
             indices,
         }),
-        Kind::Ranged(start, end) => request.post(&wire::GlDrawRangeElementsArgs {
+        (Kind::Ranged(start, end), None) => request.post(&wire::GlDrawRangeElementsArgs {
             current,
             mode,
             start,
@@ -247,6 +262,40 @@ pub unsafe fn draw_elements(
             offset,
             indices,
         }),
+        (Kind::Plain, Some(base)) => request.post(&wire::GlDrawElementsBaseVertexArgs {
+            current,
+            mode,
+            count,
+            r#type,
+            offset,
+            indices,
+            base,
+        }),
+        (Kind::Instanced(instances), Some(base)) => {
+            request.post(&wire::GlDrawElementsInstancedBaseVertexArgs {
+                current,
+                mode,
+                count,
+                r#type,
+                offset,
+                indices,
+                base,
+                instances,
+            })
+        }
+        (Kind::Ranged(start, end), Some(base)) => {
+            request.post(&wire::GlDrawRangeElementsBaseVertexArgs {
+                current,
+                mode,
+                count,
+                r#type,
+                offset,
+                indices,
+                base,
+                start,
+                end,
+            })
+        }
     }
 }
 

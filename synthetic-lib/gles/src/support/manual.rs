@@ -1,7 +1,7 @@
 //! The other entry points that are written by hand.
 
 use super::arrays::{self, Kind};
-use super::{Context, mapping, pictures, shadow, texts};
+use super::{Context, debug, mapping, pictures, shadow, texts, uniforms};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_egl::support::strings;
@@ -10,9 +10,6 @@ use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
 use std::ptr;
-
-/// More values than a uniform has: a 4 × 4 matrix.
-const UNIFORM_VALUES: usize = 16;
 
 impl Manual for Guest {
     unsafe fn glBindBuffer(entry: u64, target: GLenum, buffer: GLuint) {
@@ -223,7 +220,7 @@ impl Manual for Guest {
         Self::nothing(|| {
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, Kind::Plain, indices) }
+            unsafe { arrays::draw_elements(entry, &current, elements, Kind::Plain, None, indices) }
         });
     }
 
@@ -239,7 +236,7 @@ impl Manual for Guest {
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let kind = Kind::Instanced(instancecount);
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, indices) }
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, None, indices) }
         });
     }
 
@@ -256,7 +253,351 @@ impl Manual for Guest {
             let (current, elements) = (Self::current()?, (mode, count, r#type));
             let kind = Kind::Ranged(start, end);
             // SAFETY: the caller's.
-            unsafe { arrays::draw_elements(entry, &current, elements, kind, indices) }
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, None, indices) }
+        });
+    }
+
+    unsafe fn glDrawElementsBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        basevertex: GLint,
+    ) {
+        Self::nothing(|| {
+            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let (kind, base) = (Kind::Plain, Some(basevertex));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, base, indices) }
+        });
+    }
+
+    unsafe fn glDrawRangeElementsBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        start: GLuint,
+        end: GLuint,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        basevertex: GLint,
+    ) {
+        Self::nothing(|| {
+            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let (kind, base) = (Kind::Ranged(start, end), Some(basevertex));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, base, indices) }
+        });
+    }
+
+    unsafe fn glDrawElementsInstancedBaseVertex(
+        entry: u64,
+        mode: GLenum,
+        count: GLsizei,
+        r#type: GLenum,
+        indices: *const c_void,
+        instancecount: GLsizei,
+        basevertex: GLint,
+    ) {
+        Self::nothing(|| {
+            let (current, elements) = (Self::current()?, (mode, count, r#type));
+            let (kind, base) = (Kind::Instanced(instancecount), Some(basevertex));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_elements(entry, &current, elements, kind, base, indices) }
+        });
+    }
+
+    unsafe fn glDrawArraysIndirect(entry: u64, mode: GLenum, indirect: *const c_void) {
+        Self::nothing(|| {
+            let request = Request::new(wire::GL_DRAW_ARRAYS_INDIRECT, Class::Post, entry);
+            request.post(&wire::GlDrawArraysIndirectArgs {
+                current: Self::current()?.number(),
+                mode,
+                offset: indirect as u64,
+            })
+        });
+    }
+
+    unsafe fn glDrawElementsIndirect(
+        entry: u64,
+        mode: GLenum,
+        r#type: GLenum,
+        indirect: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let request = Request::new(wire::GL_DRAW_ELEMENTS_INDIRECT, Class::Post, entry);
+            request.post(&wire::GlDrawElementsIndirectArgs {
+                current: Self::current()?.number(),
+                mode,
+                r#type,
+                offset: indirect as u64,
+            })
+        });
+    }
+
+    unsafe fn glDebugMessageInsert(
+        entry: u64,
+        source: GLenum,
+        r#type: GLenum,
+        id: GLuint,
+        severity: GLenum,
+        length: GLsizei,
+        buf: *const GLchar,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let mut request = Request::new(wire::GL_DEBUG_MESSAGE_INSERT, Class::Post, entry);
+            // SAFETY: the caller's.
+            let (length, buf) = unsafe { debug::text(&mut request, length, buf) }?;
+            request.post(&wire::GlDebugMessageInsertArgs {
+                current: current.number(),
+                source,
+                r#type,
+                id,
+                severity,
+                length,
+                buf,
+            })?;
+            debug::deliver(&current)
+        });
+    }
+
+    unsafe fn glDebugMessageCallback(
+        _: u64,
+        callback: Option<debug::Callback>,
+        user_param: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            shadow::of(&current).debug = debug::Receiver::new(callback, user_param);
+            debug::deliver(&current)
+        });
+    }
+
+    unsafe fn glPushDebugGroup(
+        entry: u64,
+        source: GLenum,
+        id: GLuint,
+        length: GLsizei,
+        message: *const GLchar,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let mut request = Request::new(wire::GL_PUSH_DEBUG_GROUP, Class::Post, entry);
+            // SAFETY: the caller's.
+            let (length, message) = unsafe { debug::text(&mut request, length, message) }?;
+            request.post(&wire::GlPushDebugGroupArgs {
+                current: current.number(),
+                source,
+                id,
+                length,
+                message,
+            })?;
+            debug::deliver(&current)
+        });
+    }
+
+    unsafe fn glPopDebugGroup(entry: u64) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let request = Request::new(wire::GL_POP_DEBUG_GROUP, Class::Post, entry);
+            request.post(&wire::GlPopDebugGroupArgs {
+                current: current.number(),
+            })?;
+            debug::deliver(&current)
+        });
+    }
+
+    unsafe fn glObjectLabel(
+        entry: u64,
+        identifier: GLenum,
+        name: GLuint,
+        length: GLsizei,
+        label: *const GLchar,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let mut request = Request::new(wire::GL_OBJECT_LABEL, Class::Post, entry);
+            // SAFETY: the caller's.
+            let (length, label) = unsafe { debug::text(&mut request, length, label) }?;
+            request.post(&wire::GlObjectLabelArgs {
+                current: current.number(),
+                identifier,
+                name,
+                length,
+                label,
+            })
+        });
+    }
+
+    unsafe fn glLabelObjectEXT(
+        entry: u64,
+        r#type: GLenum,
+        object: GLuint,
+        length: GLsizei,
+        label: *const GLchar,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let mut request = Request::new(wire::GL_LABEL_OBJECT_EXT, Class::Post, entry);
+            // Here 0, not a number below, says that the text ends with a 0.
+            let length = if length == 0 { -1 } else { length };
+            // SAFETY: the caller's.
+            let (length, label) = unsafe { debug::text(&mut request, length, label) }?;
+            request.post(&wire::GlLabelObjectEXTArgs {
+                current: current.number(),
+                r#type,
+                object,
+                length,
+                label,
+            })
+        });
+    }
+
+    unsafe fn glObjectPtrLabel(
+        entry: u64,
+        ptr: *const c_void,
+        length: GLsizei,
+        label: *const GLchar,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let sync = Object::find(wire::Kind::Sync, ptr.cast_mut())?;
+            let mut request = Request::new(wire::GL_OBJECT_PTR_LABEL, Class::Post, entry);
+            // SAFETY: the caller's.
+            let (_, label) = unsafe { debug::text(&mut request, length, label) }?;
+            request.post(&wire::GlObjectPtrLabelArgs {
+                current: current.number(),
+                sync: sync.number(),
+                label,
+            })
+        });
+    }
+
+    unsafe fn glGetObjectPtrLabel(
+        entry: u64,
+        ptr: *const c_void,
+        buf_size: GLsizei,
+        length: *mut GLsizei,
+        label: *mut GLchar,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let sync = Object::find(wire::Kind::Sync, ptr.cast_mut())?;
+            let room = usize::try_from(buf_size).map_err(|_| Self::INVALID_VALUE)?;
+            let mut request = Request::new(wire::GL_GET_OBJECT_PTR_LABEL, Class::Query, entry);
+            let args = wire::GlGetObjectPtrLabelArgs {
+                current: current.number(),
+                sync: sync.number(),
+                // SAFETY: the caller's.
+                label: unsafe { request.output(label.cast(), room) },
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetObjectPtrLabelReply<'_> = reply.decode()?;
+                // SAFETY: the caller's.
+                unsafe {
+                    data::write_data(&reply.label, label.cast(), room);
+                    data::write(length, reply.length);
+                }
+                Ok(())
+            })
+        });
+    }
+
+    unsafe fn glGetPointerv(_: u64, pname: GLenum, params: *mut *mut c_void) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let found = shadow::of(&current).debug.pointer(pname);
+            let found = found.ok_or(GL_INVALID_ENUM as i32)?;
+            // SAFETY: null, or the caller's.
+            unsafe { data::write(params, found) };
+            Ok(())
+        });
+    }
+
+    /// A session that is lost has lost its contexts.
+    unsafe fn glGetGraphicsResetStatus(entry: u64) -> GLenum {
+        Self::value(|| {
+            let request = Request::new(wire::GL_GET_GRAPHICS_RESET_STATUS, Class::Query, entry);
+            let args = wire::GlGetGraphicsResetStatusArgs {
+                current: Self::current()?.number(),
+            };
+            let answer = request.forward(&args, |reply| {
+                let reply: wire::GlGetGraphicsResetStatusReply = reply.decode()?;
+                Ok(reply.value)
+            });
+            match answer {
+                Err(super::LOST) => Ok(GL_UNKNOWN_CONTEXT_RESET),
+                answer => answer,
+            }
+        })
+    }
+
+    unsafe fn glMapBufferOES(entry: u64, target: GLenum, access: GLenum) -> *mut c_void {
+        let mut place = ptr::null_mut();
+        Self::nothing(|| {
+            place = mapping::map_whole(entry, &Self::current()?, target, access)?;
+            Ok(())
+        });
+        place
+    }
+
+    unsafe fn glReadnPixels(
+        entry: u64,
+        x: GLint,
+        y: GLint,
+        width: GLsizei,
+        height: GLsizei,
+        format: GLenum,
+        r#type: GLenum,
+        buf_size: GLsizei,
+        data: *mut c_void,
+    ) {
+        Self::nothing(|| {
+            let (current, kind) = (Self::current()?, (format, r#type));
+            pictures::fits(&current, (width, height), kind, buf_size)?;
+            // SAFETY: the caller's.
+            unsafe { pictures::read(entry, &current, (x, y), (width, height), kind, data) }
+        });
+    }
+
+    unsafe fn glGetnUniformfv(
+        entry: u64,
+        program: GLuint,
+        location: GLint,
+        buf_size: GLsizei,
+        params: *mut GLfloat,
+    ) {
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe {
+            uniforms::floats(entry, (program, location), Some(buf_size), params)
+        });
+    }
+
+    unsafe fn glGetnUniformiv(
+        entry: u64,
+        program: GLuint,
+        location: GLint,
+        buf_size: GLsizei,
+        params: *mut GLint,
+    ) {
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe {
+            uniforms::integers(entry, (program, location), Some(buf_size), params)
+        });
+    }
+
+    unsafe fn glGetnUniformuiv(
+        entry: u64,
+        program: GLuint,
+        location: GLint,
+        buf_size: GLsizei,
+        params: *mut GLuint,
+    ) {
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe {
+            uniforms::unsigned(entry, (program, location), Some(buf_size), params)
         });
     }
 
@@ -363,6 +704,7 @@ impl Manual for Guest {
                 let reply: wire::GlGetErrorReply = reply.decode()?;
                 Ok(reply.value)
             });
+            debug::deliver(&current)?;
             answer.or_else(lost)
         })
     }
@@ -377,54 +719,18 @@ impl Manual for Guest {
     }
 
     unsafe fn glGetUniformfv(entry: u64, program: GLuint, location: GLint, params: *mut GLfloat) {
-        Self::nothing(|| {
-            let request = Request::new(wire::GL_GET_UNIFORMFV, Class::Query, entry);
-            let args = wire::GlGetUniformfvArgs {
-                current: Self::current()?.number(),
-                program,
-                location,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::GlGetUniformfvReply = reply.decode()?;
-                // SAFETY: the board's driver wrote as many.
-                unsafe { write_words(&reply.values, params.cast()) };
-                Ok(())
-            })
-        });
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe { uniforms::floats(entry, (program, location), None, params) });
     }
 
     unsafe fn glGetUniformiv(entry: u64, program: GLuint, location: GLint, params: *mut GLint) {
-        Self::nothing(|| {
-            let request = Request::new(wire::GL_GET_UNIFORMIV, Class::Query, entry);
-            let args = wire::GlGetUniformivArgs {
-                current: Self::current()?.number(),
-                program,
-                location,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::GlGetUniformivReply = reply.decode()?;
-                // SAFETY: the board's driver wrote as many.
-                unsafe { write_words(&reply.values, params.cast()) };
-                Ok(())
-            })
-        });
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe { uniforms::integers(entry, (program, location), None, params) });
     }
 
     unsafe fn glGetUniformuiv(entry: u64, program: GLuint, location: GLint, params: *mut GLuint) {
-        Self::nothing(|| {
-            let request = Request::new(wire::GL_GET_UNIFORMUIV, Class::Query, entry);
-            let args = wire::GlGetUniformuivArgs {
-                current: Self::current()?.number(),
-                program,
-                location,
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::GlGetUniformuivReply = reply.decode()?;
-                // SAFETY: the board's driver wrote as many.
-                unsafe { write_words(&reply.values, params) };
-                Ok(())
-            })
-        });
+        // SAFETY: the caller's.
+        Self::nothing(|| unsafe { uniforms::unsigned(entry, (program, location), None, params) });
     }
 
     /// The board's driver begins with what was called so far.
@@ -436,19 +742,9 @@ impl Manual for Guest {
                 current: current.number(),
             })?;
             let flushed = gil_guest::client().and_then(|client| client.flush(wire::GL_FLUSH));
-            flushed.map_err(|error| Self::failed(wire::GL_FLUSH, &error))
+            flushed.map_err(|error| Self::failed(wire::GL_FLUSH, &error))?;
+            debug::deliver(&current)
         });
-    }
-}
-
-/// Writes a uniform's values.
-///
-/// # Safety
-/// There is space for them.
-unsafe fn write_words(values: &[u64], to: *mut u32) {
-    for (n, word) in values.iter().take(UNIFORM_VALUES).enumerate() {
-        // SAFETY: the caller's; they came as 32 bits.
-        unsafe { to.add(n).write(*word as u32) };
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
+use crate::generated::stubs;
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
@@ -13,6 +14,8 @@ use std::ffi::c_void;
 
 const INVALID_OPERATION: i32 = GL_INVALID_OPERATION as i32;
 const INVALID_VALUE: i32 = GL_INVALID_VALUE as i32;
+/// Of `GL_OES_mapbuffer`.
+const GL_WRITE_ONLY_OES: u32 = 0x88B9;
 
 /// `glMapBufferRange`: the memory, or null if the board's driver refuses.
 ///
@@ -68,6 +71,27 @@ pub fn map(
     };
     shadow::of(current).mapped.insert(buffer, mapped);
     Ok(place)
+}
+
+/// `glMapBufferOES`: all of a buffer, to be written. What the program does not write
+/// stays.
+///
+/// # Errors
+/// The API's code.
+pub fn map_whole(
+    entry: u64,
+    current: &Context,
+    target: u32,
+    access: u32,
+) -> CallResult<*mut c_void> {
+    if access != GL_WRITE_ONLY_OES {
+        return Err(GL_INVALID_ENUM as i32);
+    }
+    let mut size = 0;
+    // SAFETY: this name has one value.
+    unsafe { stubs::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &mut size) };
+    let access = GL_MAP_READ_BIT | GL_MAP_WRITE_BIT;
+    map(entry, current, target, 0, size as isize, access)
 }
 
 /// `glUnmapBuffer`.

@@ -7,15 +7,19 @@
 //! | [`arrays`] | draws, and vertex arrays in the program's memory |
 //! | [`pictures`] | pictures in the program's memory |
 //! | [`mapping`] | buffers in the program's memory |
+//! | [`uniforms`] | values of uniforms |
+//! | [`debug`] | labels and messages |
 //! | [`texts`] | `glGetString` |
 //! | `manual` | the other entry points |
 
 pub mod arrays;
+pub mod debug;
 mod manual;
 pub mod mapping;
 pub mod pictures;
 pub mod shadow;
 pub mod texts;
+pub mod uniforms;
 
 use crate::generated::manual::{Guest, Helpers, Kept, Local, Request};
 use crate::generated::types::*;
@@ -94,6 +98,35 @@ impl Current for Guest {
 impl Local for Guest {}
 impl Kept for Guest {}
 
+/// The value of a name that the library knows better than the board's driver, which may
+/// have another just now; none for another name.
+fn known(pname: GLenum) -> Option<CallResult<GLint>> {
+    Some(Ok(match pname {
+        GL_MAJOR_VERSION => return Some(texts::version().map(|version| version.0)),
+        GL_MINOR_VERSION => return Some(texts::version().map(|version| version.1)),
+        GL_NUM_EXTENSIONS => return Some(texts::extensions().map(|all| all.count() as GLint)),
+        name => {
+            let current = Guest::current().ok()?;
+            let mut shadow = shadow::of(&current);
+            pictures::stored(&mut shadow, name)?
+        }
+    }))
+}
+
+/// Writes such a value in the type that the query has.
+///
+/// # Safety
+/// `data` is null or points to a value.
+unsafe fn answered<T>(
+    pname: GLenum,
+    data: *mut T,
+    typed: impl FnOnce(GLint) -> T,
+) -> Option<CallResult<()>> {
+    // SAFETY: the caller's.
+    let write = |value| unsafe { data::write(data, typed(value)) };
+    Some(known(pname)?.map(write))
+}
+
 fn size(name: u64) -> u32 {
     // Names are enums.
     u32::try_from(name).unwrap_or(0)
@@ -127,8 +160,8 @@ impl Helpers for Guest {
         Length::of(values::of_clear(size(buffer)) as u64)
     }
 
-    fn indexed_values(_: &Context, _: u64) -> Length {
-        Length::of(1u64)
+    fn indexed_values(_: &Context, pname: u64) -> Length {
+        Length::of(values::of_state(size(pname)) as u64)
     }
 
     fn block_values(_: &Context, program: u64, block: u64, pname: u64) -> Length {
@@ -198,23 +231,29 @@ impl Helpers for Guest {
     }
 
     unsafe fn known(_: u64, pname: GLenum, data: *mut GLint) -> Option<CallResult<()>> {
-        let value = match pname {
-            GL_MAJOR_VERSION => texts::VERSION.0,
-            GL_MINOR_VERSION => texts::VERSION.1,
-            GL_NUM_EXTENSIONS => match texts::extensions() {
-                Ok(all) => all.count() as GLint,
-                Err(code) => return Some(Err(code)),
-            },
-            // The board's driver may have other values just now.
-            name => {
-                let current = Self::current().ok()?;
-                let mut shadow = shadow::of(&current);
-                pictures::stored(&mut shadow, name)?
-            }
-        };
         // SAFETY: null, or the caller's.
-        unsafe { data::write(data, value) };
-        Some(Ok(()))
+        unsafe { answered(pname, data, |value| value) }
+    }
+
+    unsafe fn known_flag(_: u64, pname: GLenum, data: *mut GLboolean) -> Option<CallResult<()>> {
+        // SAFETY: null, or the caller's.
+        unsafe { answered(pname, data, |value| GLboolean::from(value != 0)) }
+    }
+
+    unsafe fn known_float(_: u64, pname: GLenum, data: *mut GLfloat) -> Option<CallResult<()>> {
+        // SAFETY: null, or the caller's.
+        unsafe { answered(pname, data, |value| value as GLfloat) }
+    }
+
+    unsafe fn known_wide(_: u64, pname: GLenum, data: *mut GLint64) -> Option<CallResult<()>> {
+        // SAFETY: null, or the caller's.
+        unsafe { answered(pname, data, GLint64::from) }
+    }
+
+    /// What is bound to a number is bound to the target too.
+    fn binds(target: GLenum, buffer: GLuint) -> CallResult<()> {
+        shadow::of(&Self::current()?).bind_buffer(target, buffer);
+        Ok(())
     }
 
     unsafe fn mapped(

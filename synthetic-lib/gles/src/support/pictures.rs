@@ -107,6 +107,34 @@ pub unsafe fn block<'a>(
     Ok(Pixels::Data(unsafe { request.input(data, len) }))
 }
 
+/// Whether a picture that the driver writes fits into so many bytes of the program's, or
+/// goes into a buffer.
+///
+/// # Errors
+/// The API's code.
+pub fn fits(
+    current: &Context,
+    (width, height): (i32, i32),
+    (format, ty): (u32, u32),
+    bytes: GLsizei,
+) -> CallResult<()> {
+    let shadow = shadow::of(current);
+    if shadow.buffer(GL_PIXEL_PACK_BUFFER) != 0 {
+        return Ok(());
+    }
+    let (before, rows) = shadow
+        .pack
+        .rows((width, height, 1), format, ty)
+        .ok_or(Guest::BOUNDS)?;
+    let span = rows.span().number().ok_or(Guest::BOUNDS)?;
+    let needed = before.checked_add(span).ok_or(Guest::BOUNDS)?;
+    let bytes = u64::try_from(bytes).map_err(|_| Guest::BOUNDS)?;
+    match needed <= bytes {
+        true => Ok(()),
+        false => Err(GL_INVALID_OPERATION as i32),
+    }
+}
+
 /// `glReadPixels`.
 ///
 /// # Errors

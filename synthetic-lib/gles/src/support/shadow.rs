@@ -1,7 +1,7 @@
 //! What the library knows of a context's state without asking: what the calls of this
 //! process made it.
 
-use super::Context;
+use super::{Context, debug};
 use crate::generated::types::*;
 use gil_egl::support::details::Details;
 use gil_gles_common::arrays::Layout;
@@ -26,6 +26,8 @@ pub struct Shadow {
     vertex_arrays: HashMap<u32, VertexArray>,
     /// Buffers that the program has in its memory, by number.
     pub mapped: HashMap<u32, Mapped>,
+    /// Who gets the driver's messages.
+    pub debug: debug::Receiver,
     /// What `glGetString` gave.
     pub texts: HashMap<u32, &'static CStr>,
 }

@@ -12,7 +12,10 @@ use std::ffi::{CStr, c_void};
 /// The extensions that work, of those that the board's context has.
 const EXTENSIONS: &str = include_str!("extensions.txt");
 /// The version of OpenGL ES that this library has, if the board has as much.
-pub const VERSION: (i32, i32) = (3, 0);
+const VERSION: &[u8] = b"3.2";
+/// That version's shading language.
+const LANGUAGE: &[u8] = b"3.20";
+const BEFORE_VERSION: &[u8] = b"OpenGL ES ";
 /// Room for a text of the board's.
 const ROOM: usize = 32 << 10;
 
@@ -63,10 +66,23 @@ fn shown(name: u32, text: &[u8]) -> Vec<u8> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     match name {
         GL_EXTENSIONS => strings::among(text, EXTENSIONS),
-        GL_VERSION => with_version(b"OpenGL ES ", b"3.0", text),
-        GL_SHADING_LANGUAGE_VERSION => with_version(b"OpenGL ES GLSL ES ", b"3.00", text),
+        GL_VERSION => with_version(BEFORE_VERSION, VERSION, text),
+        GL_SHADING_LANGUAGE_VERSION => with_version(b"OpenGL ES GLSL ES ", LANGUAGE, text),
         _ => text.to_vec(),
     }
+}
+
+/// The version that programs see in the current context: major, minor.
+///
+/// # Errors
+/// The API's code.
+pub fn version() -> CallResult<(i32, i32)> {
+    let text = get(gil_guest::entry(), &Guest::current()?, GL_VERSION)?.to_bytes();
+    let digit = |at: usize| {
+        let digit = text.get(BEFORE_VERSION.len() + at);
+        digit.map_or(0, |digit| i32::from(digit.wrapping_sub(b'0')))
+    };
+    Ok((digit(0), digit(2)))
 }
 
 /// The extensions that programs see in the current context.
@@ -97,11 +113,15 @@ mod tests {
         let shown = |name, text: &[u8]| String::from_utf8(shown(name, text)).unwrap();
         assert_eq!(
             shown(GL_VERSION, b"OpenGL ES 3.2 Mesa 22.3.6\0\0"),
-            "OpenGL ES 3.0 Mesa 22.3.6"
+            "OpenGL ES 3.2 Mesa 22.3.6"
+        );
+        assert_eq!(
+            shown(GL_VERSION, b"OpenGL ES 3.3 of later"),
+            "OpenGL ES 3.2 of later"
         );
         assert_eq!(
             shown(GL_SHADING_LANGUAGE_VERSION, b"OpenGL ES GLSL ES 3.20"),
-            "OpenGL ES GLSL ES 3.00"
+            "OpenGL ES GLSL ES 3.20"
         );
         assert_eq!(shown(GL_VERSION, b"OpenGL ES 2.0"), "OpenGL ES 2.0");
         assert_eq!(shown(GL_RENDERER, b"llvmpipe\0x"), "llvmpipe");

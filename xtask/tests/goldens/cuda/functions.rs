@@ -5,7 +5,8 @@
 #![allow(non_snake_case)]
 
 use crate::cuda::board::types::*;
-use libloading::Library;
+use gil_board::back_end::function;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,36 +26,22 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                cuModuleLoadData: library
-                    .get(b"cuModuleLoadData")
-                    .ok()
-                    .map(|function| *function),
-                cuModuleGetFunction: library
-                    .get(b"cuModuleGetFunction")
-                    .ok()
-                    .map(|function| *function),
-                cuLaunchKernel: library
-                    .get(b"cuLaunchKernel")
-                    .ok()
-                    .map(|function| *function),
-                cuMemcpyHtoD_v2: library
-                    .get(b"cuMemcpyHtoD_v2")
-                    .ok()
-                    .map(|function| *function),
-                cuMemcpyDtoHAsync_v2: library
-                    .get(b"cuMemcpyDtoHAsync_v2")
-                    .ok()
-                    .map(|function| *function),
-                cuStreamAddCallback: library
-                    .get(b"cuStreamAddCallback")
-                    .ok()
-                    .map(|function| *function),
+                cuModuleLoadData: function(find(c"cuModuleLoadData")),
+                cuModuleGetFunction: function(find(c"cuModuleGetFunction")),
+                cuLaunchKernel: function(find(c"cuLaunchKernel")),
+                cuMemcpyHtoD_v2: function(find(c"cuMemcpyHtoD_v2")),
+                cuMemcpyDtoHAsync_v2: function(find(c"cuMemcpyDtoHAsync_v2")),
+                cuStreamAddCallback: function(find(c"cuStreamAddCallback")),
             }
         }
     }

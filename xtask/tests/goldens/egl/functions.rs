@@ -5,7 +5,8 @@
 #![allow(non_snake_case)]
 
 use crate::egl::board::types::*;
-use libloading::Library;
+use gil_board::back_end::function;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,29 +24,21 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                eglGetError: library.get(b"eglGetError").ok().map(|function| *function),
-                eglChooseConfig: library
-                    .get(b"eglChooseConfig")
-                    .ok()
-                    .map(|function| *function),
-                eglCreateContext: library
-                    .get(b"eglCreateContext")
-                    .ok()
-                    .map(|function| *function),
-                eglMakeCurrent: library
-                    .get(b"eglMakeCurrent")
-                    .ok()
-                    .map(|function| *function),
-                eglSwapBuffers: library
-                    .get(b"eglSwapBuffers")
-                    .ok()
-                    .map(|function| *function),
+                eglGetError: function(find(c"eglGetError")),
+                eglChooseConfig: function(find(c"eglChooseConfig")),
+                eglCreateContext: function(find(c"eglCreateContext")),
+                eglMakeCurrent: function(find(c"eglMakeCurrent")),
+                eglSwapBuffers: function(find(c"eglSwapBuffers")),
             }
         }
     }

@@ -5,7 +5,8 @@
 #![allow(non_snake_case)]
 
 use crate::gles::board::types::*;
-use libloading::Library;
+use gil_board::back_end::function;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,39 +32,25 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                glGetError: library.get(b"glGetError").ok().map(|function| *function),
-                glGetIntegerv: library.get(b"glGetIntegerv").ok().map(|function| *function),
-                glTexImage2D: library.get(b"glTexImage2D").ok().map(|function| *function),
-                glShaderSource: library
-                    .get(b"glShaderSource")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribPointer: library
-                    .get(b"glVertexAttribPointer")
-                    .ok()
-                    .map(|function| *function),
-                glDrawElements: library
-                    .get(b"glDrawElements")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix4fv: library
-                    .get(b"glUniformMatrix4fv")
-                    .ok()
-                    .map(|function| *function),
-                glBufferSubData: library
-                    .get(b"glBufferSubData")
-                    .ok()
-                    .map(|function| *function),
-                glCreateShader: library
-                    .get(b"glCreateShader")
-                    .ok()
-                    .map(|function| *function),
+                glGetError: function(find(c"glGetError")),
+                glGetIntegerv: function(find(c"glGetIntegerv")),
+                glTexImage2D: function(find(c"glTexImage2D")),
+                glShaderSource: function(find(c"glShaderSource")),
+                glVertexAttribPointer: function(find(c"glVertexAttribPointer")),
+                glDrawElements: function(find(c"glDrawElements")),
+                glUniformMatrix4fv: function(find(c"glUniformMatrix4fv")),
+                glBufferSubData: function(find(c"glBufferSubData")),
+                glCreateShader: function(find(c"glCreateShader")),
             }
         }
     }

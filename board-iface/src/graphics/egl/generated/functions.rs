@@ -4,8 +4,9 @@
 
 #![allow(non_snake_case)]
 
+use crate::back_end::function;
 use crate::graphics::egl::generated::types::*;
-use libloading::Library;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,63 +44,31 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                eglInitialize: library.get(b"eglInitialize").ok().map(|function| *function),
-                eglQueryString: library
-                    .get(b"eglQueryString")
-                    .ok()
-                    .map(|function| *function),
-                eglGetConfigs: library.get(b"eglGetConfigs").ok().map(|function| *function),
-                eglChooseConfig: library
-                    .get(b"eglChooseConfig")
-                    .ok()
-                    .map(|function| *function),
-                eglGetConfigAttrib: library
-                    .get(b"eglGetConfigAttrib")
-                    .ok()
-                    .map(|function| *function),
-                eglCreateContext: library
-                    .get(b"eglCreateContext")
-                    .ok()
-                    .map(|function| *function),
-                eglQueryContext: library
-                    .get(b"eglQueryContext")
-                    .ok()
-                    .map(|function| *function),
-                eglMakeCurrent: library
-                    .get(b"eglMakeCurrent")
-                    .ok()
-                    .map(|function| *function),
-                eglWaitClient: library.get(b"eglWaitClient").ok().map(|function| *function),
-                eglCreatePbufferSurface: library
-                    .get(b"eglCreatePbufferSurface")
-                    .ok()
-                    .map(|function| *function),
-                eglQuerySurface: library
-                    .get(b"eglQuerySurface")
-                    .ok()
-                    .map(|function| *function),
-                eglSurfaceAttrib: library
-                    .get(b"eglSurfaceAttrib")
-                    .ok()
-                    .map(|function| *function),
-                eglBindTexImage: library
-                    .get(b"eglBindTexImage")
-                    .ok()
-                    .map(|function| *function),
-                eglReleaseTexImage: library
-                    .get(b"eglReleaseTexImage")
-                    .ok()
-                    .map(|function| *function),
-                eglSwapBuffers: library
-                    .get(b"eglSwapBuffers")
-                    .ok()
-                    .map(|function| *function),
+                eglInitialize: function(find(c"eglInitialize")),
+                eglQueryString: function(find(c"eglQueryString")),
+                eglGetConfigs: function(find(c"eglGetConfigs")),
+                eglChooseConfig: function(find(c"eglChooseConfig")),
+                eglGetConfigAttrib: function(find(c"eglGetConfigAttrib")),
+                eglCreateContext: function(find(c"eglCreateContext")),
+                eglQueryContext: function(find(c"eglQueryContext")),
+                eglMakeCurrent: function(find(c"eglMakeCurrent")),
+                eglWaitClient: function(find(c"eglWaitClient")),
+                eglCreatePbufferSurface: function(find(c"eglCreatePbufferSurface")),
+                eglQuerySurface: function(find(c"eglQuerySurface")),
+                eglSurfaceAttrib: function(find(c"eglSurfaceAttrib")),
+                eglBindTexImage: function(find(c"eglBindTexImage")),
+                eglReleaseTexImage: function(find(c"eglReleaseTexImage")),
+                eglSwapBuffers: function(find(c"eglSwapBuffers")),
             }
         }
     }

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 244] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 378] = [
     (1, gl_active_texture),
     (2, gl_attach_shader),
     (3, gl_bind_attrib_location),
@@ -267,9 +267,143 @@ static DISPATCH: [(u16, DispatchFn<Session>); 244] = [
     (244, gl_tex_storage2d),
     (245, gl_tex_storage3d),
     (246, gl_get_internalformativ),
+    (247, gl_dispatch_compute),
+    (248, gl_dispatch_compute_indirect),
+    (249, gl_draw_arrays_indirect),
+    (250, gl_draw_elements_indirect),
+    (251, gl_framebuffer_parameteri),
+    (252, gl_get_framebuffer_parameteriv),
+    (253, gl_get_program_interfaceiv),
+    (254, gl_get_program_resource_index),
+    (255, gl_get_program_resource_name),
+    (256, gl_get_program_resourceiv),
+    (257, gl_get_program_resource_location),
+    (258, gl_use_program_stages),
+    (259, gl_active_shader_program),
+    (260, gl_create_shader_programv),
+    (261, gl_bind_program_pipeline),
+    (262, gl_delete_program_pipelines),
+    (263, gl_gen_program_pipelines),
+    (264, gl_is_program_pipeline),
+    (265, gl_get_program_pipelineiv),
+    (266, gl_program_uniform1i),
+    (267, gl_program_uniform2i),
+    (268, gl_program_uniform3i),
+    (269, gl_program_uniform4i),
+    (270, gl_program_uniform1ui),
+    (271, gl_program_uniform2ui),
+    (272, gl_program_uniform3ui),
+    (273, gl_program_uniform4ui),
+    (274, gl_program_uniform1f),
+    (275, gl_program_uniform2f),
+    (276, gl_program_uniform3f),
+    (277, gl_program_uniform4f),
+    (278, gl_program_uniform1iv),
+    (279, gl_program_uniform2iv),
+    (280, gl_program_uniform3iv),
+    (281, gl_program_uniform4iv),
+    (282, gl_program_uniform1uiv),
+    (283, gl_program_uniform2uiv),
+    (284, gl_program_uniform3uiv),
+    (285, gl_program_uniform4uiv),
+    (286, gl_program_uniform1fv),
+    (287, gl_program_uniform2fv),
+    (288, gl_program_uniform3fv),
+    (289, gl_program_uniform4fv),
+    (290, gl_program_uniform_matrix2fv),
+    (291, gl_program_uniform_matrix3fv),
+    (292, gl_program_uniform_matrix4fv),
+    (293, gl_program_uniform_matrix2x3fv),
+    (294, gl_program_uniform_matrix3x2fv),
+    (295, gl_program_uniform_matrix2x4fv),
+    (296, gl_program_uniform_matrix4x2fv),
+    (297, gl_program_uniform_matrix3x4fv),
+    (298, gl_program_uniform_matrix4x3fv),
+    (299, gl_validate_program_pipeline),
+    (300, gl_get_program_pipeline_info_log),
+    (301, gl_bind_image_texture),
+    (302, gl_get_booleani_v),
+    (303, gl_memory_barrier),
+    (304, gl_memory_barrier_by_region),
+    (305, gl_tex_storage2d_multisample),
+    (306, gl_get_multisamplefv),
+    (307, gl_sample_maski),
+    (308, gl_get_tex_level_parameteriv),
+    (309, gl_get_tex_level_parameterfv),
+    (310, gl_bind_vertex_buffer),
+    (311, gl_vertex_attrib_format),
+    (312, gl_vertex_attrib_i_format),
+    (313, gl_vertex_attrib_binding),
+    (314, gl_vertex_binding_divisor),
+    (315, gl_blend_barrier),
+    (316, gl_copy_image_sub_data),
+    (317, gl_debug_message_control),
+    (318, gl_debug_message_insert),
+    (320, gl_get_debug_message_log),
+    (321, gl_push_debug_group),
+    (322, gl_pop_debug_group),
+    (323, gl_object_label),
+    (324, gl_get_object_label),
+    (325, gl_object_ptr_label),
+    (326, gl_get_object_ptr_label),
+    (328, gl_enablei),
+    (329, gl_disablei),
+    (330, gl_blend_equationi),
+    (331, gl_blend_equation_separatei),
+    (332, gl_blend_funci),
+    (333, gl_blend_func_separatei),
+    (334, gl_color_maski),
+    (335, gl_is_enabledi),
+    (336, gl_draw_elements_base_vertex),
+    (337, gl_draw_range_elements_base_vertex),
+    (338, gl_draw_elements_instanced_base_vertex),
+    (339, gl_framebuffer_texture),
+    (340, gl_primitive_bounding_box),
+    (341, gl_get_graphics_reset_status),
+    (346, gl_min_sample_shading),
+    (347, gl_patch_parameteri),
+    (348, gl_tex_parameter_iiv),
+    (349, gl_tex_parameter_iuiv),
+    (350, gl_get_tex_parameter_iiv),
+    (351, gl_get_tex_parameter_iuiv),
+    (352, gl_sampler_parameter_iiv),
+    (353, gl_sampler_parameter_iuiv),
+    (354, gl_get_sampler_parameter_iiv),
+    (355, gl_get_sampler_parameter_iuiv),
+    (356, gl_tex_buffer),
+    (357, gl_tex_buffer_range),
+    (358, gl_tex_storage3d_multisample),
     (1001, gil_error),
     (1002, gil_client_array),
     (1003, gil_index_range),
+    (2001, gl_bind_frag_data_location_indexed_ext),
+    (2002, gl_bind_frag_data_location_ext),
+    (2003, gl_get_program_resource_location_index_ext),
+    (2004, gl_get_frag_data_index_ext),
+    (2005, gl_clip_control_ext),
+    (2007, gl_label_object_ext),
+    (2009, gl_discard_framebuffer_ext),
+    (2015, gl_query_counter_ext),
+    (2017, gl_get_query_objectiv_ext),
+    (2019, gl_get_query_objecti64v_ext),
+    (2020, gl_get_query_objectui64v_ext),
+    (2039, gl_polygon_offset_clamp_ext),
+    (2045, gl_framebuffer_fetch_barrier_ext),
+    (2057, gl_texture_view_ext),
+    (2070, gl_max_shader_compiler_threads_khr),
+    (2078, gl_begin_conditional_render_nv),
+    (2079, gl_end_conditional_render_nv),
+    (2103, gl_tex_image3does),
+    (2108, gl_framebuffer_texture3does),
+    (2125, gl_viewport_arrayv_oes),
+    (2126, gl_viewport_indexedf_oes),
+    (2127, gl_viewport_indexedfv_oes),
+    (2128, gl_scissor_arrayv_oes),
+    (2129, gl_scissor_indexed_oes),
+    (2130, gl_scissor_indexedv_oes),
+    (2131, gl_depth_range_arrayfv_oes),
+    (2132, gl_depth_range_indexedf_oes),
+    (2133, gl_get_floati_v_oes),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -5298,6 +5432,2424 @@ fn gl_get_internalformativ(
     back_end::encode(&wire::GlGetInternalformativReply { params })
 }
 
+fn gl_dispatch_compute(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDispatchComputeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDispatchCompute else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.num_groups_x, args.num_groups_y, args.num_groups_z) });
+    Ok(Vec::new())
+}
+
+fn gl_dispatch_compute_indirect(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDispatchComputeIndirectArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDispatchComputeIndirect else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let indirect = back_end::offset(args.indirect, "indirect")?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(indirect) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_arrays_indirect(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawArraysIndirectArgs = back_end::decode(args)?;
+    Board::gl_draw_arrays_indirect(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_draw_elements_indirect(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawElementsIndirectArgs = back_end::decode(args)?;
+    Board::gl_draw_elements_indirect(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_framebuffer_parameteri(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFramebufferParameteriArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFramebufferParameteri else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_get_framebuffer_parameteriv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetFramebufferParameterivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetFramebufferParameteriv else {
+        return back_end::encode(&wire::GlGetFramebufferParameterivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetFramebufferParameterivReply { params })
+}
+
+fn gl_get_program_interfaceiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramInterfaceivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramInterfaceiv else {
+        return back_end::encode(&wire::GlGetProgramInterfaceivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.programInterface,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetProgramInterfaceivReply { params })
+}
+
+fn gl_get_program_resource_index(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramResourceIndexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramResourceIndex else {
+        return back_end::encode(&wire::GlGetProgramResourceIndexReply::default());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.program,
+            args.programInterface,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetProgramResourceIndexReply { value })
+}
+
+fn gl_get_program_resource_name(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramResourceNameArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramResourceName else {
+        return back_end::encode(&wire::GlGetProgramResourceNameReply::default());
+    };
+    session.make_current(args.current)?;
+    let mut length: GLsizei = Default::default();
+    let name_len = back_end::bytes(Length::of(args.bufSize), "name")?;
+    let mut name = call.output(args.name, name_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.programInterface,
+            args.index,
+            args.bufSize,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            name.as_mut_ptr().cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetProgramResourceNameReply {
+        length,
+        name: name.data(call, name_len),
+    })
+}
+
+fn gl_get_program_resourceiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramResourceivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramResourceiv else {
+        return back_end::encode(&wire::GlGetProgramResourceivReply::default());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.props, Length::of(args.propCount)) {
+        return Err(Refusal::missing_size("props"));
+    }
+    let mut length: GLsizei = Default::default();
+    let params_room = back_end::room(
+        args.bufSize
+            .try_into()
+            .map_err(|_| Refusal::missing_size("params"))?,
+    );
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.programInterface,
+            args.index,
+            args.propCount,
+            length::pointer(&args.props).cast(),
+            params_room as GLsizei,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetProgramResourceivReply { length, params })
+}
+
+fn gl_get_program_resource_location(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramResourceLocationArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramResourceLocation else {
+        return back_end::encode(&wire::GlGetProgramResourceLocationReply::default());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.program,
+            args.programInterface,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetProgramResourceLocationReply { value })
+}
+
+fn gl_use_program_stages(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlUseProgramStagesArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glUseProgramStages else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pipeline, args.stages, args.program) });
+    Ok(Vec::new())
+}
+
+fn gl_active_shader_program(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlActiveShaderProgramArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glActiveShaderProgram else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pipeline, args.program) });
+    Ok(Vec::new())
+}
+
+fn gl_create_shader_programv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlCreateShaderProgramvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glCreateShaderProgramv else {
+        return back_end::encode(&wire::GlCreateShaderProgramvReply::default());
+    };
+    session.make_current(args.current)?;
+    let strings = Pieces::new(args.strings.count, call.bytes(&args.strings.data)?)
+        .map_err(|_| Refusal::missing_size("strings"))?;
+    if !strings.covers(Length::of(args.count)) {
+        return Err(Refusal::missing_size("strings"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.r#type,
+            args.count,
+            strings.pointers().cast_mut().cast(),
+        )
+    });
+    back_end::encode(&wire::GlCreateShaderProgramvReply { value })
+}
+
+fn gl_bind_program_pipeline(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindProgramPipelineArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindProgramPipeline else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pipeline) });
+    Ok(Vec::new())
+}
+
+fn gl_delete_program_pipelines(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDeleteProgramPipelinesArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDeleteProgramPipelines else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.pipelines, Length::of(args.n)) {
+        return Err(Refusal::missing_size("pipelines"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.n, length::pointer(&args.pipelines).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_gen_program_pipelines(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGenProgramPipelinesArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGenProgramPipelines else {
+        return back_end::encode(&wire::GlGenProgramPipelinesReply::default());
+    };
+    session.make_current(args.current)?;
+    let pipelines_room = back_end::room(
+        args.n
+            .try_into()
+            .map_err(|_| Refusal::missing_size("pipelines"))?,
+    );
+    let mut pipelines: Vec<GLuint> = vec![Default::default(); pipelines_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            pipelines_room as GLsizei,
+            if args.pipelines {
+                pipelines.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    pipelines.truncate(if !args.pipelines { 0 } else { pipelines_room });
+    back_end::encode(&wire::GlGenProgramPipelinesReply { pipelines })
+}
+
+fn gl_is_program_pipeline(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlIsProgramPipelineArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glIsProgramPipeline else {
+        return back_end::encode(&wire::GlIsProgramPipelineReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.pipeline) });
+    back_end::encode(&wire::GlIsProgramPipelineReply { value })
+}
+
+fn gl_get_program_pipelineiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramPipelineivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramPipelineiv else {
+        return back_end::encode(&wire::GlGetProgramPipelineivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.pipeline,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetProgramPipelineivReply { params })
+}
+
+fn gl_program_uniform1i(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform1iArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform1i else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform2i(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform2iArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform2i else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0, args.v1) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform3i(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform3iArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform3i else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0, args.v1, args.v2) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform4i(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform4iArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform4i else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.v0,
+            args.v1,
+            args.v2,
+            args.v3,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform1ui(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform1uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform1ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform2ui(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform2uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform2ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0, args.v1) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform3ui(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform3uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform3ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0, args.v1, args.v2) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform4ui(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform4uiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform4ui else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.v0,
+            args.v1,
+            args.v2,
+            args.v3,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform1f(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform1fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform1f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform2f(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform2fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform2f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0, args.v1) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform3f(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform3fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform3f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.program, args.location, args.v0, args.v1, args.v2) });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform4f(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform4fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform4f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.v0,
+            args.v1,
+            args.v2,
+            args.v3,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform1iv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform1ivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform1iv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, Length::of(args.count)) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform2iv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform2ivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform2iv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(2u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform3iv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform3ivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform3iv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(3u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform4iv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform4ivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform4iv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform1uiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform1uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform1uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, Length::of(args.count)) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform2uiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform2uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform2uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(2u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform3uiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform3uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform3uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(3u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform4uiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform4uivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform4uiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform1fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform1fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform1fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, Length::of(args.count)) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform2fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform2fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform2fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(2u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform3fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform3fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform3fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(3u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform4fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniform4fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniform4fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix2fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix2fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix2fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix3fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix3fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix3fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(9u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix4fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix4fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix4fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(16u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix2x3fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix2x3fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix2x3fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(6u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix3x2fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix3x2fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix3x2fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(6u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix2x4fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix2x4fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix2x4fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(8u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix4x2fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix4x2fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix4x2fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(8u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix3x4fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix3x4fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix3x4fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(12u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_program_uniform_matrix4x3fv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlProgramUniformMatrix4x3fvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glProgramUniformMatrix4x3fv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.value, (Length::of(args.count) * Length::of(12u64))) {
+        return Err(Refusal::missing_size("value"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.location,
+            args.count,
+            args.transpose,
+            length::pointer(&args.value).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_validate_program_pipeline(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlValidateProgramPipelineArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glValidateProgramPipeline else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pipeline) });
+    Ok(Vec::new())
+}
+
+fn gl_get_program_pipeline_info_log(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramPipelineInfoLogArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramPipelineInfoLog else {
+        return back_end::encode(&wire::GlGetProgramPipelineInfoLogReply::default());
+    };
+    session.make_current(args.current)?;
+    let mut length: GLsizei = Default::default();
+    let infoLog_len = back_end::bytes(Length::of(args.bufSize), "infoLog")?;
+    let mut infoLog = call.output(args.infoLog, infoLog_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.pipeline,
+            args.bufSize,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            infoLog.as_mut_ptr().cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetProgramPipelineInfoLogReply {
+        length,
+        infoLog: infoLog.data(call, infoLog_len),
+    })
+}
+
+fn gl_bind_image_texture(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindImageTextureArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindImageTexture else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.unit,
+            args.texture,
+            args.level,
+            args.layered,
+            args.layer,
+            args.access,
+            args.format,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_booleani_v(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetBooleaniVArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetBooleani_v else {
+        return back_end::encode(&wire::GlGetBooleaniVReply::default());
+    };
+    session.make_current(args.current)?;
+    let data_room = support::helpers::indexed_values(session, args.target as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("data"))?;
+    let mut data: Vec<GLboolean> = vec![Default::default(); data_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.index,
+            if args.data {
+                data.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    data.truncate(if !args.data { 0 } else { data_room });
+    back_end::encode(&wire::GlGetBooleaniVReply { data })
+}
+
+fn gl_memory_barrier(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMemoryBarrierArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMemoryBarrier else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.barriers) });
+    Ok(Vec::new())
+}
+
+fn gl_memory_barrier_by_region(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMemoryBarrierByRegionArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMemoryBarrierByRegion else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.barriers) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_storage2d_multisample(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexStorage2DMultisampleArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexStorage2DMultisample else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.samples,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.fixedsamplelocations,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_multisamplefv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetMultisamplefvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetMultisamplefv else {
+        return back_end::encode(&wire::GlGetMultisamplefvReply::default());
+    };
+    session.make_current(args.current)?;
+    let val_room = Length::of(2u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("val"))?;
+    let mut val: Vec<GLfloat> = vec![Default::default(); val_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.pname,
+            args.index,
+            if args.val {
+                val.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    val.truncate(if !args.val { 0 } else { val_room });
+    back_end::encode(&wire::GlGetMultisamplefvReply { val })
+}
+
+fn gl_sample_maski(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSampleMaskiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSampleMaski else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.maskNumber, args.mask) });
+    Ok(Vec::new())
+}
+
+fn gl_get_tex_level_parameteriv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexLevelParameterivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexLevelParameteriv else {
+        return back_end::encode(&wire::GlGetTexLevelParameterivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexLevelParameterivReply { params })
+}
+
+fn gl_get_tex_level_parameterfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexLevelParameterfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexLevelParameterfv else {
+        return back_end::encode(&wire::GlGetTexLevelParameterfvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexLevelParameterfvReply { params })
+}
+
+fn gl_bind_vertex_buffer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindVertexBufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindVertexBuffer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let offset = back_end::offset(args.offset, "offset")?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.bindingindex, args.buffer, offset, args.stride) });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_attrib_format(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribFormatArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribFormat else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.attribindex,
+            args.size,
+            args.r#type,
+            args.normalized,
+            args.relativeoffset,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_attrib_i_format(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribIFormatArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribIFormat else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.attribindex,
+            args.size,
+            args.r#type,
+            args.relativeoffset,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_attrib_binding(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexAttribBindingArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexAttribBinding else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.attribindex, args.bindingindex) });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_binding_divisor(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexBindingDivisorArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glVertexBindingDivisor else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.bindingindex, args.divisor) });
+    Ok(Vec::new())
+}
+
+fn gl_blend_barrier(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBlendBarrierArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBlendBarrier else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_copy_image_sub_data(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlCopyImageSubDataArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glCopyImageSubData else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.srcName,
+            args.srcTarget,
+            args.srcLevel,
+            args.srcX,
+            args.srcY,
+            args.srcZ,
+            args.dstName,
+            args.dstTarget,
+            args.dstLevel,
+            args.dstX,
+            args.dstY,
+            args.dstZ,
+            args.srcWidth,
+            args.srcHeight,
+            args.srcDepth,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_debug_message_control(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDebugMessageControlArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDebugMessageControl else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.ids, Length::of(args.count)) {
+        return Err(Refusal::missing_size("ids"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.source,
+            args.r#type,
+            args.severity,
+            args.count,
+            length::pointer(&args.ids).cast(),
+            args.enabled,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_debug_message_insert(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDebugMessageInsertArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDebugMessageInsert else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let buf = call.input(&args.buf, back_end::bytes(Length::of(args.length), "buf")?)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.source,
+            args.r#type,
+            args.id,
+            args.severity,
+            args.length,
+            buf.cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_debug_message_log(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetDebugMessageLogArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetDebugMessageLog else {
+        return back_end::encode(&wire::GlGetDebugMessageLogReply::default());
+    };
+    session.make_current(args.current)?;
+    let sources_room = back_end::room(
+        args.count
+            .try_into()
+            .map_err(|_| Refusal::missing_size("sources"))?,
+    );
+    let mut sources: Vec<GLenum> = vec![Default::default(); sources_room];
+    let types_room = back_end::room(
+        args.count
+            .try_into()
+            .map_err(|_| Refusal::missing_size("types"))?,
+    );
+    let mut types: Vec<GLenum> = vec![Default::default(); types_room];
+    let ids_room = back_end::room(
+        args.count
+            .try_into()
+            .map_err(|_| Refusal::missing_size("ids"))?,
+    );
+    let mut ids: Vec<GLuint> = vec![Default::default(); ids_room];
+    let severities_room = back_end::room(
+        args.count
+            .try_into()
+            .map_err(|_| Refusal::missing_size("severities"))?,
+    );
+    let mut severities: Vec<GLenum> = vec![Default::default(); severities_room];
+    let lengths_room = back_end::room(
+        args.count
+            .try_into()
+            .map_err(|_| Refusal::missing_size("lengths"))?,
+    );
+    let mut lengths: Vec<GLsizei> = vec![Default::default(); lengths_room];
+    let messageLog_len = back_end::bytes(Length::of(args.bufSize), "messageLog")?;
+    let mut messageLog = call.output(args.messageLog, messageLog_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            lengths_room as GLuint,
+            args.bufSize,
+            if args.sources {
+                sources.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+            if args.types {
+                types.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+            if args.ids {
+                ids.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+            if args.severities {
+                severities.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+            if args.lengths {
+                lengths.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+            messageLog.as_mut_ptr().cast(),
+        )
+    });
+    sources.truncate(if !args.sources { 0 } else { sources_room });
+    types.truncate(if !args.types { 0 } else { types_room });
+    ids.truncate(if !args.ids { 0 } else { ids_room });
+    severities.truncate(if !args.severities { 0 } else { severities_room });
+    lengths.truncate(if !args.lengths { 0 } else { lengths_room });
+    back_end::encode(&wire::GlGetDebugMessageLogReply {
+        value,
+        sources,
+        types,
+        ids,
+        severities,
+        lengths,
+        messageLog: messageLog.data(call, messageLog_len),
+    })
+}
+
+fn gl_push_debug_group(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPushDebugGroupArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPushDebugGroup else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let message = call.input(
+        &args.message,
+        back_end::bytes(Length::of(args.length), "message")?,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.source, args.id, args.length, message.cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_pop_debug_group(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPopDebugGroupArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPopDebugGroup else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_object_label(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlObjectLabelArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glObjectLabel else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let label = call.input(
+        &args.label,
+        back_end::bytes(Length::of(args.length), "label")?,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.identifier, args.name, args.length, label.cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_get_object_label(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetObjectLabelArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetObjectLabel else {
+        return back_end::encode(&wire::GlGetObjectLabelReply::default());
+    };
+    session.make_current(args.current)?;
+    let mut length: GLsizei = Default::default();
+    let label_len = back_end::bytes(Length::of(args.bufSize), "label")?;
+    let mut label = call.output(args.label, label_len)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.identifier,
+            args.name,
+            args.bufSize,
+            if args.length {
+                &mut length
+            } else {
+                ptr::null_mut()
+            },
+            label.as_mut_ptr().cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetObjectLabelReply {
+        length,
+        label: label.data(call, label_len),
+    })
+}
+
+fn gl_object_ptr_label(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlObjectPtrLabelArgs = back_end::decode(args)?;
+    Board::gl_object_ptr_label(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_get_object_ptr_label(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetObjectPtrLabelArgs = back_end::decode(args)?;
+    Board::gl_get_object_ptr_label(session, call, args)
+}
+
+fn gl_enablei(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEnableiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glEnablei else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.index) });
+    Ok(Vec::new())
+}
+
+fn gl_disablei(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDisableiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDisablei else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.index) });
+    Ok(Vec::new())
+}
+
+fn gl_blend_equationi(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBlendEquationiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBlendEquationi else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.buf, args.mode) });
+    Ok(Vec::new())
+}
+
+fn gl_blend_equation_separatei(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBlendEquationSeparateiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBlendEquationSeparatei else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.buf, args.modeRGB, args.modeAlpha) });
+    Ok(Vec::new())
+}
+
+fn gl_blend_funci(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBlendFunciArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBlendFunci else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.buf, args.src, args.dst) });
+    Ok(Vec::new())
+}
+
+fn gl_blend_func_separatei(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBlendFuncSeparateiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBlendFuncSeparatei else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.buf,
+            args.srcRGB,
+            args.dstRGB,
+            args.srcAlpha,
+            args.dstAlpha,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_color_maski(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlColorMaskiArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glColorMaski else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.r, args.g, args.b, args.a) });
+    Ok(Vec::new())
+}
+
+fn gl_is_enabledi(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlIsEnablediArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glIsEnabledi else {
+        return back_end::encode(&wire::GlIsEnablediReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function(args.target, args.index) });
+    back_end::encode(&wire::GlIsEnablediReply { value })
+}
+
+fn gl_draw_elements_base_vertex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawElementsBaseVertexArgs = back_end::decode(args)?;
+    Board::gl_draw_elements_base_vertex(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_draw_range_elements_base_vertex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawRangeElementsBaseVertexArgs = back_end::decode(args)?;
+    Board::gl_draw_range_elements_base_vertex(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_draw_elements_instanced_base_vertex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawElementsInstancedBaseVertexArgs = back_end::decode(args)?;
+    Board::gl_draw_elements_instanced_base_vertex(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_framebuffer_texture(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFramebufferTextureArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFramebufferTexture else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.attachment, args.texture, args.level) });
+    Ok(Vec::new())
+}
+
+fn gl_primitive_bounding_box(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPrimitiveBoundingBoxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPrimitiveBoundingBox else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.minX, args.minY, args.minZ, args.minW, args.maxX, args.maxY, args.maxZ, args.maxW,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_graphics_reset_status(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetGraphicsResetStatusArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetGraphicsResetStatus else {
+        return back_end::encode(&wire::GlGetGraphicsResetStatusReply::default());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe { function() });
+    back_end::encode(&wire::GlGetGraphicsResetStatusReply { value })
+}
+
+fn gl_min_sample_shading(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMinSampleShadingArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMinSampleShading else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.value) });
+    Ok(Vec::new())
+}
+
+fn gl_patch_parameteri(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPatchParameteriArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPatchParameteri else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.value) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_parameter_iiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexParameterIivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexParameterIiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            length::pointer(&args.params).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_parameter_iuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexParameterIuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexParameterIuiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            length::pointer(&args.params).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_tex_parameter_iiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexParameterIivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexParameterIiv else {
+        return back_end::encode(&wire::GlGetTexParameterIivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexParameterIivReply { params })
+}
+
+fn gl_get_tex_parameter_iuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexParameterIuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexParameterIuiv else {
+        return back_end::encode(&wire::GlGetTexParameterIuivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexParameterIuivReply { params })
+}
+
+fn gl_sampler_parameter_iiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSamplerParameterIivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSamplerParameterIiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            length::pointer(&args.param).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_sampler_parameter_iuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSamplerParameterIuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSamplerParameterIuiv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            length::pointer(&args.param).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_sampler_parameter_iiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetSamplerParameterIivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetSamplerParameterIiv else {
+        return back_end::encode(&wire::GlGetSamplerParameterIivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetSamplerParameterIivReply { params })
+}
+
+fn gl_get_sampler_parameter_iuiv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetSamplerParameterIuivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetSamplerParameterIuiv else {
+        return back_end::encode(&wire::GlGetSamplerParameterIuivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLuint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.sampler,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetSamplerParameterIuivReply { params })
+}
+
+fn gl_tex_buffer(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexBufferArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexBuffer else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.internalformat, args.buffer) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_buffer_range(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexBufferRangeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexBufferRange else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let offset = back_end::offset(args.offset, "offset")?;
+    let size = back_end::offset(args.size, "size")?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.internalformat, args.buffer, offset, size) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_storage3d_multisample(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexStorage3DMultisampleArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexStorage3DMultisample else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.samples,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.depth,
+            args.fixedsamplelocations,
+        )
+    });
+    Ok(Vec::new())
+}
+
 fn gil_error(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilErrorArgs = back_end::decode(args)?;
     Board::gil_error(session, call, args)?;
@@ -5321,6 +7873,625 @@ fn gil_index_range(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilIndexRangeArgs = back_end::decode(args)?;
     back_end::encode(&Board::gil_index_range(session, call, args)?)
+}
+
+fn gl_bind_frag_data_location_indexed_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindFragDataLocationIndexedEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindFragDataLocationIndexedEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.colorNumber,
+            args.index,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_bind_frag_data_location_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBindFragDataLocationEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBindFragDataLocationEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.program,
+            args.color,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_program_resource_location_index_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetProgramResourceLocationIndexEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetProgramResourceLocationIndexEXT else {
+        return back_end::encode(&wire::GlGetProgramResourceLocationIndexEXTReply::default());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.program,
+            args.programInterface,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetProgramResourceLocationIndexEXTReply { value })
+}
+
+fn gl_get_frag_data_index_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetFragDataIndexEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetFragDataIndexEXT else {
+        return back_end::encode(&wire::GlGetFragDataIndexEXTReply::default());
+    };
+    session.make_current(args.current)?;
+    let name = call.string(&args.name)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            args.program,
+            name.as_ref()
+                .map_or(ptr::null(), |text| text.as_ptr())
+                .cast(),
+        )
+    });
+    back_end::encode(&wire::GlGetFragDataIndexEXTReply { value })
+}
+
+fn gl_clip_control_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClipControlEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClipControlEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.origin, args.depth) });
+    Ok(Vec::new())
+}
+
+fn gl_label_object_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLabelObjectEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLabelObjectEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let label = call.input(
+        &args.label,
+        back_end::bytes(Length::of(args.length), "label")?,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.r#type, args.object, args.length, label.cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_discard_framebuffer_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDiscardFramebufferEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDiscardFramebufferEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.attachments, Length::of(args.numAttachments)) {
+        return Err(Refusal::missing_size("attachments"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.numAttachments,
+            length::pointer(&args.attachments).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_query_counter_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlQueryCounterEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glQueryCounterEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.id, args.target) });
+    Ok(Vec::new())
+}
+
+fn gl_get_query_objectiv_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetQueryObjectivEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetQueryObjectivEXT else {
+        return back_end::encode(&wire::GlGetQueryObjectivEXTReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.id,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetQueryObjectivEXTReply { params })
+}
+
+fn gl_get_query_objecti64v_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetQueryObjecti64vEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetQueryObjecti64vEXT else {
+        return back_end::encode(&wire::GlGetQueryObjecti64vEXTReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint64> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.id,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetQueryObjecti64vEXTReply { params })
+}
+
+fn gl_get_query_objectui64v_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetQueryObjectui64vEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetQueryObjectui64vEXT else {
+        return back_end::encode(&wire::GlGetQueryObjectui64vEXTReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = Length::of(1u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLuint64> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.id,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetQueryObjectui64vEXTReply { params })
+}
+
+fn gl_polygon_offset_clamp_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPolygonOffsetClampEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPolygonOffsetClampEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.factor, args.units, args.clamp) });
+    Ok(Vec::new())
+}
+
+fn gl_framebuffer_fetch_barrier_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFramebufferFetchBarrierEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFramebufferFetchBarrierEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_texture_view_ext(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTextureViewEXTArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTextureViewEXT else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.texture,
+            args.target,
+            args.origtexture,
+            args.internalformat,
+            args.minlevel,
+            args.numlevels,
+            args.minlayer,
+            args.numlayers,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_max_shader_compiler_threads_khr(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMaxShaderCompilerThreadsKHRArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMaxShaderCompilerThreadsKHR else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.count) });
+    Ok(Vec::new())
+}
+
+fn gl_begin_conditional_render_nv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlBeginConditionalRenderNVArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glBeginConditionalRenderNV else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.id, args.mode) });
+    Ok(Vec::new())
+}
+
+fn gl_end_conditional_render_nv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEndConditionalRenderNVArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glEndConditionalRenderNV else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_tex_image3does(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexImage3DOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexImage3DOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    let pixels = support::helpers::volume(
+        session,
+        call,
+        &args.pixels,
+        args.width,
+        args.height,
+        args.depth,
+        args.format,
+        args.r#type,
+    )?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.level,
+            args.internalformat,
+            args.width,
+            args.height,
+            args.depth,
+            args.border,
+            args.format,
+            args.r#type,
+            pixels,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_framebuffer_texture3does(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFramebufferTexture3DOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFramebufferTexture3DOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.attachment,
+            args.textarget,
+            args.texture,
+            args.level,
+            args.zoffset,
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_viewport_arrayv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlViewportArrayvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glViewportArrayvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.first, args.count, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_viewport_indexedf_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlViewportIndexedfOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glViewportIndexedfOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.x, args.y, args.w, args.h) });
+    Ok(Vec::new())
+}
+
+fn gl_viewport_indexedfv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlViewportIndexedfvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glViewportIndexedfvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, Length::of(4u64)) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_scissor_arrayv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlScissorArrayvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glScissorArrayvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, (Length::of(args.count) * Length::of(4u64))) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.first, args.count, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_scissor_indexed_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlScissorIndexedOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glScissorIndexedOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.left, args.bottom, args.width, args.height) });
+    Ok(Vec::new())
+}
+
+fn gl_scissor_indexedv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlScissorIndexedvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glScissorIndexedvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, Length::of(4u64)) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_depth_range_arrayfv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDepthRangeArrayfvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDepthRangeArrayfvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.v, (Length::of(args.count) * Length::of(2u64))) {
+        return Err(Refusal::missing_size("v"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.first, args.count, length::pointer(&args.v).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_depth_range_indexedf_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDepthRangeIndexedfOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDepthRangeIndexedfOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.index, args.n, args.f) });
+    Ok(Vec::new())
+}
+
+fn gl_get_floati_v_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetFloatiVOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetFloati_vOES else {
+        return back_end::encode(&wire::GlGetFloatiVOESReply::default());
+    };
+    session.make_current(args.current)?;
+    let data_room = support::helpers::indexed_values(session, args.target as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("data"))?;
+    let mut data: Vec<GLfloat> = vec![Default::default(); data_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.index,
+            if args.data {
+                data.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    data.truncate(if !args.data { 0 } else { data_room });
+    back_end::encode(&wire::GlGetFloatiVOESReply { data })
 }
 
 /// The answer of a call that failed with an error of the API, before the driver was
@@ -5356,6 +8527,10 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         213 => back_end::encode(&wire::GlFenceSyncReply { result }),
+        326 => back_end::encode(&wire::GlGetObjectPtrLabelReply {
+            result,
+            ..Default::default()
+        }),
         1003 => back_end::encode(&wire::GilIndexRangeReply {
             result,
             ..Default::default()

@@ -4,8 +4,9 @@
 
 #![allow(non_snake_case)]
 
+use crate::back_end::function;
 use crate::graphics::gles::generated::types::*;
-use libloading::Library;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -492,727 +493,672 @@ pub struct Functions {
     pub glTexStorage3D: Option<glTexStorage3D_fn>,
     /// `glGetInternalformativ`.
     pub glGetInternalformativ: Option<glGetInternalformativ_fn>,
+    /// `glDispatchCompute`.
+    pub glDispatchCompute: Option<glDispatchCompute_fn>,
+    /// `glDispatchComputeIndirect`.
+    pub glDispatchComputeIndirect: Option<glDispatchComputeIndirect_fn>,
+    /// `glDrawArraysIndirect`.
+    pub glDrawArraysIndirect: Option<glDrawArraysIndirect_fn>,
+    /// `glDrawElementsIndirect`.
+    pub glDrawElementsIndirect: Option<glDrawElementsIndirect_fn>,
+    /// `glFramebufferParameteri`.
+    pub glFramebufferParameteri: Option<glFramebufferParameteri_fn>,
+    /// `glGetFramebufferParameteriv`.
+    pub glGetFramebufferParameteriv: Option<glGetFramebufferParameteriv_fn>,
+    /// `glGetProgramInterfaceiv`.
+    pub glGetProgramInterfaceiv: Option<glGetProgramInterfaceiv_fn>,
+    /// `glGetProgramResourceIndex`.
+    pub glGetProgramResourceIndex: Option<glGetProgramResourceIndex_fn>,
+    /// `glGetProgramResourceName`.
+    pub glGetProgramResourceName: Option<glGetProgramResourceName_fn>,
+    /// `glGetProgramResourceiv`.
+    pub glGetProgramResourceiv: Option<glGetProgramResourceiv_fn>,
+    /// `glGetProgramResourceLocation`.
+    pub glGetProgramResourceLocation: Option<glGetProgramResourceLocation_fn>,
+    /// `glUseProgramStages`.
+    pub glUseProgramStages: Option<glUseProgramStages_fn>,
+    /// `glActiveShaderProgram`.
+    pub glActiveShaderProgram: Option<glActiveShaderProgram_fn>,
+    /// `glCreateShaderProgramv`.
+    pub glCreateShaderProgramv: Option<glCreateShaderProgramv_fn>,
+    /// `glBindProgramPipeline`.
+    pub glBindProgramPipeline: Option<glBindProgramPipeline_fn>,
+    /// `glDeleteProgramPipelines`.
+    pub glDeleteProgramPipelines: Option<glDeleteProgramPipelines_fn>,
+    /// `glGenProgramPipelines`.
+    pub glGenProgramPipelines: Option<glGenProgramPipelines_fn>,
+    /// `glIsProgramPipeline`.
+    pub glIsProgramPipeline: Option<glIsProgramPipeline_fn>,
+    /// `glGetProgramPipelineiv`.
+    pub glGetProgramPipelineiv: Option<glGetProgramPipelineiv_fn>,
+    /// `glProgramUniform1i`.
+    pub glProgramUniform1i: Option<glProgramUniform1i_fn>,
+    /// `glProgramUniform2i`.
+    pub glProgramUniform2i: Option<glProgramUniform2i_fn>,
+    /// `glProgramUniform3i`.
+    pub glProgramUniform3i: Option<glProgramUniform3i_fn>,
+    /// `glProgramUniform4i`.
+    pub glProgramUniform4i: Option<glProgramUniform4i_fn>,
+    /// `glProgramUniform1ui`.
+    pub glProgramUniform1ui: Option<glProgramUniform1ui_fn>,
+    /// `glProgramUniform2ui`.
+    pub glProgramUniform2ui: Option<glProgramUniform2ui_fn>,
+    /// `glProgramUniform3ui`.
+    pub glProgramUniform3ui: Option<glProgramUniform3ui_fn>,
+    /// `glProgramUniform4ui`.
+    pub glProgramUniform4ui: Option<glProgramUniform4ui_fn>,
+    /// `glProgramUniform1f`.
+    pub glProgramUniform1f: Option<glProgramUniform1f_fn>,
+    /// `glProgramUniform2f`.
+    pub glProgramUniform2f: Option<glProgramUniform2f_fn>,
+    /// `glProgramUniform3f`.
+    pub glProgramUniform3f: Option<glProgramUniform3f_fn>,
+    /// `glProgramUniform4f`.
+    pub glProgramUniform4f: Option<glProgramUniform4f_fn>,
+    /// `glProgramUniform1iv`.
+    pub glProgramUniform1iv: Option<glProgramUniform1iv_fn>,
+    /// `glProgramUniform2iv`.
+    pub glProgramUniform2iv: Option<glProgramUniform2iv_fn>,
+    /// `glProgramUniform3iv`.
+    pub glProgramUniform3iv: Option<glProgramUniform3iv_fn>,
+    /// `glProgramUniform4iv`.
+    pub glProgramUniform4iv: Option<glProgramUniform4iv_fn>,
+    /// `glProgramUniform1uiv`.
+    pub glProgramUniform1uiv: Option<glProgramUniform1uiv_fn>,
+    /// `glProgramUniform2uiv`.
+    pub glProgramUniform2uiv: Option<glProgramUniform2uiv_fn>,
+    /// `glProgramUniform3uiv`.
+    pub glProgramUniform3uiv: Option<glProgramUniform3uiv_fn>,
+    /// `glProgramUniform4uiv`.
+    pub glProgramUniform4uiv: Option<glProgramUniform4uiv_fn>,
+    /// `glProgramUniform1fv`.
+    pub glProgramUniform1fv: Option<glProgramUniform1fv_fn>,
+    /// `glProgramUniform2fv`.
+    pub glProgramUniform2fv: Option<glProgramUniform2fv_fn>,
+    /// `glProgramUniform3fv`.
+    pub glProgramUniform3fv: Option<glProgramUniform3fv_fn>,
+    /// `glProgramUniform4fv`.
+    pub glProgramUniform4fv: Option<glProgramUniform4fv_fn>,
+    /// `glProgramUniformMatrix2fv`.
+    pub glProgramUniformMatrix2fv: Option<glProgramUniformMatrix2fv_fn>,
+    /// `glProgramUniformMatrix3fv`.
+    pub glProgramUniformMatrix3fv: Option<glProgramUniformMatrix3fv_fn>,
+    /// `glProgramUniformMatrix4fv`.
+    pub glProgramUniformMatrix4fv: Option<glProgramUniformMatrix4fv_fn>,
+    /// `glProgramUniformMatrix2x3fv`.
+    pub glProgramUniformMatrix2x3fv: Option<glProgramUniformMatrix2x3fv_fn>,
+    /// `glProgramUniformMatrix3x2fv`.
+    pub glProgramUniformMatrix3x2fv: Option<glProgramUniformMatrix3x2fv_fn>,
+    /// `glProgramUniformMatrix2x4fv`.
+    pub glProgramUniformMatrix2x4fv: Option<glProgramUniformMatrix2x4fv_fn>,
+    /// `glProgramUniformMatrix4x2fv`.
+    pub glProgramUniformMatrix4x2fv: Option<glProgramUniformMatrix4x2fv_fn>,
+    /// `glProgramUniformMatrix3x4fv`.
+    pub glProgramUniformMatrix3x4fv: Option<glProgramUniformMatrix3x4fv_fn>,
+    /// `glProgramUniformMatrix4x3fv`.
+    pub glProgramUniformMatrix4x3fv: Option<glProgramUniformMatrix4x3fv_fn>,
+    /// `glValidateProgramPipeline`.
+    pub glValidateProgramPipeline: Option<glValidateProgramPipeline_fn>,
+    /// `glGetProgramPipelineInfoLog`.
+    pub glGetProgramPipelineInfoLog: Option<glGetProgramPipelineInfoLog_fn>,
+    /// `glBindImageTexture`.
+    pub glBindImageTexture: Option<glBindImageTexture_fn>,
+    /// `glGetBooleani_v`.
+    pub glGetBooleani_v: Option<glGetBooleani_v_fn>,
+    /// `glMemoryBarrier`.
+    pub glMemoryBarrier: Option<glMemoryBarrier_fn>,
+    /// `glMemoryBarrierByRegion`.
+    pub glMemoryBarrierByRegion: Option<glMemoryBarrierByRegion_fn>,
+    /// `glTexStorage2DMultisample`.
+    pub glTexStorage2DMultisample: Option<glTexStorage2DMultisample_fn>,
+    /// `glGetMultisamplefv`.
+    pub glGetMultisamplefv: Option<glGetMultisamplefv_fn>,
+    /// `glSampleMaski`.
+    pub glSampleMaski: Option<glSampleMaski_fn>,
+    /// `glGetTexLevelParameteriv`.
+    pub glGetTexLevelParameteriv: Option<glGetTexLevelParameteriv_fn>,
+    /// `glGetTexLevelParameterfv`.
+    pub glGetTexLevelParameterfv: Option<glGetTexLevelParameterfv_fn>,
+    /// `glBindVertexBuffer`.
+    pub glBindVertexBuffer: Option<glBindVertexBuffer_fn>,
+    /// `glVertexAttribFormat`.
+    pub glVertexAttribFormat: Option<glVertexAttribFormat_fn>,
+    /// `glVertexAttribIFormat`.
+    pub glVertexAttribIFormat: Option<glVertexAttribIFormat_fn>,
+    /// `glVertexAttribBinding`.
+    pub glVertexAttribBinding: Option<glVertexAttribBinding_fn>,
+    /// `glVertexBindingDivisor`.
+    pub glVertexBindingDivisor: Option<glVertexBindingDivisor_fn>,
+    /// `glBlendBarrier`.
+    pub glBlendBarrier: Option<glBlendBarrier_fn>,
+    /// `glCopyImageSubData`.
+    pub glCopyImageSubData: Option<glCopyImageSubData_fn>,
+    /// `glDebugMessageControl`.
+    pub glDebugMessageControl: Option<glDebugMessageControl_fn>,
+    /// `glDebugMessageInsert`.
+    pub glDebugMessageInsert: Option<glDebugMessageInsert_fn>,
+    /// `glGetDebugMessageLog`.
+    pub glGetDebugMessageLog: Option<glGetDebugMessageLog_fn>,
+    /// `glPushDebugGroup`.
+    pub glPushDebugGroup: Option<glPushDebugGroup_fn>,
+    /// `glPopDebugGroup`.
+    pub glPopDebugGroup: Option<glPopDebugGroup_fn>,
+    /// `glObjectLabel`.
+    pub glObjectLabel: Option<glObjectLabel_fn>,
+    /// `glGetObjectLabel`.
+    pub glGetObjectLabel: Option<glGetObjectLabel_fn>,
+    /// `glObjectPtrLabel`.
+    pub glObjectPtrLabel: Option<glObjectPtrLabel_fn>,
+    /// `glGetObjectPtrLabel`.
+    pub glGetObjectPtrLabel: Option<glGetObjectPtrLabel_fn>,
+    /// `glEnablei`.
+    pub glEnablei: Option<glEnablei_fn>,
+    /// `glDisablei`.
+    pub glDisablei: Option<glDisablei_fn>,
+    /// `glBlendEquationi`.
+    pub glBlendEquationi: Option<glBlendEquationi_fn>,
+    /// `glBlendEquationSeparatei`.
+    pub glBlendEquationSeparatei: Option<glBlendEquationSeparatei_fn>,
+    /// `glBlendFunci`.
+    pub glBlendFunci: Option<glBlendFunci_fn>,
+    /// `glBlendFuncSeparatei`.
+    pub glBlendFuncSeparatei: Option<glBlendFuncSeparatei_fn>,
+    /// `glColorMaski`.
+    pub glColorMaski: Option<glColorMaski_fn>,
+    /// `glIsEnabledi`.
+    pub glIsEnabledi: Option<glIsEnabledi_fn>,
+    /// `glDrawElementsBaseVertex`.
+    pub glDrawElementsBaseVertex: Option<glDrawElementsBaseVertex_fn>,
+    /// `glDrawRangeElementsBaseVertex`.
+    pub glDrawRangeElementsBaseVertex: Option<glDrawRangeElementsBaseVertex_fn>,
+    /// `glDrawElementsInstancedBaseVertex`.
+    pub glDrawElementsInstancedBaseVertex: Option<glDrawElementsInstancedBaseVertex_fn>,
+    /// `glFramebufferTexture`.
+    pub glFramebufferTexture: Option<glFramebufferTexture_fn>,
+    /// `glPrimitiveBoundingBox`.
+    pub glPrimitiveBoundingBox: Option<glPrimitiveBoundingBox_fn>,
+    /// `glGetGraphicsResetStatus`.
+    pub glGetGraphicsResetStatus: Option<glGetGraphicsResetStatus_fn>,
+    /// `glMinSampleShading`.
+    pub glMinSampleShading: Option<glMinSampleShading_fn>,
+    /// `glPatchParameteri`.
+    pub glPatchParameteri: Option<glPatchParameteri_fn>,
+    /// `glTexParameterIiv`.
+    pub glTexParameterIiv: Option<glTexParameterIiv_fn>,
+    /// `glTexParameterIuiv`.
+    pub glTexParameterIuiv: Option<glTexParameterIuiv_fn>,
+    /// `glGetTexParameterIiv`.
+    pub glGetTexParameterIiv: Option<glGetTexParameterIiv_fn>,
+    /// `glGetTexParameterIuiv`.
+    pub glGetTexParameterIuiv: Option<glGetTexParameterIuiv_fn>,
+    /// `glSamplerParameterIiv`.
+    pub glSamplerParameterIiv: Option<glSamplerParameterIiv_fn>,
+    /// `glSamplerParameterIuiv`.
+    pub glSamplerParameterIuiv: Option<glSamplerParameterIuiv_fn>,
+    /// `glGetSamplerParameterIiv`.
+    pub glGetSamplerParameterIiv: Option<glGetSamplerParameterIiv_fn>,
+    /// `glGetSamplerParameterIuiv`.
+    pub glGetSamplerParameterIuiv: Option<glGetSamplerParameterIuiv_fn>,
+    /// `glTexBuffer`.
+    pub glTexBuffer: Option<glTexBuffer_fn>,
+    /// `glTexBufferRange`.
+    pub glTexBufferRange: Option<glTexBufferRange_fn>,
+    /// `glTexStorage3DMultisample`.
+    pub glTexStorage3DMultisample: Option<glTexStorage3DMultisample_fn>,
+    /// `glBindFragDataLocationIndexedEXT`.
+    pub glBindFragDataLocationIndexedEXT: Option<glBindFragDataLocationIndexedEXT_fn>,
+    /// `glBindFragDataLocationEXT`.
+    pub glBindFragDataLocationEXT: Option<glBindFragDataLocationEXT_fn>,
+    /// `glGetProgramResourceLocationIndexEXT`.
+    pub glGetProgramResourceLocationIndexEXT: Option<glGetProgramResourceLocationIndexEXT_fn>,
+    /// `glGetFragDataIndexEXT`.
+    pub glGetFragDataIndexEXT: Option<glGetFragDataIndexEXT_fn>,
+    /// `glClipControlEXT`.
+    pub glClipControlEXT: Option<glClipControlEXT_fn>,
+    /// `glLabelObjectEXT`.
+    pub glLabelObjectEXT: Option<glLabelObjectEXT_fn>,
+    /// `glDiscardFramebufferEXT`.
+    pub glDiscardFramebufferEXT: Option<glDiscardFramebufferEXT_fn>,
+    /// `glQueryCounterEXT`.
+    pub glQueryCounterEXT: Option<glQueryCounterEXT_fn>,
+    /// `glGetQueryObjectivEXT`.
+    pub glGetQueryObjectivEXT: Option<glGetQueryObjectivEXT_fn>,
+    /// `glGetQueryObjecti64vEXT`.
+    pub glGetQueryObjecti64vEXT: Option<glGetQueryObjecti64vEXT_fn>,
+    /// `glGetQueryObjectui64vEXT`.
+    pub glGetQueryObjectui64vEXT: Option<glGetQueryObjectui64vEXT_fn>,
+    /// `glPolygonOffsetClampEXT`.
+    pub glPolygonOffsetClampEXT: Option<glPolygonOffsetClampEXT_fn>,
+    /// `glFramebufferFetchBarrierEXT`.
+    pub glFramebufferFetchBarrierEXT: Option<glFramebufferFetchBarrierEXT_fn>,
+    /// `glTextureViewEXT`.
+    pub glTextureViewEXT: Option<glTextureViewEXT_fn>,
+    /// `glMaxShaderCompilerThreadsKHR`.
+    pub glMaxShaderCompilerThreadsKHR: Option<glMaxShaderCompilerThreadsKHR_fn>,
+    /// `glBeginConditionalRenderNV`.
+    pub glBeginConditionalRenderNV: Option<glBeginConditionalRenderNV_fn>,
+    /// `glEndConditionalRenderNV`.
+    pub glEndConditionalRenderNV: Option<glEndConditionalRenderNV_fn>,
+    /// `glTexImage3DOES`.
+    pub glTexImage3DOES: Option<glTexImage3DOES_fn>,
+    /// `glFramebufferTexture3DOES`.
+    pub glFramebufferTexture3DOES: Option<glFramebufferTexture3DOES_fn>,
+    /// `glViewportArrayvOES`.
+    pub glViewportArrayvOES: Option<glViewportArrayvOES_fn>,
+    /// `glViewportIndexedfOES`.
+    pub glViewportIndexedfOES: Option<glViewportIndexedfOES_fn>,
+    /// `glViewportIndexedfvOES`.
+    pub glViewportIndexedfvOES: Option<glViewportIndexedfvOES_fn>,
+    /// `glScissorArrayvOES`.
+    pub glScissorArrayvOES: Option<glScissorArrayvOES_fn>,
+    /// `glScissorIndexedOES`.
+    pub glScissorIndexedOES: Option<glScissorIndexedOES_fn>,
+    /// `glScissorIndexedvOES`.
+    pub glScissorIndexedvOES: Option<glScissorIndexedvOES_fn>,
+    /// `glDepthRangeArrayfvOES`.
+    pub glDepthRangeArrayfvOES: Option<glDepthRangeArrayfvOES_fn>,
+    /// `glDepthRangeIndexedfOES`.
+    pub glDepthRangeIndexedfOES: Option<glDepthRangeIndexedfOES_fn>,
+    /// `glGetFloati_vOES`.
+    pub glGetFloati_vOES: Option<glGetFloati_vOES_fn>,
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                glActiveTexture: library
-                    .get(b"glActiveTexture")
-                    .ok()
-                    .map(|function| *function),
-                glAttachShader: library
-                    .get(b"glAttachShader")
-                    .ok()
-                    .map(|function| *function),
-                glBindAttribLocation: library
-                    .get(b"glBindAttribLocation")
-                    .ok()
-                    .map(|function| *function),
-                glBindBuffer: library.get(b"glBindBuffer").ok().map(|function| *function),
-                glBindFramebuffer: library
-                    .get(b"glBindFramebuffer")
-                    .ok()
-                    .map(|function| *function),
-                glBindRenderbuffer: library
-                    .get(b"glBindRenderbuffer")
-                    .ok()
-                    .map(|function| *function),
-                glBindTexture: library.get(b"glBindTexture").ok().map(|function| *function),
-                glBlendColor: library.get(b"glBlendColor").ok().map(|function| *function),
-                glBlendEquation: library
-                    .get(b"glBlendEquation")
-                    .ok()
-                    .map(|function| *function),
-                glBlendEquationSeparate: library
-                    .get(b"glBlendEquationSeparate")
-                    .ok()
-                    .map(|function| *function),
-                glBlendFunc: library.get(b"glBlendFunc").ok().map(|function| *function),
-                glBlendFuncSeparate: library
-                    .get(b"glBlendFuncSeparate")
-                    .ok()
-                    .map(|function| *function),
-                glBufferData: library.get(b"glBufferData").ok().map(|function| *function),
-                glBufferSubData: library
-                    .get(b"glBufferSubData")
-                    .ok()
-                    .map(|function| *function),
-                glCheckFramebufferStatus: library
-                    .get(b"glCheckFramebufferStatus")
-                    .ok()
-                    .map(|function| *function),
-                glClear: library.get(b"glClear").ok().map(|function| *function),
-                glClearColor: library.get(b"glClearColor").ok().map(|function| *function),
-                glClearDepthf: library.get(b"glClearDepthf").ok().map(|function| *function),
-                glClearStencil: library
-                    .get(b"glClearStencil")
-                    .ok()
-                    .map(|function| *function),
-                glColorMask: library.get(b"glColorMask").ok().map(|function| *function),
-                glCompileShader: library
-                    .get(b"glCompileShader")
-                    .ok()
-                    .map(|function| *function),
-                glCompressedTexImage2D: library
-                    .get(b"glCompressedTexImage2D")
-                    .ok()
-                    .map(|function| *function),
-                glCompressedTexSubImage2D: library
-                    .get(b"glCompressedTexSubImage2D")
-                    .ok()
-                    .map(|function| *function),
-                glCopyTexImage2D: library
-                    .get(b"glCopyTexImage2D")
-                    .ok()
-                    .map(|function| *function),
-                glCopyTexSubImage2D: library
-                    .get(b"glCopyTexSubImage2D")
-                    .ok()
-                    .map(|function| *function),
-                glCreateProgram: library
-                    .get(b"glCreateProgram")
-                    .ok()
-                    .map(|function| *function),
-                glCreateShader: library
-                    .get(b"glCreateShader")
-                    .ok()
-                    .map(|function| *function),
-                glCullFace: library.get(b"glCullFace").ok().map(|function| *function),
-                glDeleteBuffers: library
-                    .get(b"glDeleteBuffers")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteFramebuffers: library
-                    .get(b"glDeleteFramebuffers")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteProgram: library
-                    .get(b"glDeleteProgram")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteRenderbuffers: library
-                    .get(b"glDeleteRenderbuffers")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteShader: library
-                    .get(b"glDeleteShader")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteTextures: library
-                    .get(b"glDeleteTextures")
-                    .ok()
-                    .map(|function| *function),
-                glDepthFunc: library.get(b"glDepthFunc").ok().map(|function| *function),
-                glDepthMask: library.get(b"glDepthMask").ok().map(|function| *function),
-                glDepthRangef: library.get(b"glDepthRangef").ok().map(|function| *function),
-                glDetachShader: library
-                    .get(b"glDetachShader")
-                    .ok()
-                    .map(|function| *function),
-                glDisable: library.get(b"glDisable").ok().map(|function| *function),
-                glDisableVertexAttribArray: library
-                    .get(b"glDisableVertexAttribArray")
-                    .ok()
-                    .map(|function| *function),
-                glDrawArrays: library.get(b"glDrawArrays").ok().map(|function| *function),
-                glDrawElements: library
-                    .get(b"glDrawElements")
-                    .ok()
-                    .map(|function| *function),
-                glEnable: library.get(b"glEnable").ok().map(|function| *function),
-                glEnableVertexAttribArray: library
-                    .get(b"glEnableVertexAttribArray")
-                    .ok()
-                    .map(|function| *function),
-                glFinish: library.get(b"glFinish").ok().map(|function| *function),
-                glFlush: library.get(b"glFlush").ok().map(|function| *function),
-                glFramebufferRenderbuffer: library
-                    .get(b"glFramebufferRenderbuffer")
-                    .ok()
-                    .map(|function| *function),
-                glFramebufferTexture2D: library
-                    .get(b"glFramebufferTexture2D")
-                    .ok()
-                    .map(|function| *function),
-                glFrontFace: library.get(b"glFrontFace").ok().map(|function| *function),
-                glGenBuffers: library.get(b"glGenBuffers").ok().map(|function| *function),
-                glGenerateMipmap: library
-                    .get(b"glGenerateMipmap")
-                    .ok()
-                    .map(|function| *function),
-                glGenFramebuffers: library
-                    .get(b"glGenFramebuffers")
-                    .ok()
-                    .map(|function| *function),
-                glGenRenderbuffers: library
-                    .get(b"glGenRenderbuffers")
-                    .ok()
-                    .map(|function| *function),
-                glGenTextures: library.get(b"glGenTextures").ok().map(|function| *function),
-                glGetActiveAttrib: library
-                    .get(b"glGetActiveAttrib")
-                    .ok()
-                    .map(|function| *function),
-                glGetActiveUniform: library
-                    .get(b"glGetActiveUniform")
-                    .ok()
-                    .map(|function| *function),
-                glGetAttachedShaders: library
-                    .get(b"glGetAttachedShaders")
-                    .ok()
-                    .map(|function| *function),
-                glGetAttribLocation: library
-                    .get(b"glGetAttribLocation")
-                    .ok()
-                    .map(|function| *function),
-                glGetBooleanv: library.get(b"glGetBooleanv").ok().map(|function| *function),
-                glGetBufferParameteriv: library
-                    .get(b"glGetBufferParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glGetError: library.get(b"glGetError").ok().map(|function| *function),
-                glGetFloatv: library.get(b"glGetFloatv").ok().map(|function| *function),
-                glGetFramebufferAttachmentParameteriv: library
-                    .get(b"glGetFramebufferAttachmentParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glGetIntegerv: library.get(b"glGetIntegerv").ok().map(|function| *function),
-                glGetProgramiv: library
-                    .get(b"glGetProgramiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetProgramInfoLog: library
-                    .get(b"glGetProgramInfoLog")
-                    .ok()
-                    .map(|function| *function),
-                glGetRenderbufferParameteriv: library
-                    .get(b"glGetRenderbufferParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glGetShaderiv: library.get(b"glGetShaderiv").ok().map(|function| *function),
-                glGetShaderInfoLog: library
-                    .get(b"glGetShaderInfoLog")
-                    .ok()
-                    .map(|function| *function),
-                glGetShaderPrecisionFormat: library
-                    .get(b"glGetShaderPrecisionFormat")
-                    .ok()
-                    .map(|function| *function),
-                glGetShaderSource: library
-                    .get(b"glGetShaderSource")
-                    .ok()
-                    .map(|function| *function),
-                glGetString: library.get(b"glGetString").ok().map(|function| *function),
-                glGetTexParameterfv: library
-                    .get(b"glGetTexParameterfv")
-                    .ok()
-                    .map(|function| *function),
-                glGetTexParameteriv: library
-                    .get(b"glGetTexParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glGetUniformfv: library
-                    .get(b"glGetUniformfv")
-                    .ok()
-                    .map(|function| *function),
-                glGetUniformiv: library
-                    .get(b"glGetUniformiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetUniformLocation: library
-                    .get(b"glGetUniformLocation")
-                    .ok()
-                    .map(|function| *function),
-                glGetVertexAttribfv: library
-                    .get(b"glGetVertexAttribfv")
-                    .ok()
-                    .map(|function| *function),
-                glGetVertexAttribiv: library
-                    .get(b"glGetVertexAttribiv")
-                    .ok()
-                    .map(|function| *function),
-                glHint: library.get(b"glHint").ok().map(|function| *function),
-                glIsBuffer: library.get(b"glIsBuffer").ok().map(|function| *function),
-                glIsEnabled: library.get(b"glIsEnabled").ok().map(|function| *function),
-                glIsFramebuffer: library
-                    .get(b"glIsFramebuffer")
-                    .ok()
-                    .map(|function| *function),
-                glIsProgram: library.get(b"glIsProgram").ok().map(|function| *function),
-                glIsRenderbuffer: library
-                    .get(b"glIsRenderbuffer")
-                    .ok()
-                    .map(|function| *function),
-                glIsShader: library.get(b"glIsShader").ok().map(|function| *function),
-                glIsTexture: library.get(b"glIsTexture").ok().map(|function| *function),
-                glLineWidth: library.get(b"glLineWidth").ok().map(|function| *function),
-                glLinkProgram: library.get(b"glLinkProgram").ok().map(|function| *function),
-                glPixelStorei: library.get(b"glPixelStorei").ok().map(|function| *function),
-                glPolygonOffset: library
-                    .get(b"glPolygonOffset")
-                    .ok()
-                    .map(|function| *function),
-                glReadPixels: library.get(b"glReadPixels").ok().map(|function| *function),
-                glReleaseShaderCompiler: library
-                    .get(b"glReleaseShaderCompiler")
-                    .ok()
-                    .map(|function| *function),
-                glRenderbufferStorage: library
-                    .get(b"glRenderbufferStorage")
-                    .ok()
-                    .map(|function| *function),
-                glSampleCoverage: library
-                    .get(b"glSampleCoverage")
-                    .ok()
-                    .map(|function| *function),
-                glScissor: library.get(b"glScissor").ok().map(|function| *function),
-                glShaderBinary: library
-                    .get(b"glShaderBinary")
-                    .ok()
-                    .map(|function| *function),
-                glShaderSource: library
-                    .get(b"glShaderSource")
-                    .ok()
-                    .map(|function| *function),
-                glStencilFunc: library.get(b"glStencilFunc").ok().map(|function| *function),
-                glStencilFuncSeparate: library
-                    .get(b"glStencilFuncSeparate")
-                    .ok()
-                    .map(|function| *function),
-                glStencilMask: library.get(b"glStencilMask").ok().map(|function| *function),
-                glStencilMaskSeparate: library
-                    .get(b"glStencilMaskSeparate")
-                    .ok()
-                    .map(|function| *function),
-                glStencilOp: library.get(b"glStencilOp").ok().map(|function| *function),
-                glStencilOpSeparate: library
-                    .get(b"glStencilOpSeparate")
-                    .ok()
-                    .map(|function| *function),
-                glTexImage2D: library.get(b"glTexImage2D").ok().map(|function| *function),
-                glTexParameterf: library
-                    .get(b"glTexParameterf")
-                    .ok()
-                    .map(|function| *function),
-                glTexParameterfv: library
-                    .get(b"glTexParameterfv")
-                    .ok()
-                    .map(|function| *function),
-                glTexParameteri: library
-                    .get(b"glTexParameteri")
-                    .ok()
-                    .map(|function| *function),
-                glTexParameteriv: library
-                    .get(b"glTexParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glTexSubImage2D: library
-                    .get(b"glTexSubImage2D")
-                    .ok()
-                    .map(|function| *function),
-                glUniform1f: library.get(b"glUniform1f").ok().map(|function| *function),
-                glUniform1fv: library.get(b"glUniform1fv").ok().map(|function| *function),
-                glUniform1i: library.get(b"glUniform1i").ok().map(|function| *function),
-                glUniform1iv: library.get(b"glUniform1iv").ok().map(|function| *function),
-                glUniform2f: library.get(b"glUniform2f").ok().map(|function| *function),
-                glUniform2fv: library.get(b"glUniform2fv").ok().map(|function| *function),
-                glUniform2i: library.get(b"glUniform2i").ok().map(|function| *function),
-                glUniform2iv: library.get(b"glUniform2iv").ok().map(|function| *function),
-                glUniform3f: library.get(b"glUniform3f").ok().map(|function| *function),
-                glUniform3fv: library.get(b"glUniform3fv").ok().map(|function| *function),
-                glUniform3i: library.get(b"glUniform3i").ok().map(|function| *function),
-                glUniform3iv: library.get(b"glUniform3iv").ok().map(|function| *function),
-                glUniform4f: library.get(b"glUniform4f").ok().map(|function| *function),
-                glUniform4fv: library.get(b"glUniform4fv").ok().map(|function| *function),
-                glUniform4i: library.get(b"glUniform4i").ok().map(|function| *function),
-                glUniform4iv: library.get(b"glUniform4iv").ok().map(|function| *function),
-                glUniformMatrix2fv: library
-                    .get(b"glUniformMatrix2fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix3fv: library
-                    .get(b"glUniformMatrix3fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix4fv: library
-                    .get(b"glUniformMatrix4fv")
-                    .ok()
-                    .map(|function| *function),
-                glUseProgram: library.get(b"glUseProgram").ok().map(|function| *function),
-                glValidateProgram: library
-                    .get(b"glValidateProgram")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib1f: library
-                    .get(b"glVertexAttrib1f")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib1fv: library
-                    .get(b"glVertexAttrib1fv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib2f: library
-                    .get(b"glVertexAttrib2f")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib2fv: library
-                    .get(b"glVertexAttrib2fv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib3f: library
-                    .get(b"glVertexAttrib3f")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib3fv: library
-                    .get(b"glVertexAttrib3fv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib4f: library
-                    .get(b"glVertexAttrib4f")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttrib4fv: library
-                    .get(b"glVertexAttrib4fv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribPointer: library
-                    .get(b"glVertexAttribPointer")
-                    .ok()
-                    .map(|function| *function),
-                glViewport: library.get(b"glViewport").ok().map(|function| *function),
-                glReadBuffer: library.get(b"glReadBuffer").ok().map(|function| *function),
-                glDrawRangeElements: library
-                    .get(b"glDrawRangeElements")
-                    .ok()
-                    .map(|function| *function),
-                glTexImage3D: library.get(b"glTexImage3D").ok().map(|function| *function),
-                glTexSubImage3D: library
-                    .get(b"glTexSubImage3D")
-                    .ok()
-                    .map(|function| *function),
-                glCopyTexSubImage3D: library
-                    .get(b"glCopyTexSubImage3D")
-                    .ok()
-                    .map(|function| *function),
-                glCompressedTexImage3D: library
-                    .get(b"glCompressedTexImage3D")
-                    .ok()
-                    .map(|function| *function),
-                glCompressedTexSubImage3D: library
-                    .get(b"glCompressedTexSubImage3D")
-                    .ok()
-                    .map(|function| *function),
-                glGenQueries: library.get(b"glGenQueries").ok().map(|function| *function),
-                glDeleteQueries: library
-                    .get(b"glDeleteQueries")
-                    .ok()
-                    .map(|function| *function),
-                glIsQuery: library.get(b"glIsQuery").ok().map(|function| *function),
-                glBeginQuery: library.get(b"glBeginQuery").ok().map(|function| *function),
-                glEndQuery: library.get(b"glEndQuery").ok().map(|function| *function),
-                glGetQueryiv: library.get(b"glGetQueryiv").ok().map(|function| *function),
-                glGetQueryObjectuiv: library
-                    .get(b"glGetQueryObjectuiv")
-                    .ok()
-                    .map(|function| *function),
-                glUnmapBuffer: library.get(b"glUnmapBuffer").ok().map(|function| *function),
-                glDrawBuffers: library.get(b"glDrawBuffers").ok().map(|function| *function),
-                glUniformMatrix2x3fv: library
-                    .get(b"glUniformMatrix2x3fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix3x2fv: library
-                    .get(b"glUniformMatrix3x2fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix2x4fv: library
-                    .get(b"glUniformMatrix2x4fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix4x2fv: library
-                    .get(b"glUniformMatrix4x2fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix3x4fv: library
-                    .get(b"glUniformMatrix3x4fv")
-                    .ok()
-                    .map(|function| *function),
-                glUniformMatrix4x3fv: library
-                    .get(b"glUniformMatrix4x3fv")
-                    .ok()
-                    .map(|function| *function),
-                glBlitFramebuffer: library
-                    .get(b"glBlitFramebuffer")
-                    .ok()
-                    .map(|function| *function),
-                glRenderbufferStorageMultisample: library
-                    .get(b"glRenderbufferStorageMultisample")
-                    .ok()
-                    .map(|function| *function),
-                glFramebufferTextureLayer: library
-                    .get(b"glFramebufferTextureLayer")
-                    .ok()
-                    .map(|function| *function),
-                glMapBufferRange: library
-                    .get(b"glMapBufferRange")
-                    .ok()
-                    .map(|function| *function),
-                glBindVertexArray: library
-                    .get(b"glBindVertexArray")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteVertexArrays: library
-                    .get(b"glDeleteVertexArrays")
-                    .ok()
-                    .map(|function| *function),
-                glGenVertexArrays: library
-                    .get(b"glGenVertexArrays")
-                    .ok()
-                    .map(|function| *function),
-                glIsVertexArray: library
-                    .get(b"glIsVertexArray")
-                    .ok()
-                    .map(|function| *function),
-                glGetIntegeri_v: library
-                    .get(b"glGetIntegeri_v")
-                    .ok()
-                    .map(|function| *function),
-                glBeginTransformFeedback: library
-                    .get(b"glBeginTransformFeedback")
-                    .ok()
-                    .map(|function| *function),
-                glEndTransformFeedback: library
-                    .get(b"glEndTransformFeedback")
-                    .ok()
-                    .map(|function| *function),
-                glBindBufferRange: library
-                    .get(b"glBindBufferRange")
-                    .ok()
-                    .map(|function| *function),
-                glBindBufferBase: library
-                    .get(b"glBindBufferBase")
-                    .ok()
-                    .map(|function| *function),
-                glTransformFeedbackVaryings: library
-                    .get(b"glTransformFeedbackVaryings")
-                    .ok()
-                    .map(|function| *function),
-                glGetTransformFeedbackVarying: library
-                    .get(b"glGetTransformFeedbackVarying")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribIPointer: library
-                    .get(b"glVertexAttribIPointer")
-                    .ok()
-                    .map(|function| *function),
-                glGetVertexAttribIiv: library
-                    .get(b"glGetVertexAttribIiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetVertexAttribIuiv: library
-                    .get(b"glGetVertexAttribIuiv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribI4i: library
-                    .get(b"glVertexAttribI4i")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribI4ui: library
-                    .get(b"glVertexAttribI4ui")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribI4iv: library
-                    .get(b"glVertexAttribI4iv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribI4uiv: library
-                    .get(b"glVertexAttribI4uiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetUniformuiv: library
-                    .get(b"glGetUniformuiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetFragDataLocation: library
-                    .get(b"glGetFragDataLocation")
-                    .ok()
-                    .map(|function| *function),
-                glUniform1ui: library.get(b"glUniform1ui").ok().map(|function| *function),
-                glUniform2ui: library.get(b"glUniform2ui").ok().map(|function| *function),
-                glUniform3ui: library.get(b"glUniform3ui").ok().map(|function| *function),
-                glUniform4ui: library.get(b"glUniform4ui").ok().map(|function| *function),
-                glUniform1uiv: library.get(b"glUniform1uiv").ok().map(|function| *function),
-                glUniform2uiv: library.get(b"glUniform2uiv").ok().map(|function| *function),
-                glUniform3uiv: library.get(b"glUniform3uiv").ok().map(|function| *function),
-                glUniform4uiv: library.get(b"glUniform4uiv").ok().map(|function| *function),
-                glClearBufferiv: library
-                    .get(b"glClearBufferiv")
-                    .ok()
-                    .map(|function| *function),
-                glClearBufferuiv: library
-                    .get(b"glClearBufferuiv")
-                    .ok()
-                    .map(|function| *function),
-                glClearBufferfv: library
-                    .get(b"glClearBufferfv")
-                    .ok()
-                    .map(|function| *function),
-                glClearBufferfi: library
-                    .get(b"glClearBufferfi")
-                    .ok()
-                    .map(|function| *function),
-                glCopyBufferSubData: library
-                    .get(b"glCopyBufferSubData")
-                    .ok()
-                    .map(|function| *function),
-                glGetUniformIndices: library
-                    .get(b"glGetUniformIndices")
-                    .ok()
-                    .map(|function| *function),
-                glGetActiveUniformsiv: library
-                    .get(b"glGetActiveUniformsiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetUniformBlockIndex: library
-                    .get(b"glGetUniformBlockIndex")
-                    .ok()
-                    .map(|function| *function),
-                glGetActiveUniformBlockiv: library
-                    .get(b"glGetActiveUniformBlockiv")
-                    .ok()
-                    .map(|function| *function),
-                glGetActiveUniformBlockName: library
-                    .get(b"glGetActiveUniformBlockName")
-                    .ok()
-                    .map(|function| *function),
-                glUniformBlockBinding: library
-                    .get(b"glUniformBlockBinding")
-                    .ok()
-                    .map(|function| *function),
-                glDrawArraysInstanced: library
-                    .get(b"glDrawArraysInstanced")
-                    .ok()
-                    .map(|function| *function),
-                glDrawElementsInstanced: library
-                    .get(b"glDrawElementsInstanced")
-                    .ok()
-                    .map(|function| *function),
-                glFenceSync: library.get(b"glFenceSync").ok().map(|function| *function),
-                glDeleteSync: library.get(b"glDeleteSync").ok().map(|function| *function),
-                glClientWaitSync: library
-                    .get(b"glClientWaitSync")
-                    .ok()
-                    .map(|function| *function),
-                glWaitSync: library.get(b"glWaitSync").ok().map(|function| *function),
-                glGetInteger64v: library
-                    .get(b"glGetInteger64v")
-                    .ok()
-                    .map(|function| *function),
-                glGetSynciv: library.get(b"glGetSynciv").ok().map(|function| *function),
-                glGetInteger64i_v: library
-                    .get(b"glGetInteger64i_v")
-                    .ok()
-                    .map(|function| *function),
-                glGetBufferParameteri64v: library
-                    .get(b"glGetBufferParameteri64v")
-                    .ok()
-                    .map(|function| *function),
-                glGenSamplers: library.get(b"glGenSamplers").ok().map(|function| *function),
-                glDeleteSamplers: library
-                    .get(b"glDeleteSamplers")
-                    .ok()
-                    .map(|function| *function),
-                glIsSampler: library.get(b"glIsSampler").ok().map(|function| *function),
-                glBindSampler: library.get(b"glBindSampler").ok().map(|function| *function),
-                glSamplerParameteri: library
-                    .get(b"glSamplerParameteri")
-                    .ok()
-                    .map(|function| *function),
-                glSamplerParameteriv: library
-                    .get(b"glSamplerParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glSamplerParameterf: library
-                    .get(b"glSamplerParameterf")
-                    .ok()
-                    .map(|function| *function),
-                glSamplerParameterfv: library
-                    .get(b"glSamplerParameterfv")
-                    .ok()
-                    .map(|function| *function),
-                glGetSamplerParameteriv: library
-                    .get(b"glGetSamplerParameteriv")
-                    .ok()
-                    .map(|function| *function),
-                glGetSamplerParameterfv: library
-                    .get(b"glGetSamplerParameterfv")
-                    .ok()
-                    .map(|function| *function),
-                glVertexAttribDivisor: library
-                    .get(b"glVertexAttribDivisor")
-                    .ok()
-                    .map(|function| *function),
-                glBindTransformFeedback: library
-                    .get(b"glBindTransformFeedback")
-                    .ok()
-                    .map(|function| *function),
-                glDeleteTransformFeedbacks: library
-                    .get(b"glDeleteTransformFeedbacks")
-                    .ok()
-                    .map(|function| *function),
-                glGenTransformFeedbacks: library
-                    .get(b"glGenTransformFeedbacks")
-                    .ok()
-                    .map(|function| *function),
-                glIsTransformFeedback: library
-                    .get(b"glIsTransformFeedback")
-                    .ok()
-                    .map(|function| *function),
-                glPauseTransformFeedback: library
-                    .get(b"glPauseTransformFeedback")
-                    .ok()
-                    .map(|function| *function),
-                glResumeTransformFeedback: library
-                    .get(b"glResumeTransformFeedback")
-                    .ok()
-                    .map(|function| *function),
-                glGetProgramBinary: library
-                    .get(b"glGetProgramBinary")
-                    .ok()
-                    .map(|function| *function),
-                glProgramBinary: library
-                    .get(b"glProgramBinary")
-                    .ok()
-                    .map(|function| *function),
-                glProgramParameteri: library
-                    .get(b"glProgramParameteri")
-                    .ok()
-                    .map(|function| *function),
-                glInvalidateFramebuffer: library
-                    .get(b"glInvalidateFramebuffer")
-                    .ok()
-                    .map(|function| *function),
-                glInvalidateSubFramebuffer: library
-                    .get(b"glInvalidateSubFramebuffer")
-                    .ok()
-                    .map(|function| *function),
-                glTexStorage2D: library
-                    .get(b"glTexStorage2D")
-                    .ok()
-                    .map(|function| *function),
-                glTexStorage3D: library
-                    .get(b"glTexStorage3D")
-                    .ok()
-                    .map(|function| *function),
-                glGetInternalformativ: library
-                    .get(b"glGetInternalformativ")
-                    .ok()
-                    .map(|function| *function),
+                glActiveTexture: function(find(c"glActiveTexture")),
+                glAttachShader: function(find(c"glAttachShader")),
+                glBindAttribLocation: function(find(c"glBindAttribLocation")),
+                glBindBuffer: function(find(c"glBindBuffer")),
+                glBindFramebuffer: function(find(c"glBindFramebuffer")),
+                glBindRenderbuffer: function(find(c"glBindRenderbuffer")),
+                glBindTexture: function(find(c"glBindTexture")),
+                glBlendColor: function(find(c"glBlendColor")),
+                glBlendEquation: function(find(c"glBlendEquation")),
+                glBlendEquationSeparate: function(find(c"glBlendEquationSeparate")),
+                glBlendFunc: function(find(c"glBlendFunc")),
+                glBlendFuncSeparate: function(find(c"glBlendFuncSeparate")),
+                glBufferData: function(find(c"glBufferData")),
+                glBufferSubData: function(find(c"glBufferSubData")),
+                glCheckFramebufferStatus: function(find(c"glCheckFramebufferStatus")),
+                glClear: function(find(c"glClear")),
+                glClearColor: function(find(c"glClearColor")),
+                glClearDepthf: function(find(c"glClearDepthf")),
+                glClearStencil: function(find(c"glClearStencil")),
+                glColorMask: function(find(c"glColorMask")),
+                glCompileShader: function(find(c"glCompileShader")),
+                glCompressedTexImage2D: function(find(c"glCompressedTexImage2D")),
+                glCompressedTexSubImage2D: function(find(c"glCompressedTexSubImage2D")),
+                glCopyTexImage2D: function(find(c"glCopyTexImage2D")),
+                glCopyTexSubImage2D: function(find(c"glCopyTexSubImage2D")),
+                glCreateProgram: function(find(c"glCreateProgram")),
+                glCreateShader: function(find(c"glCreateShader")),
+                glCullFace: function(find(c"glCullFace")),
+                glDeleteBuffers: function(find(c"glDeleteBuffers")),
+                glDeleteFramebuffers: function(find(c"glDeleteFramebuffers")),
+                glDeleteProgram: function(find(c"glDeleteProgram")),
+                glDeleteRenderbuffers: function(find(c"glDeleteRenderbuffers")),
+                glDeleteShader: function(find(c"glDeleteShader")),
+                glDeleteTextures: function(find(c"glDeleteTextures")),
+                glDepthFunc: function(find(c"glDepthFunc")),
+                glDepthMask: function(find(c"glDepthMask")),
+                glDepthRangef: function(find(c"glDepthRangef")),
+                glDetachShader: function(find(c"glDetachShader")),
+                glDisable: function(find(c"glDisable")),
+                glDisableVertexAttribArray: function(find(c"glDisableVertexAttribArray")),
+                glDrawArrays: function(find(c"glDrawArrays")),
+                glDrawElements: function(find(c"glDrawElements")),
+                glEnable: function(find(c"glEnable")),
+                glEnableVertexAttribArray: function(find(c"glEnableVertexAttribArray")),
+                glFinish: function(find(c"glFinish")),
+                glFlush: function(find(c"glFlush")),
+                glFramebufferRenderbuffer: function(find(c"glFramebufferRenderbuffer")),
+                glFramebufferTexture2D: function(find(c"glFramebufferTexture2D")),
+                glFrontFace: function(find(c"glFrontFace")),
+                glGenBuffers: function(find(c"glGenBuffers")),
+                glGenerateMipmap: function(find(c"glGenerateMipmap")),
+                glGenFramebuffers: function(find(c"glGenFramebuffers")),
+                glGenRenderbuffers: function(find(c"glGenRenderbuffers")),
+                glGenTextures: function(find(c"glGenTextures")),
+                glGetActiveAttrib: function(find(c"glGetActiveAttrib")),
+                glGetActiveUniform: function(find(c"glGetActiveUniform")),
+                glGetAttachedShaders: function(find(c"glGetAttachedShaders")),
+                glGetAttribLocation: function(find(c"glGetAttribLocation")),
+                glGetBooleanv: function(find(c"glGetBooleanv")),
+                glGetBufferParameteriv: function(find(c"glGetBufferParameteriv")),
+                glGetError: function(find(c"glGetError")),
+                glGetFloatv: function(find(c"glGetFloatv")),
+                glGetFramebufferAttachmentParameteriv: function(find(
+                    c"glGetFramebufferAttachmentParameteriv",
+                )),
+                glGetIntegerv: function(find(c"glGetIntegerv")),
+                glGetProgramiv: function(find(c"glGetProgramiv")),
+                glGetProgramInfoLog: function(find(c"glGetProgramInfoLog")),
+                glGetRenderbufferParameteriv: function(find(c"glGetRenderbufferParameteriv")),
+                glGetShaderiv: function(find(c"glGetShaderiv")),
+                glGetShaderInfoLog: function(find(c"glGetShaderInfoLog")),
+                glGetShaderPrecisionFormat: function(find(c"glGetShaderPrecisionFormat")),
+                glGetShaderSource: function(find(c"glGetShaderSource")),
+                glGetString: function(find(c"glGetString")),
+                glGetTexParameterfv: function(find(c"glGetTexParameterfv")),
+                glGetTexParameteriv: function(find(c"glGetTexParameteriv")),
+                glGetUniformfv: function(find(c"glGetUniformfv")),
+                glGetUniformiv: function(find(c"glGetUniformiv")),
+                glGetUniformLocation: function(find(c"glGetUniformLocation")),
+                glGetVertexAttribfv: function(find(c"glGetVertexAttribfv")),
+                glGetVertexAttribiv: function(find(c"glGetVertexAttribiv")),
+                glHint: function(find(c"glHint")),
+                glIsBuffer: function(find(c"glIsBuffer")),
+                glIsEnabled: function(find(c"glIsEnabled")),
+                glIsFramebuffer: function(find(c"glIsFramebuffer")),
+                glIsProgram: function(find(c"glIsProgram")),
+                glIsRenderbuffer: function(find(c"glIsRenderbuffer")),
+                glIsShader: function(find(c"glIsShader")),
+                glIsTexture: function(find(c"glIsTexture")),
+                glLineWidth: function(find(c"glLineWidth")),
+                glLinkProgram: function(find(c"glLinkProgram")),
+                glPixelStorei: function(find(c"glPixelStorei")),
+                glPolygonOffset: function(find(c"glPolygonOffset")),
+                glReadPixels: function(find(c"glReadPixels")),
+                glReleaseShaderCompiler: function(find(c"glReleaseShaderCompiler")),
+                glRenderbufferStorage: function(find(c"glRenderbufferStorage")),
+                glSampleCoverage: function(find(c"glSampleCoverage")),
+                glScissor: function(find(c"glScissor")),
+                glShaderBinary: function(find(c"glShaderBinary")),
+                glShaderSource: function(find(c"glShaderSource")),
+                glStencilFunc: function(find(c"glStencilFunc")),
+                glStencilFuncSeparate: function(find(c"glStencilFuncSeparate")),
+                glStencilMask: function(find(c"glStencilMask")),
+                glStencilMaskSeparate: function(find(c"glStencilMaskSeparate")),
+                glStencilOp: function(find(c"glStencilOp")),
+                glStencilOpSeparate: function(find(c"glStencilOpSeparate")),
+                glTexImage2D: function(find(c"glTexImage2D")),
+                glTexParameterf: function(find(c"glTexParameterf")),
+                glTexParameterfv: function(find(c"glTexParameterfv")),
+                glTexParameteri: function(find(c"glTexParameteri")),
+                glTexParameteriv: function(find(c"glTexParameteriv")),
+                glTexSubImage2D: function(find(c"glTexSubImage2D")),
+                glUniform1f: function(find(c"glUniform1f")),
+                glUniform1fv: function(find(c"glUniform1fv")),
+                glUniform1i: function(find(c"glUniform1i")),
+                glUniform1iv: function(find(c"glUniform1iv")),
+                glUniform2f: function(find(c"glUniform2f")),
+                glUniform2fv: function(find(c"glUniform2fv")),
+                glUniform2i: function(find(c"glUniform2i")),
+                glUniform2iv: function(find(c"glUniform2iv")),
+                glUniform3f: function(find(c"glUniform3f")),
+                glUniform3fv: function(find(c"glUniform3fv")),
+                glUniform3i: function(find(c"glUniform3i")),
+                glUniform3iv: function(find(c"glUniform3iv")),
+                glUniform4f: function(find(c"glUniform4f")),
+                glUniform4fv: function(find(c"glUniform4fv")),
+                glUniform4i: function(find(c"glUniform4i")),
+                glUniform4iv: function(find(c"glUniform4iv")),
+                glUniformMatrix2fv: function(find(c"glUniformMatrix2fv")),
+                glUniformMatrix3fv: function(find(c"glUniformMatrix3fv")),
+                glUniformMatrix4fv: function(find(c"glUniformMatrix4fv")),
+                glUseProgram: function(find(c"glUseProgram")),
+                glValidateProgram: function(find(c"glValidateProgram")),
+                glVertexAttrib1f: function(find(c"glVertexAttrib1f")),
+                glVertexAttrib1fv: function(find(c"glVertexAttrib1fv")),
+                glVertexAttrib2f: function(find(c"glVertexAttrib2f")),
+                glVertexAttrib2fv: function(find(c"glVertexAttrib2fv")),
+                glVertexAttrib3f: function(find(c"glVertexAttrib3f")),
+                glVertexAttrib3fv: function(find(c"glVertexAttrib3fv")),
+                glVertexAttrib4f: function(find(c"glVertexAttrib4f")),
+                glVertexAttrib4fv: function(find(c"glVertexAttrib4fv")),
+                glVertexAttribPointer: function(find(c"glVertexAttribPointer")),
+                glViewport: function(find(c"glViewport")),
+                glReadBuffer: function(find(c"glReadBuffer")),
+                glDrawRangeElements: function(find(c"glDrawRangeElements")),
+                glTexImage3D: function(find(c"glTexImage3D")),
+                glTexSubImage3D: function(find(c"glTexSubImage3D")),
+                glCopyTexSubImage3D: function(find(c"glCopyTexSubImage3D")),
+                glCompressedTexImage3D: function(find(c"glCompressedTexImage3D")),
+                glCompressedTexSubImage3D: function(find(c"glCompressedTexSubImage3D")),
+                glGenQueries: function(find(c"glGenQueries")),
+                glDeleteQueries: function(find(c"glDeleteQueries")),
+                glIsQuery: function(find(c"glIsQuery")),
+                glBeginQuery: function(find(c"glBeginQuery")),
+                glEndQuery: function(find(c"glEndQuery")),
+                glGetQueryiv: function(find(c"glGetQueryiv")),
+                glGetQueryObjectuiv: function(find(c"glGetQueryObjectuiv")),
+                glUnmapBuffer: function(find(c"glUnmapBuffer")),
+                glDrawBuffers: function(find(c"glDrawBuffers")),
+                glUniformMatrix2x3fv: function(find(c"glUniformMatrix2x3fv")),
+                glUniformMatrix3x2fv: function(find(c"glUniformMatrix3x2fv")),
+                glUniformMatrix2x4fv: function(find(c"glUniformMatrix2x4fv")),
+                glUniformMatrix4x2fv: function(find(c"glUniformMatrix4x2fv")),
+                glUniformMatrix3x4fv: function(find(c"glUniformMatrix3x4fv")),
+                glUniformMatrix4x3fv: function(find(c"glUniformMatrix4x3fv")),
+                glBlitFramebuffer: function(find(c"glBlitFramebuffer")),
+                glRenderbufferStorageMultisample: function(find(
+                    c"glRenderbufferStorageMultisample",
+                )),
+                glFramebufferTextureLayer: function(find(c"glFramebufferTextureLayer")),
+                glMapBufferRange: function(find(c"glMapBufferRange")),
+                glBindVertexArray: function(find(c"glBindVertexArray")),
+                glDeleteVertexArrays: function(find(c"glDeleteVertexArrays")),
+                glGenVertexArrays: function(find(c"glGenVertexArrays")),
+                glIsVertexArray: function(find(c"glIsVertexArray")),
+                glGetIntegeri_v: function(find(c"glGetIntegeri_v")),
+                glBeginTransformFeedback: function(find(c"glBeginTransformFeedback")),
+                glEndTransformFeedback: function(find(c"glEndTransformFeedback")),
+                glBindBufferRange: function(find(c"glBindBufferRange")),
+                glBindBufferBase: function(find(c"glBindBufferBase")),
+                glTransformFeedbackVaryings: function(find(c"glTransformFeedbackVaryings")),
+                glGetTransformFeedbackVarying: function(find(c"glGetTransformFeedbackVarying")),
+                glVertexAttribIPointer: function(find(c"glVertexAttribIPointer")),
+                glGetVertexAttribIiv: function(find(c"glGetVertexAttribIiv")),
+                glGetVertexAttribIuiv: function(find(c"glGetVertexAttribIuiv")),
+                glVertexAttribI4i: function(find(c"glVertexAttribI4i")),
+                glVertexAttribI4ui: function(find(c"glVertexAttribI4ui")),
+                glVertexAttribI4iv: function(find(c"glVertexAttribI4iv")),
+                glVertexAttribI4uiv: function(find(c"glVertexAttribI4uiv")),
+                glGetUniformuiv: function(find(c"glGetUniformuiv")),
+                glGetFragDataLocation: function(find(c"glGetFragDataLocation")),
+                glUniform1ui: function(find(c"glUniform1ui")),
+                glUniform2ui: function(find(c"glUniform2ui")),
+                glUniform3ui: function(find(c"glUniform3ui")),
+                glUniform4ui: function(find(c"glUniform4ui")),
+                glUniform1uiv: function(find(c"glUniform1uiv")),
+                glUniform2uiv: function(find(c"glUniform2uiv")),
+                glUniform3uiv: function(find(c"glUniform3uiv")),
+                glUniform4uiv: function(find(c"glUniform4uiv")),
+                glClearBufferiv: function(find(c"glClearBufferiv")),
+                glClearBufferuiv: function(find(c"glClearBufferuiv")),
+                glClearBufferfv: function(find(c"glClearBufferfv")),
+                glClearBufferfi: function(find(c"glClearBufferfi")),
+                glCopyBufferSubData: function(find(c"glCopyBufferSubData")),
+                glGetUniformIndices: function(find(c"glGetUniformIndices")),
+                glGetActiveUniformsiv: function(find(c"glGetActiveUniformsiv")),
+                glGetUniformBlockIndex: function(find(c"glGetUniformBlockIndex")),
+                glGetActiveUniformBlockiv: function(find(c"glGetActiveUniformBlockiv")),
+                glGetActiveUniformBlockName: function(find(c"glGetActiveUniformBlockName")),
+                glUniformBlockBinding: function(find(c"glUniformBlockBinding")),
+                glDrawArraysInstanced: function(find(c"glDrawArraysInstanced")),
+                glDrawElementsInstanced: function(find(c"glDrawElementsInstanced")),
+                glFenceSync: function(find(c"glFenceSync")),
+                glDeleteSync: function(find(c"glDeleteSync")),
+                glClientWaitSync: function(find(c"glClientWaitSync")),
+                glWaitSync: function(find(c"glWaitSync")),
+                glGetInteger64v: function(find(c"glGetInteger64v")),
+                glGetSynciv: function(find(c"glGetSynciv")),
+                glGetInteger64i_v: function(find(c"glGetInteger64i_v")),
+                glGetBufferParameteri64v: function(find(c"glGetBufferParameteri64v")),
+                glGenSamplers: function(find(c"glGenSamplers")),
+                glDeleteSamplers: function(find(c"glDeleteSamplers")),
+                glIsSampler: function(find(c"glIsSampler")),
+                glBindSampler: function(find(c"glBindSampler")),
+                glSamplerParameteri: function(find(c"glSamplerParameteri")),
+                glSamplerParameteriv: function(find(c"glSamplerParameteriv")),
+                glSamplerParameterf: function(find(c"glSamplerParameterf")),
+                glSamplerParameterfv: function(find(c"glSamplerParameterfv")),
+                glGetSamplerParameteriv: function(find(c"glGetSamplerParameteriv")),
+                glGetSamplerParameterfv: function(find(c"glGetSamplerParameterfv")),
+                glVertexAttribDivisor: function(find(c"glVertexAttribDivisor")),
+                glBindTransformFeedback: function(find(c"glBindTransformFeedback")),
+                glDeleteTransformFeedbacks: function(find(c"glDeleteTransformFeedbacks")),
+                glGenTransformFeedbacks: function(find(c"glGenTransformFeedbacks")),
+                glIsTransformFeedback: function(find(c"glIsTransformFeedback")),
+                glPauseTransformFeedback: function(find(c"glPauseTransformFeedback")),
+                glResumeTransformFeedback: function(find(c"glResumeTransformFeedback")),
+                glGetProgramBinary: function(find(c"glGetProgramBinary")),
+                glProgramBinary: function(find(c"glProgramBinary")),
+                glProgramParameteri: function(find(c"glProgramParameteri")),
+                glInvalidateFramebuffer: function(find(c"glInvalidateFramebuffer")),
+                glInvalidateSubFramebuffer: function(find(c"glInvalidateSubFramebuffer")),
+                glTexStorage2D: function(find(c"glTexStorage2D")),
+                glTexStorage3D: function(find(c"glTexStorage3D")),
+                glGetInternalformativ: function(find(c"glGetInternalformativ")),
+                glDispatchCompute: function(find(c"glDispatchCompute")),
+                glDispatchComputeIndirect: function(find(c"glDispatchComputeIndirect")),
+                glDrawArraysIndirect: function(find(c"glDrawArraysIndirect")),
+                glDrawElementsIndirect: function(find(c"glDrawElementsIndirect")),
+                glFramebufferParameteri: function(find(c"glFramebufferParameteri")),
+                glGetFramebufferParameteriv: function(find(c"glGetFramebufferParameteriv")),
+                glGetProgramInterfaceiv: function(find(c"glGetProgramInterfaceiv")),
+                glGetProgramResourceIndex: function(find(c"glGetProgramResourceIndex")),
+                glGetProgramResourceName: function(find(c"glGetProgramResourceName")),
+                glGetProgramResourceiv: function(find(c"glGetProgramResourceiv")),
+                glGetProgramResourceLocation: function(find(c"glGetProgramResourceLocation")),
+                glUseProgramStages: function(find(c"glUseProgramStages")),
+                glActiveShaderProgram: function(find(c"glActiveShaderProgram")),
+                glCreateShaderProgramv: function(find(c"glCreateShaderProgramv")),
+                glBindProgramPipeline: function(find(c"glBindProgramPipeline")),
+                glDeleteProgramPipelines: function(find(c"glDeleteProgramPipelines")),
+                glGenProgramPipelines: function(find(c"glGenProgramPipelines")),
+                glIsProgramPipeline: function(find(c"glIsProgramPipeline")),
+                glGetProgramPipelineiv: function(find(c"glGetProgramPipelineiv")),
+                glProgramUniform1i: function(find(c"glProgramUniform1i")),
+                glProgramUniform2i: function(find(c"glProgramUniform2i")),
+                glProgramUniform3i: function(find(c"glProgramUniform3i")),
+                glProgramUniform4i: function(find(c"glProgramUniform4i")),
+                glProgramUniform1ui: function(find(c"glProgramUniform1ui")),
+                glProgramUniform2ui: function(find(c"glProgramUniform2ui")),
+                glProgramUniform3ui: function(find(c"glProgramUniform3ui")),
+                glProgramUniform4ui: function(find(c"glProgramUniform4ui")),
+                glProgramUniform1f: function(find(c"glProgramUniform1f")),
+                glProgramUniform2f: function(find(c"glProgramUniform2f")),
+                glProgramUniform3f: function(find(c"glProgramUniform3f")),
+                glProgramUniform4f: function(find(c"glProgramUniform4f")),
+                glProgramUniform1iv: function(find(c"glProgramUniform1iv")),
+                glProgramUniform2iv: function(find(c"glProgramUniform2iv")),
+                glProgramUniform3iv: function(find(c"glProgramUniform3iv")),
+                glProgramUniform4iv: function(find(c"glProgramUniform4iv")),
+                glProgramUniform1uiv: function(find(c"glProgramUniform1uiv")),
+                glProgramUniform2uiv: function(find(c"glProgramUniform2uiv")),
+                glProgramUniform3uiv: function(find(c"glProgramUniform3uiv")),
+                glProgramUniform4uiv: function(find(c"glProgramUniform4uiv")),
+                glProgramUniform1fv: function(find(c"glProgramUniform1fv")),
+                glProgramUniform2fv: function(find(c"glProgramUniform2fv")),
+                glProgramUniform3fv: function(find(c"glProgramUniform3fv")),
+                glProgramUniform4fv: function(find(c"glProgramUniform4fv")),
+                glProgramUniformMatrix2fv: function(find(c"glProgramUniformMatrix2fv")),
+                glProgramUniformMatrix3fv: function(find(c"glProgramUniformMatrix3fv")),
+                glProgramUniformMatrix4fv: function(find(c"glProgramUniformMatrix4fv")),
+                glProgramUniformMatrix2x3fv: function(find(c"glProgramUniformMatrix2x3fv")),
+                glProgramUniformMatrix3x2fv: function(find(c"glProgramUniformMatrix3x2fv")),
+                glProgramUniformMatrix2x4fv: function(find(c"glProgramUniformMatrix2x4fv")),
+                glProgramUniformMatrix4x2fv: function(find(c"glProgramUniformMatrix4x2fv")),
+                glProgramUniformMatrix3x4fv: function(find(c"glProgramUniformMatrix3x4fv")),
+                glProgramUniformMatrix4x3fv: function(find(c"glProgramUniformMatrix4x3fv")),
+                glValidateProgramPipeline: function(find(c"glValidateProgramPipeline")),
+                glGetProgramPipelineInfoLog: function(find(c"glGetProgramPipelineInfoLog")),
+                glBindImageTexture: function(find(c"glBindImageTexture")),
+                glGetBooleani_v: function(find(c"glGetBooleani_v")),
+                glMemoryBarrier: function(find(c"glMemoryBarrier")),
+                glMemoryBarrierByRegion: function(find(c"glMemoryBarrierByRegion")),
+                glTexStorage2DMultisample: function(find(c"glTexStorage2DMultisample")),
+                glGetMultisamplefv: function(find(c"glGetMultisamplefv")),
+                glSampleMaski: function(find(c"glSampleMaski")),
+                glGetTexLevelParameteriv: function(find(c"glGetTexLevelParameteriv")),
+                glGetTexLevelParameterfv: function(find(c"glGetTexLevelParameterfv")),
+                glBindVertexBuffer: function(find(c"glBindVertexBuffer")),
+                glVertexAttribFormat: function(find(c"glVertexAttribFormat")),
+                glVertexAttribIFormat: function(find(c"glVertexAttribIFormat")),
+                glVertexAttribBinding: function(find(c"glVertexAttribBinding")),
+                glVertexBindingDivisor: function(find(c"glVertexBindingDivisor")),
+                glBlendBarrier: function(find(c"glBlendBarrier")),
+                glCopyImageSubData: function(find(c"glCopyImageSubData")),
+                glDebugMessageControl: function(find(c"glDebugMessageControl")),
+                glDebugMessageInsert: function(find(c"glDebugMessageInsert")),
+                glGetDebugMessageLog: function(find(c"glGetDebugMessageLog")),
+                glPushDebugGroup: function(find(c"glPushDebugGroup")),
+                glPopDebugGroup: function(find(c"glPopDebugGroup")),
+                glObjectLabel: function(find(c"glObjectLabel")),
+                glGetObjectLabel: function(find(c"glGetObjectLabel")),
+                glObjectPtrLabel: function(find(c"glObjectPtrLabel")),
+                glGetObjectPtrLabel: function(find(c"glGetObjectPtrLabel")),
+                glEnablei: function(find(c"glEnablei")),
+                glDisablei: function(find(c"glDisablei")),
+                glBlendEquationi: function(find(c"glBlendEquationi")),
+                glBlendEquationSeparatei: function(find(c"glBlendEquationSeparatei")),
+                glBlendFunci: function(find(c"glBlendFunci")),
+                glBlendFuncSeparatei: function(find(c"glBlendFuncSeparatei")),
+                glColorMaski: function(find(c"glColorMaski")),
+                glIsEnabledi: function(find(c"glIsEnabledi")),
+                glDrawElementsBaseVertex: function(find(c"glDrawElementsBaseVertex")),
+                glDrawRangeElementsBaseVertex: function(find(c"glDrawRangeElementsBaseVertex")),
+                glDrawElementsInstancedBaseVertex: function(find(
+                    c"glDrawElementsInstancedBaseVertex",
+                )),
+                glFramebufferTexture: function(find(c"glFramebufferTexture")),
+                glPrimitiveBoundingBox: function(find(c"glPrimitiveBoundingBox")),
+                glGetGraphicsResetStatus: function(find(c"glGetGraphicsResetStatus")),
+                glMinSampleShading: function(find(c"glMinSampleShading")),
+                glPatchParameteri: function(find(c"glPatchParameteri")),
+                glTexParameterIiv: function(find(c"glTexParameterIiv")),
+                glTexParameterIuiv: function(find(c"glTexParameterIuiv")),
+                glGetTexParameterIiv: function(find(c"glGetTexParameterIiv")),
+                glGetTexParameterIuiv: function(find(c"glGetTexParameterIuiv")),
+                glSamplerParameterIiv: function(find(c"glSamplerParameterIiv")),
+                glSamplerParameterIuiv: function(find(c"glSamplerParameterIuiv")),
+                glGetSamplerParameterIiv: function(find(c"glGetSamplerParameterIiv")),
+                glGetSamplerParameterIuiv: function(find(c"glGetSamplerParameterIuiv")),
+                glTexBuffer: function(find(c"glTexBuffer")),
+                glTexBufferRange: function(find(c"glTexBufferRange")),
+                glTexStorage3DMultisample: function(find(c"glTexStorage3DMultisample")),
+                glBindFragDataLocationIndexedEXT: function(find(
+                    c"glBindFragDataLocationIndexedEXT",
+                )),
+                glBindFragDataLocationEXT: function(find(c"glBindFragDataLocationEXT")),
+                glGetProgramResourceLocationIndexEXT: function(find(
+                    c"glGetProgramResourceLocationIndexEXT",
+                )),
+                glGetFragDataIndexEXT: function(find(c"glGetFragDataIndexEXT")),
+                glClipControlEXT: function(find(c"glClipControlEXT")),
+                glLabelObjectEXT: function(find(c"glLabelObjectEXT")),
+                glDiscardFramebufferEXT: function(find(c"glDiscardFramebufferEXT")),
+                glQueryCounterEXT: function(find(c"glQueryCounterEXT")),
+                glGetQueryObjectivEXT: function(find(c"glGetQueryObjectivEXT")),
+                glGetQueryObjecti64vEXT: function(find(c"glGetQueryObjecti64vEXT")),
+                glGetQueryObjectui64vEXT: function(find(c"glGetQueryObjectui64vEXT")),
+                glPolygonOffsetClampEXT: function(find(c"glPolygonOffsetClampEXT")),
+                glFramebufferFetchBarrierEXT: function(find(c"glFramebufferFetchBarrierEXT")),
+                glTextureViewEXT: function(find(c"glTextureViewEXT")),
+                glMaxShaderCompilerThreadsKHR: function(find(c"glMaxShaderCompilerThreadsKHR")),
+                glBeginConditionalRenderNV: function(find(c"glBeginConditionalRenderNV")),
+                glEndConditionalRenderNV: function(find(c"glEndConditionalRenderNV")),
+                glTexImage3DOES: function(find(c"glTexImage3DOES")),
+                glFramebufferTexture3DOES: function(find(c"glFramebufferTexture3DOES")),
+                glViewportArrayvOES: function(find(c"glViewportArrayvOES")),
+                glViewportIndexedfOES: function(find(c"glViewportIndexedfOES")),
+                glViewportIndexedfvOES: function(find(c"glViewportIndexedfvOES")),
+                glScissorArrayvOES: function(find(c"glScissorArrayvOES")),
+                glScissorIndexedOES: function(find(c"glScissorIndexedOES")),
+                glScissorIndexedvOES: function(find(c"glScissorIndexedvOES")),
+                glDepthRangeArrayfvOES: function(find(c"glDepthRangeArrayfvOES")),
+                glDepthRangeIndexedfOES: function(find(c"glDepthRangeIndexedfOES")),
+                glGetFloati_vOES: function(find(c"glGetFloati_vOES")),
             }
         }
     }

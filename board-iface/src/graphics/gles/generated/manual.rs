@@ -190,6 +190,76 @@ pub trait Manual {
         args: wire::GlClientWaitSyncArgs,
     ) -> Result<wire::GlClientWaitSyncReply, Refusal>;
 
+    /// `glDrawArraysIndirect`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_arrays_indirect(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawArraysIndirectArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glDrawElementsIndirect`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_elements_indirect(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawElementsIndirectArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glObjectPtrLabel`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_object_ptr_label(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlObjectPtrLabelArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glGetObjectPtrLabel`; gives the encoded reply.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_get_object_ptr_label(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlGetObjectPtrLabelArgs,
+    ) -> Result<Vec<u8>, Refusal>;
+
+    /// `glDrawElementsBaseVertex`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_elements_base_vertex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawElementsBaseVertexArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glDrawRangeElementsBaseVertex`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_range_elements_base_vertex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawRangeElementsBaseVertexArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glDrawElementsInstancedBaseVertex`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_draw_elements_instanced_base_vertex(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDrawElementsInstancedBaseVertexArgs<'_>,
+    ) -> Result<(), Refusal>;
+
     /// `gilError`.
     ///
     /// # Errors

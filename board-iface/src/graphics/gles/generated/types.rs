@@ -42,11 +42,16 @@ pub const GL_BUFFER_MAPPED: GLenum = 0x88bc;
 pub const GL_BUFFER_MAP_LENGTH: GLenum = 0x9120;
 pub const GL_BUFFER_MAP_OFFSET: GLenum = 0x9121;
 pub const GL_BUFFER_MAP_POINTER: GLenum = 0x88bd;
+pub const GL_BUFFER_SIZE: GLenum = 0x8764;
 pub const GL_BYTE: GLenum = 0x1400;
 pub const GL_COLOR: GLenum = 0x1800;
 pub const GL_COMPRESSED_TEXTURE_FORMATS: GLenum = 0x86a3;
 pub const GL_CURRENT_VERTEX_ATTRIB: GLenum = 0x8626;
+pub const GL_DEBUG_CALLBACK_FUNCTION: GLenum = 0x8244;
+pub const GL_DEBUG_CALLBACK_USER_PARAM: GLenum = 0x8245;
+pub const GL_DEBUG_OUTPUT: GLenum = 0x92e0;
 pub const GL_DEPTH_COMPONENT: GLenum = 0x1902;
+pub const GL_DRAW_INDIRECT_BUFFER_BINDING: GLenum = 0x8f43;
 pub const GL_ELEMENT_ARRAY_BUFFER: GLenum = 0x8893;
 pub const GL_ELEMENT_ARRAY_BUFFER_BINDING: GLenum = 0x8895;
 pub const GL_EXTENSIONS: GLenum = 0x1f03;
@@ -91,6 +96,7 @@ pub const GL_TIMEOUT_EXPIRED: GLenum = 0x911b;
 pub const GL_TRIANGLES: GLenum = 4;
 pub const GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS: GLenum = 0x8a42;
 pub const GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES: GLenum = 0x8a43;
+pub const GL_UNKNOWN_CONTEXT_RESET: GLenum = 0x8255;
 pub const GL_UNPACK_ALIGNMENT: GLenum = 0xcf5;
 pub const GL_UNPACK_IMAGE_HEIGHT: GLenum = 0x806e;
 pub const GL_UNPACK_ROW_LENGTH: GLenum = 0xcf2;
@@ -738,3 +744,681 @@ pub type glTexStorage3D_fn =
 /// `glGetInternalformativ`.
 pub type glGetInternalformativ_fn =
     unsafe extern "C" fn(GLenum, GLenum, GLenum, GLsizei, *mut GLint);
+/// `glDispatchCompute`.
+pub type glDispatchCompute_fn = unsafe extern "C" fn(GLuint, GLuint, GLuint);
+/// `glDispatchComputeIndirect`.
+pub type glDispatchComputeIndirect_fn = unsafe extern "C" fn(GLintptr);
+/// `glDrawArraysIndirect`.
+pub type glDrawArraysIndirect_fn = unsafe extern "C" fn(GLenum, *const c_void);
+/// `glDrawElementsIndirect`.
+pub type glDrawElementsIndirect_fn = unsafe extern "C" fn(GLenum, GLenum, *const c_void);
+/// `glFramebufferParameteri`.
+pub type glFramebufferParameteri_fn = unsafe extern "C" fn(GLenum, GLenum, GLint);
+/// `glGetFramebufferParameteriv`.
+pub type glGetFramebufferParameteriv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetProgramInterfaceiv`.
+pub type glGetProgramInterfaceiv_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum, *mut GLint);
+/// `glGetProgramResourceIndex`.
+pub type glGetProgramResourceIndex_fn =
+    unsafe extern "C" fn(GLuint, GLenum, *const GLchar) -> GLuint;
+/// `glGetProgramResourceName`.
+pub type glGetProgramResourceName_fn =
+    unsafe extern "C" fn(GLuint, GLenum, GLuint, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glGetProgramResourceiv`.
+pub type glGetProgramResourceiv_fn = unsafe extern "C" fn(
+    GLuint,
+    GLenum,
+    GLuint,
+    GLsizei,
+    *const GLenum,
+    GLsizei,
+    *mut GLsizei,
+    *mut GLint,
+);
+/// `glGetProgramResourceLocation`.
+pub type glGetProgramResourceLocation_fn =
+    unsafe extern "C" fn(GLuint, GLenum, *const GLchar) -> GLint;
+/// `glUseProgramStages`.
+pub type glUseProgramStages_fn = unsafe extern "C" fn(GLuint, GLbitfield, GLuint);
+/// `glActiveShaderProgram`.
+pub type glActiveShaderProgram_fn = unsafe extern "C" fn(GLuint, GLuint);
+/// `glCreateShaderProgramv`.
+pub type glCreateShaderProgramv_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, *const *const GLchar) -> GLuint;
+/// `glBindProgramPipeline`.
+pub type glBindProgramPipeline_fn = unsafe extern "C" fn(GLuint);
+/// `glDeleteProgramPipelines`.
+pub type glDeleteProgramPipelines_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glGenProgramPipelines`.
+pub type glGenProgramPipelines_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glIsProgramPipeline`.
+pub type glIsProgramPipeline_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glGetProgramPipelineiv`.
+pub type glGetProgramPipelineiv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glProgramUniform1i`.
+pub type glProgramUniform1i_fn = unsafe extern "C" fn(GLuint, GLint, GLint);
+/// `glProgramUniform2i`.
+pub type glProgramUniform2i_fn = unsafe extern "C" fn(GLuint, GLint, GLint, GLint);
+/// `glProgramUniform3i`.
+pub type glProgramUniform3i_fn = unsafe extern "C" fn(GLuint, GLint, GLint, GLint, GLint);
+/// `glProgramUniform4i`.
+pub type glProgramUniform4i_fn = unsafe extern "C" fn(GLuint, GLint, GLint, GLint, GLint, GLint);
+/// `glProgramUniform1ui`.
+pub type glProgramUniform1ui_fn = unsafe extern "C" fn(GLuint, GLint, GLuint);
+/// `glProgramUniform2ui`.
+pub type glProgramUniform2ui_fn = unsafe extern "C" fn(GLuint, GLint, GLuint, GLuint);
+/// `glProgramUniform3ui`.
+pub type glProgramUniform3ui_fn = unsafe extern "C" fn(GLuint, GLint, GLuint, GLuint, GLuint);
+/// `glProgramUniform4ui`.
+pub type glProgramUniform4ui_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLuint, GLuint, GLuint, GLuint);
+/// `glProgramUniform1f`.
+pub type glProgramUniform1f_fn = unsafe extern "C" fn(GLuint, GLint, GLfloat);
+/// `glProgramUniform2f`.
+pub type glProgramUniform2f_fn = unsafe extern "C" fn(GLuint, GLint, GLfloat, GLfloat);
+/// `glProgramUniform3f`.
+pub type glProgramUniform3f_fn = unsafe extern "C" fn(GLuint, GLint, GLfloat, GLfloat, GLfloat);
+/// `glProgramUniform4f`.
+pub type glProgramUniform4f_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glProgramUniform1iv`.
+pub type glProgramUniform1iv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLint);
+/// `glProgramUniform2iv`.
+pub type glProgramUniform2iv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLint);
+/// `glProgramUniform3iv`.
+pub type glProgramUniform3iv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLint);
+/// `glProgramUniform4iv`.
+pub type glProgramUniform4iv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLint);
+/// `glProgramUniform1uiv`.
+pub type glProgramUniform1uiv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLuint);
+/// `glProgramUniform2uiv`.
+pub type glProgramUniform2uiv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLuint);
+/// `glProgramUniform3uiv`.
+pub type glProgramUniform3uiv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLuint);
+/// `glProgramUniform4uiv`.
+pub type glProgramUniform4uiv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLuint);
+/// `glProgramUniform1fv`.
+pub type glProgramUniform1fv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLfloat);
+/// `glProgramUniform2fv`.
+pub type glProgramUniform2fv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLfloat);
+/// `glProgramUniform3fv`.
+pub type glProgramUniform3fv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLfloat);
+/// `glProgramUniform4fv`.
+pub type glProgramUniform4fv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *const GLfloat);
+/// `glProgramUniformMatrix2fv`.
+pub type glProgramUniformMatrix2fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix3fv`.
+pub type glProgramUniformMatrix3fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix4fv`.
+pub type glProgramUniformMatrix4fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix2x3fv`.
+pub type glProgramUniformMatrix2x3fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix3x2fv`.
+pub type glProgramUniformMatrix3x2fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix2x4fv`.
+pub type glProgramUniformMatrix2x4fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix4x2fv`.
+pub type glProgramUniformMatrix4x2fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix3x4fv`.
+pub type glProgramUniformMatrix3x4fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glProgramUniformMatrix4x3fv`.
+pub type glProgramUniformMatrix4x3fv_fn =
+    unsafe extern "C" fn(GLuint, GLint, GLsizei, GLboolean, *const GLfloat);
+/// `glValidateProgramPipeline`.
+pub type glValidateProgramPipeline_fn = unsafe extern "C" fn(GLuint);
+/// `glGetProgramPipelineInfoLog`.
+pub type glGetProgramPipelineInfoLog_fn =
+    unsafe extern "C" fn(GLuint, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glBindImageTexture`.
+pub type glBindImageTexture_fn =
+    unsafe extern "C" fn(GLuint, GLuint, GLint, GLboolean, GLint, GLenum, GLenum);
+/// `glGetBooleani_v`.
+pub type glGetBooleani_v_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLboolean);
+/// `glMemoryBarrier`.
+pub type glMemoryBarrier_fn = unsafe extern "C" fn(GLbitfield);
+/// `glMemoryBarrierByRegion`.
+pub type glMemoryBarrierByRegion_fn = unsafe extern "C" fn(GLbitfield);
+/// `glTexStorage2DMultisample`.
+pub type glTexStorage2DMultisample_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei, GLboolean);
+/// `glGetMultisamplefv`.
+pub type glGetMultisamplefv_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLfloat);
+/// `glSampleMaski`.
+pub type glSampleMaski_fn = unsafe extern "C" fn(GLuint, GLbitfield);
+/// `glGetTexLevelParameteriv`.
+pub type glGetTexLevelParameteriv_fn = unsafe extern "C" fn(GLenum, GLint, GLenum, *mut GLint);
+/// `glGetTexLevelParameterfv`.
+pub type glGetTexLevelParameterfv_fn = unsafe extern "C" fn(GLenum, GLint, GLenum, *mut GLfloat);
+/// `glBindVertexBuffer`.
+pub type glBindVertexBuffer_fn = unsafe extern "C" fn(GLuint, GLuint, GLintptr, GLsizei);
+/// `glVertexAttribFormat`.
+pub type glVertexAttribFormat_fn = unsafe extern "C" fn(GLuint, GLint, GLenum, GLboolean, GLuint);
+/// `glVertexAttribIFormat`.
+pub type glVertexAttribIFormat_fn = unsafe extern "C" fn(GLuint, GLint, GLenum, GLuint);
+/// `glVertexAttribBinding`.
+pub type glVertexAttribBinding_fn = unsafe extern "C" fn(GLuint, GLuint);
+/// `glVertexBindingDivisor`.
+pub type glVertexBindingDivisor_fn = unsafe extern "C" fn(GLuint, GLuint);
+/// `glBlendBarrier`.
+pub type glBlendBarrier_fn = unsafe extern "C" fn();
+/// `glCopyImageSubData`.
+pub type glCopyImageSubData_fn = unsafe extern "C" fn(
+    GLuint,
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLuint,
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+);
+/// `glDebugMessageControl`.
+pub type glDebugMessageControl_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLenum, GLsizei, *const GLuint, GLboolean);
+/// `glDebugMessageInsert`.
+pub type glDebugMessageInsert_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar);
+/// `glDebugMessageCallback`.
+pub type glDebugMessageCallback_fn = unsafe extern "C" fn(
+    Option<
+        unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar, *const c_void),
+    >,
+    *const c_void,
+);
+/// `glGetDebugMessageLog`.
+pub type glGetDebugMessageLog_fn = unsafe extern "C" fn(
+    GLuint,
+    GLsizei,
+    *mut GLenum,
+    *mut GLenum,
+    *mut GLuint,
+    *mut GLenum,
+    *mut GLsizei,
+    *mut GLchar,
+) -> GLuint;
+/// `glPushDebugGroup`.
+pub type glPushDebugGroup_fn = unsafe extern "C" fn(GLenum, GLuint, GLsizei, *const GLchar);
+/// `glPopDebugGroup`.
+pub type glPopDebugGroup_fn = unsafe extern "C" fn();
+/// `glObjectLabel`.
+pub type glObjectLabel_fn = unsafe extern "C" fn(GLenum, GLuint, GLsizei, *const GLchar);
+/// `glGetObjectLabel`.
+pub type glGetObjectLabel_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glObjectPtrLabel`.
+pub type glObjectPtrLabel_fn = unsafe extern "C" fn(*const c_void, GLsizei, *const GLchar);
+/// `glGetObjectPtrLabel`.
+pub type glGetObjectPtrLabel_fn =
+    unsafe extern "C" fn(*const c_void, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glGetPointerv`.
+pub type glGetPointerv_fn = unsafe extern "C" fn(GLenum, *mut *mut c_void);
+/// `glEnablei`.
+pub type glEnablei_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glDisablei`.
+pub type glDisablei_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glBlendEquationi`.
+pub type glBlendEquationi_fn = unsafe extern "C" fn(GLuint, GLenum);
+/// `glBlendEquationSeparatei`.
+pub type glBlendEquationSeparatei_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum);
+/// `glBlendFunci`.
+pub type glBlendFunci_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum);
+/// `glBlendFuncSeparatei`.
+pub type glBlendFuncSeparatei_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum, GLenum, GLenum);
+/// `glColorMaski`.
+pub type glColorMaski_fn = unsafe extern "C" fn(GLuint, GLboolean, GLboolean, GLboolean, GLboolean);
+/// `glIsEnabledi`.
+pub type glIsEnabledi_fn = unsafe extern "C" fn(GLenum, GLuint) -> GLboolean;
+/// `glDrawElementsBaseVertex`.
+pub type glDrawElementsBaseVertex_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLint);
+/// `glDrawRangeElementsBaseVertex`.
+pub type glDrawRangeElementsBaseVertex_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLuint, GLsizei, GLenum, *const c_void, GLint);
+/// `glDrawElementsInstancedBaseVertex`.
+pub type glDrawElementsInstancedBaseVertex_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLsizei, GLint);
+/// `glFramebufferTexture`.
+pub type glFramebufferTexture_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint, GLint);
+/// `glPrimitiveBoundingBox`.
+pub type glPrimitiveBoundingBox_fn =
+    unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glGetGraphicsResetStatus`.
+pub type glGetGraphicsResetStatus_fn = unsafe extern "C" fn() -> GLenum;
+/// `glReadnPixels`.
+pub type glReadnPixels_fn =
+    unsafe extern "C" fn(GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, GLsizei, *mut c_void);
+/// `glGetnUniformfv`.
+pub type glGetnUniformfv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLfloat);
+/// `glGetnUniformiv`.
+pub type glGetnUniformiv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLint);
+/// `glGetnUniformuiv`.
+pub type glGetnUniformuiv_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLuint);
+/// `glMinSampleShading`.
+pub type glMinSampleShading_fn = unsafe extern "C" fn(GLfloat);
+/// `glPatchParameteri`.
+pub type glPatchParameteri_fn = unsafe extern "C" fn(GLenum, GLint);
+/// `glTexParameterIiv`.
+pub type glTexParameterIiv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLint);
+/// `glTexParameterIuiv`.
+pub type glTexParameterIuiv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLuint);
+/// `glGetTexParameterIiv`.
+pub type glGetTexParameterIiv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetTexParameterIuiv`.
+pub type glGetTexParameterIuiv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLuint);
+/// `glSamplerParameterIiv`.
+pub type glSamplerParameterIiv_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLint);
+/// `glSamplerParameterIuiv`.
+pub type glSamplerParameterIuiv_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLuint);
+/// `glGetSamplerParameterIiv`.
+pub type glGetSamplerParameterIiv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glGetSamplerParameterIuiv`.
+pub type glGetSamplerParameterIuiv_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint);
+/// `glTexBuffer`.
+pub type glTexBuffer_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint);
+/// `glTexBufferRange`.
+pub type glTexBufferRange_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint, GLintptr, GLsizeiptr);
+/// `glTexStorage3DMultisample`.
+pub type glTexStorage3DMultisample_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei, GLsizei, GLboolean);
+/// `glBindFragDataLocationIndexedEXT`.
+pub type glBindFragDataLocationIndexedEXT_fn =
+    unsafe extern "C" fn(GLuint, GLuint, GLuint, *const GLchar);
+/// `glBindFragDataLocationEXT`.
+pub type glBindFragDataLocationEXT_fn = unsafe extern "C" fn(GLuint, GLuint, *const GLchar);
+/// `glGetProgramResourceLocationIndexEXT`.
+pub type glGetProgramResourceLocationIndexEXT_fn =
+    unsafe extern "C" fn(GLuint, GLenum, *const GLchar) -> GLint;
+/// `glGetFragDataIndexEXT`.
+pub type glGetFragDataIndexEXT_fn = unsafe extern "C" fn(GLuint, *const GLchar) -> GLint;
+/// `glClipControlEXT`.
+pub type glClipControlEXT_fn = unsafe extern "C" fn(GLenum, GLenum);
+/// `glCopyImageSubDataEXT`.
+pub type glCopyImageSubDataEXT_fn = unsafe extern "C" fn(
+    GLuint,
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLuint,
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+);
+/// `glLabelObjectEXT`.
+pub type glLabelObjectEXT_fn = unsafe extern "C" fn(GLenum, GLuint, GLsizei, *const GLchar);
+/// `glGetObjectLabelEXT`.
+pub type glGetObjectLabelEXT_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glDiscardFramebufferEXT`.
+pub type glDiscardFramebufferEXT_fn = unsafe extern "C" fn(GLenum, GLsizei, *const GLenum);
+/// `glGenQueriesEXT`.
+pub type glGenQueriesEXT_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glDeleteQueriesEXT`.
+pub type glDeleteQueriesEXT_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glIsQueryEXT`.
+pub type glIsQueryEXT_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glBeginQueryEXT`.
+pub type glBeginQueryEXT_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glEndQueryEXT`.
+pub type glEndQueryEXT_fn = unsafe extern "C" fn(GLenum);
+/// `glQueryCounterEXT`.
+pub type glQueryCounterEXT_fn = unsafe extern "C" fn(GLuint, GLenum);
+/// `glGetQueryivEXT`.
+pub type glGetQueryivEXT_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetQueryObjectivEXT`.
+pub type glGetQueryObjectivEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glGetQueryObjectuivEXT`.
+pub type glGetQueryObjectuivEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint);
+/// `glGetQueryObjecti64vEXT`.
+pub type glGetQueryObjecti64vEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint64);
+/// `glGetQueryObjectui64vEXT`.
+pub type glGetQueryObjectui64vEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint64);
+/// `glGetInteger64vEXT`.
+pub type glGetInteger64vEXT_fn = unsafe extern "C" fn(GLenum, *mut GLint64);
+/// `glDrawBuffersEXT`.
+pub type glDrawBuffersEXT_fn = unsafe extern "C" fn(GLsizei, *const GLenum);
+/// `glEnableiEXT`.
+pub type glEnableiEXT_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glDisableiEXT`.
+pub type glDisableiEXT_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glBlendEquationiEXT`.
+pub type glBlendEquationiEXT_fn = unsafe extern "C" fn(GLuint, GLenum);
+/// `glBlendEquationSeparateiEXT`.
+pub type glBlendEquationSeparateiEXT_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum);
+/// `glBlendFunciEXT`.
+pub type glBlendFunciEXT_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum);
+/// `glBlendFuncSeparateiEXT`.
+pub type glBlendFuncSeparateiEXT_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum, GLenum, GLenum);
+/// `glColorMaskiEXT`.
+pub type glColorMaskiEXT_fn =
+    unsafe extern "C" fn(GLuint, GLboolean, GLboolean, GLboolean, GLboolean);
+/// `glIsEnablediEXT`.
+pub type glIsEnablediEXT_fn = unsafe extern "C" fn(GLenum, GLuint) -> GLboolean;
+/// `glDrawElementsBaseVertexEXT`.
+pub type glDrawElementsBaseVertexEXT_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLint);
+/// `glDrawRangeElementsBaseVertexEXT`.
+pub type glDrawRangeElementsBaseVertexEXT_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLuint, GLsizei, GLenum, *const c_void, GLint);
+/// `glDrawElementsInstancedBaseVertexEXT`.
+pub type glDrawElementsInstancedBaseVertexEXT_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLsizei, GLint);
+/// `glDrawArraysInstancedEXT`.
+pub type glDrawArraysInstancedEXT_fn = unsafe extern "C" fn(GLenum, GLint, GLsizei, GLsizei);
+/// `glDrawElementsInstancedEXT`.
+pub type glDrawElementsInstancedEXT_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLsizei);
+/// `glFramebufferTextureEXT`.
+pub type glFramebufferTextureEXT_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint, GLint);
+/// `glMapBufferRangeEXT`.
+pub type glMapBufferRangeEXT_fn =
+    unsafe extern "C" fn(GLenum, GLintptr, GLsizeiptr, GLbitfield) -> *mut c_void;
+/// `glFlushMappedBufferRangeEXT`.
+pub type glFlushMappedBufferRangeEXT_fn = unsafe extern "C" fn(GLenum, GLintptr, GLsizeiptr);
+/// `glPolygonOffsetClampEXT`.
+pub type glPolygonOffsetClampEXT_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat);
+/// `glPrimitiveBoundingBoxEXT`.
+pub type glPrimitiveBoundingBoxEXT_fn =
+    unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glGetGraphicsResetStatusEXT`.
+pub type glGetGraphicsResetStatusEXT_fn = unsafe extern "C" fn() -> GLenum;
+/// `glReadnPixelsEXT`.
+pub type glReadnPixelsEXT_fn =
+    unsafe extern "C" fn(GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, GLsizei, *mut c_void);
+/// `glGetnUniformfvEXT`.
+pub type glGetnUniformfvEXT_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLfloat);
+/// `glGetnUniformivEXT`.
+pub type glGetnUniformivEXT_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLint);
+/// `glFramebufferFetchBarrierEXT`.
+pub type glFramebufferFetchBarrierEXT_fn = unsafe extern "C" fn();
+/// `glPatchParameteriEXT`.
+pub type glPatchParameteriEXT_fn = unsafe extern "C" fn(GLenum, GLint);
+/// `glTexParameterIivEXT`.
+pub type glTexParameterIivEXT_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLint);
+/// `glTexParameterIuivEXT`.
+pub type glTexParameterIuivEXT_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLuint);
+/// `glGetTexParameterIivEXT`.
+pub type glGetTexParameterIivEXT_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetTexParameterIuivEXT`.
+pub type glGetTexParameterIuivEXT_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLuint);
+/// `glSamplerParameterIivEXT`.
+pub type glSamplerParameterIivEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLint);
+/// `glSamplerParameterIuivEXT`.
+pub type glSamplerParameterIuivEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLuint);
+/// `glGetSamplerParameterIivEXT`.
+pub type glGetSamplerParameterIivEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glGetSamplerParameterIuivEXT`.
+pub type glGetSamplerParameterIuivEXT_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint);
+/// `glTexBufferEXT`.
+pub type glTexBufferEXT_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint);
+/// `glTexBufferRangeEXT`.
+pub type glTexBufferRangeEXT_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLuint, GLintptr, GLsizeiptr);
+/// `glTextureViewEXT`.
+pub type glTextureViewEXT_fn =
+    unsafe extern "C" fn(GLuint, GLenum, GLuint, GLenum, GLuint, GLuint, GLuint, GLuint);
+/// `glBlendBarrierKHR`.
+pub type glBlendBarrierKHR_fn = unsafe extern "C" fn();
+/// `glDebugMessageControlKHR`.
+pub type glDebugMessageControlKHR_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLenum, GLsizei, *const GLuint, GLboolean);
+/// `glDebugMessageInsertKHR`.
+pub type glDebugMessageInsertKHR_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar);
+/// `glDebugMessageCallbackKHR`.
+pub type glDebugMessageCallbackKHR_fn = unsafe extern "C" fn(
+    Option<
+        unsafe extern "C" fn(GLenum, GLenum, GLuint, GLenum, GLsizei, *const GLchar, *const c_void),
+    >,
+    *const c_void,
+);
+/// `glGetDebugMessageLogKHR`.
+pub type glGetDebugMessageLogKHR_fn = unsafe extern "C" fn(
+    GLuint,
+    GLsizei,
+    *mut GLenum,
+    *mut GLenum,
+    *mut GLuint,
+    *mut GLenum,
+    *mut GLsizei,
+    *mut GLchar,
+) -> GLuint;
+/// `glPushDebugGroupKHR`.
+pub type glPushDebugGroupKHR_fn = unsafe extern "C" fn(GLenum, GLuint, GLsizei, *const GLchar);
+/// `glPopDebugGroupKHR`.
+pub type glPopDebugGroupKHR_fn = unsafe extern "C" fn();
+/// `glObjectLabelKHR`.
+pub type glObjectLabelKHR_fn = unsafe extern "C" fn(GLenum, GLuint, GLsizei, *const GLchar);
+/// `glGetObjectLabelKHR`.
+pub type glGetObjectLabelKHR_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glObjectPtrLabelKHR`.
+pub type glObjectPtrLabelKHR_fn = unsafe extern "C" fn(*const c_void, GLsizei, *const GLchar);
+/// `glGetObjectPtrLabelKHR`.
+pub type glGetObjectPtrLabelKHR_fn =
+    unsafe extern "C" fn(*const c_void, GLsizei, *mut GLsizei, *mut GLchar);
+/// `glGetPointervKHR`.
+pub type glGetPointervKHR_fn = unsafe extern "C" fn(GLenum, *mut *mut c_void);
+/// `glMaxShaderCompilerThreadsKHR`.
+pub type glMaxShaderCompilerThreadsKHR_fn = unsafe extern "C" fn(GLuint);
+/// `glGetGraphicsResetStatusKHR`.
+pub type glGetGraphicsResetStatusKHR_fn = unsafe extern "C" fn() -> GLenum;
+/// `glReadnPixelsKHR`.
+pub type glReadnPixelsKHR_fn =
+    unsafe extern "C" fn(GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, GLsizei, *mut c_void);
+/// `glGetnUniformfvKHR`.
+pub type glGetnUniformfvKHR_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLfloat);
+/// `glGetnUniformivKHR`.
+pub type glGetnUniformivKHR_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLint);
+/// `glGetnUniformuivKHR`.
+pub type glGetnUniformuivKHR_fn = unsafe extern "C" fn(GLuint, GLint, GLsizei, *mut GLuint);
+/// `glFramebufferParameteriMESA`.
+pub type glFramebufferParameteriMESA_fn = unsafe extern "C" fn(GLenum, GLenum, GLint);
+/// `glGetFramebufferParameterivMESA`.
+pub type glGetFramebufferParameterivMESA_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glBeginConditionalRenderNV`.
+pub type glBeginConditionalRenderNV_fn = unsafe extern "C" fn(GLuint, GLenum);
+/// `glEndConditionalRenderNV`.
+pub type glEndConditionalRenderNV_fn = unsafe extern "C" fn();
+/// `glDrawBuffersNV`.
+pub type glDrawBuffersNV_fn = unsafe extern "C" fn(GLsizei, *const GLenum);
+/// `glReadBufferNV`.
+pub type glReadBufferNV_fn = unsafe extern "C" fn(GLenum);
+/// `glCopyImageSubDataOES`.
+pub type glCopyImageSubDataOES_fn = unsafe extern "C" fn(
+    GLuint,
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLuint,
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+);
+/// `glEnableiOES`.
+pub type glEnableiOES_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glDisableiOES`.
+pub type glDisableiOES_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glBlendEquationiOES`.
+pub type glBlendEquationiOES_fn = unsafe extern "C" fn(GLuint, GLenum);
+/// `glBlendEquationSeparateiOES`.
+pub type glBlendEquationSeparateiOES_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum);
+/// `glBlendFunciOES`.
+pub type glBlendFunciOES_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum);
+/// `glBlendFuncSeparateiOES`.
+pub type glBlendFuncSeparateiOES_fn = unsafe extern "C" fn(GLuint, GLenum, GLenum, GLenum, GLenum);
+/// `glColorMaskiOES`.
+pub type glColorMaskiOES_fn =
+    unsafe extern "C" fn(GLuint, GLboolean, GLboolean, GLboolean, GLboolean);
+/// `glIsEnablediOES`.
+pub type glIsEnablediOES_fn = unsafe extern "C" fn(GLenum, GLuint) -> GLboolean;
+/// `glDrawElementsBaseVertexOES`.
+pub type glDrawElementsBaseVertexOES_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLint);
+/// `glDrawRangeElementsBaseVertexOES`.
+pub type glDrawRangeElementsBaseVertexOES_fn =
+    unsafe extern "C" fn(GLenum, GLuint, GLuint, GLsizei, GLenum, *const c_void, GLint);
+/// `glDrawElementsInstancedBaseVertexOES`.
+pub type glDrawElementsInstancedBaseVertexOES_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, *const c_void, GLsizei, GLint);
+/// `glFramebufferTextureOES`.
+pub type glFramebufferTextureOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint, GLint);
+/// `glGetProgramBinaryOES`.
+pub type glGetProgramBinaryOES_fn =
+    unsafe extern "C" fn(GLuint, GLsizei, *mut GLsizei, *mut GLenum, *mut c_void);
+/// `glProgramBinaryOES`.
+pub type glProgramBinaryOES_fn = unsafe extern "C" fn(GLuint, GLenum, *const c_void, GLint);
+/// `glMapBufferOES`.
+pub type glMapBufferOES_fn = unsafe extern "C" fn(GLenum, GLenum) -> *mut c_void;
+/// `glUnmapBufferOES`.
+pub type glUnmapBufferOES_fn = unsafe extern "C" fn(GLenum) -> GLboolean;
+/// `glGetBufferPointervOES`.
+pub type glGetBufferPointervOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut *mut c_void);
+/// `glPrimitiveBoundingBoxOES`.
+pub type glPrimitiveBoundingBoxOES_fn =
+    unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glMinSampleShadingOES`.
+pub type glMinSampleShadingOES_fn = unsafe extern "C" fn(GLfloat);
+/// `glPatchParameteriOES`.
+pub type glPatchParameteriOES_fn = unsafe extern "C" fn(GLenum, GLint);
+/// `glTexImage3DOES`.
+pub type glTexImage3DOES_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLenum,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLint,
+    GLenum,
+    GLenum,
+    *const c_void,
+);
+/// `glTexSubImage3DOES`.
+pub type glTexSubImage3DOES_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLenum,
+    GLenum,
+    *const c_void,
+);
+/// `glCopyTexSubImage3DOES`.
+pub type glCopyTexSubImage3DOES_fn =
+    unsafe extern "C" fn(GLenum, GLint, GLint, GLint, GLint, GLint, GLint, GLsizei, GLsizei);
+/// `glCompressedTexImage3DOES`.
+pub type glCompressedTexImage3DOES_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLenum,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLint,
+    GLsizei,
+    *const c_void,
+);
+/// `glCompressedTexSubImage3DOES`.
+pub type glCompressedTexSubImage3DOES_fn = unsafe extern "C" fn(
+    GLenum,
+    GLint,
+    GLint,
+    GLint,
+    GLint,
+    GLsizei,
+    GLsizei,
+    GLsizei,
+    GLenum,
+    GLsizei,
+    *const c_void,
+);
+/// `glFramebufferTexture3DOES`.
+pub type glFramebufferTexture3DOES_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLenum, GLuint, GLint, GLint);
+/// `glTexParameterIivOES`.
+pub type glTexParameterIivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLint);
+/// `glTexParameterIuivOES`.
+pub type glTexParameterIuivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLuint);
+/// `glGetTexParameterIivOES`.
+pub type glGetTexParameterIivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetTexParameterIuivOES`.
+pub type glGetTexParameterIuivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLuint);
+/// `glSamplerParameterIivOES`.
+pub type glSamplerParameterIivOES_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLint);
+/// `glSamplerParameterIuivOES`.
+pub type glSamplerParameterIuivOES_fn = unsafe extern "C" fn(GLuint, GLenum, *const GLuint);
+/// `glGetSamplerParameterIivOES`.
+pub type glGetSamplerParameterIivOES_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLint);
+/// `glGetSamplerParameterIuivOES`.
+pub type glGetSamplerParameterIuivOES_fn = unsafe extern "C" fn(GLuint, GLenum, *mut GLuint);
+/// `glTexBufferOES`.
+pub type glTexBufferOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint);
+/// `glTexBufferRangeOES`.
+pub type glTexBufferRangeOES_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLuint, GLintptr, GLsizeiptr);
+/// `glTexStorage3DMultisampleOES`.
+pub type glTexStorage3DMultisampleOES_fn =
+    unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei, GLsizei, GLboolean);
+/// `glTextureViewOES`.
+pub type glTextureViewOES_fn =
+    unsafe extern "C" fn(GLuint, GLenum, GLuint, GLenum, GLuint, GLuint, GLuint, GLuint);
+/// `glBindVertexArrayOES`.
+pub type glBindVertexArrayOES_fn = unsafe extern "C" fn(GLuint);
+/// `glDeleteVertexArraysOES`.
+pub type glDeleteVertexArraysOES_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glGenVertexArraysOES`.
+pub type glGenVertexArraysOES_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glIsVertexArrayOES`.
+pub type glIsVertexArrayOES_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glViewportArrayvOES`.
+pub type glViewportArrayvOES_fn = unsafe extern "C" fn(GLuint, GLsizei, *const GLfloat);
+/// `glViewportIndexedfOES`.
+pub type glViewportIndexedfOES_fn =
+    unsafe extern "C" fn(GLuint, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glViewportIndexedfvOES`.
+pub type glViewportIndexedfvOES_fn = unsafe extern "C" fn(GLuint, *const GLfloat);
+/// `glScissorArrayvOES`.
+pub type glScissorArrayvOES_fn = unsafe extern "C" fn(GLuint, GLsizei, *const GLint);
+/// `glScissorIndexedOES`.
+pub type glScissorIndexedOES_fn = unsafe extern "C" fn(GLuint, GLint, GLint, GLsizei, GLsizei);
+/// `glScissorIndexedvOES`.
+pub type glScissorIndexedvOES_fn = unsafe extern "C" fn(GLuint, *const GLint);
+/// `glDepthRangeArrayfvOES`.
+pub type glDepthRangeArrayfvOES_fn = unsafe extern "C" fn(GLuint, GLsizei, *const GLfloat);
+/// `glDepthRangeIndexedfOES`.
+pub type glDepthRangeIndexedfOES_fn = unsafe extern "C" fn(GLuint, GLfloat, GLfloat);
+/// `glGetFloati_vOES`.
+pub type glGetFloati_vOES_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLfloat);

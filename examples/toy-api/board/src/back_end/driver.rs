@@ -4,7 +4,7 @@
 use super::VARIABLE;
 use super::generated::Functions;
 use super::generated::types::*;
-use gil_board::back_end::{Pointer, References};
+use gil_board::back_end::{Pointer, References, symbol};
 use gil_wire::generated::toy::Kind;
 use gil_wire::identity::DeviceIdentity;
 use libloading::Library;
@@ -64,7 +64,8 @@ impl Driver {
             )
         };
         Ok(Self {
-            functions: Functions::load(&library),
+            // SAFETY: the library is kept beside them.
+            functions: unsafe { Functions::load(|name| symbol(&library, name)) },
             set_current,
             elapsed,
             _library: library,

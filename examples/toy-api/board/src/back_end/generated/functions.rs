@@ -5,7 +5,8 @@
 #![allow(non_snake_case)]
 
 use crate::back_end::generated::types::*;
-use libloading::Library;
+use gil_board::back_end::function;
+use std::ffi::{CStr, c_void};
 
 /// The functions that are forwarded; `None` where the library lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,34 +34,26 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Looks every function up.
-    pub fn load(library: &Library) -> Self {
+    /// Looks every function up: `find` returns its address, null for one that is not
+    /// there.
+    ///
+    /// # Safety
+    /// The addresses are those of the API's functions, and stay so.
+    pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Self {
         // SAFETY: the types are those of the API's own headers, as a test that
-        // compiles against them shows; the caller keeps the library loaded.
+        // compiles against them shows; the rest is the caller's.
         unsafe {
             Self {
-                toyDeviceInfo: library.get(b"toyDeviceInfo").ok().map(|function| *function),
-                toyContextCreate: library
-                    .get(b"toyContextCreate")
-                    .ok()
-                    .map(|function| *function),
-                toyContextDestroy: library
-                    .get(b"toyContextDestroy")
-                    .ok()
-                    .map(|function| *function),
-                toyBufferCreate: library
-                    .get(b"toyBufferCreate")
-                    .ok()
-                    .map(|function| *function),
-                toyBufferDestroy: library
-                    .get(b"toyBufferDestroy")
-                    .ok()
-                    .map(|function| *function),
-                toyUpload: library.get(b"toyUpload").ok().map(|function| *function),
-                toyScale: library.get(b"toyScale").ok().map(|function| *function),
-                toyRead: library.get(b"toyRead").ok().map(|function| *function),
-                toyNotify: library.get(b"toyNotify").ok().map(|function| *function),
-                toyFinish: library.get(b"toyFinish").ok().map(|function| *function),
+                toyDeviceInfo: function(find(c"toyDeviceInfo")),
+                toyContextCreate: function(find(c"toyContextCreate")),
+                toyContextDestroy: function(find(c"toyContextDestroy")),
+                toyBufferCreate: function(find(c"toyBufferCreate")),
+                toyBufferDestroy: function(find(c"toyBufferDestroy")),
+                toyUpload: function(find(c"toyUpload")),
+                toyScale: function(find(c"toyScale")),
+                toyRead: function(find(c"toyRead")),
+                toyNotify: function(find(c"toyNotify")),
+                toyFinish: function(find(c"toyFinish")),
             }
         }
     }
