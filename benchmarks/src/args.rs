@@ -65,10 +65,9 @@ pub enum Name {
     CallBusy,
     /// The first calls of programs that begin at once.
     Sessions,
-    /// A whole run of a small program, against one whose guest boots. In gil's
-    /// repository only.
+    /// A whole run of a small program, against one whose guest boots.
     Start,
-    /// Calls of a program in the guest, in wall time. In gil's repository only.
+    /// Calls of a program in the guest, in wall time. In a checkout of gil only.
     Calls,
     /// Calls that go together.
     Batch,
@@ -80,11 +79,11 @@ pub enum Name {
     RegionEncrypted,
     /// Looking for changes in shared memory.
     Diff,
-    /// A matrix multiplication in the guest, against natively. In gil's
-    /// repository only.
+    /// A matrix multiplication in the guest, against natively. In a checkout
+    /// of gil only.
     Matmul,
     /// The same against PoCL in the guest, which emulates the GPU there. In
-    /// gil's repository only.
+    /// a checkout of gil only.
     Emulated,
 }
 

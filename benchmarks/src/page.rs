@@ -9,6 +9,8 @@ use std::fs;
 use std::path::Path;
 
 const BEGIN: &str = "<!-- gil bench: from here -->";
+/// Characters shown of what is wrong with a line.
+const SHOWN: usize = 200;
 const END: &str = "<!-- gil bench: to here -->";
 
 fn failed(path: &Path, what: impl ToString) -> BenchError {
@@ -27,8 +29,20 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
     let text = fs::read_to_string(path).map_err(|error| failed(path, what(error)))?;
     let lines = (1..).zip(text.lines());
     let read = |(number, line): (usize, &str)| {
-        let what = |error| format!("line {number} is no benchmark's: {error}");
-        serde_json::from_str(line).map_err(|error| failed(path, what(error)))
+        let refused = |error: &str| {
+            let error: String = error.chars().take(SHOWN).collect();
+            failed(
+                path,
+                format!(
+                    "line {number} is no benchmark's ({error}): give a file that `gil bench --json` wrote"
+                ),
+            )
+        };
+        let line: Line = serde_json::from_str(line).map_err(|error| refused(&error.to_string()))?;
+        match is_plain(&line) {
+            true => Ok(line),
+            false => Err(refused("it has characters that no benchmark writes")),
+        }
     };
     let lines = lines.map(read).collect::<Result<Vec<_>, _>>()?;
     match lines.is_empty() {
@@ -38,6 +52,18 @@ pub fn read_lines(path: &Path) -> Result<Vec<Line>, BenchError> {
         )),
         false => Ok(lines),
     }
+}
+
+/// Whether its words are text in a table's cell, whatever reads that: a page or a
+/// terminal.
+fn is_plain(line: &Line) -> bool {
+    let machine = &line.machine;
+    let words = [&line.bench, &line.case, &line.unit, &line.against];
+    let words = words
+        .into_iter()
+        .chain([&line.date, &machine.cpu, &machine.kernel]);
+    let breaks = |c: char| c.is_control() || matches!(c, '|' | '<');
+    words.into_iter().all(|word| !word.contains(breaks))
 }
 
 /// The page's text, which has the section.

@@ -11,6 +11,7 @@ use gil_run_support::progress::Progress;
 pub fn run(args: &BenchArgs) -> Result<(), BenchError> {
     // What it shows are lines that stay.
     let signalled = Signalled::install(&Progress::new(true))?;
+    signalled.ask_children();
     let result = gil_benchmarks::run(args, &|folder| signalled.remove_at_exit(folder.into()));
     signalled.comes_first(result.is_err());
     result

@@ -3,7 +3,9 @@
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use clap::CommandFactory;
+use gil_run_support::cache::{At, CacheError};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Prints what a shell needs to complete `gil`'s words.
 ///
@@ -19,17 +21,18 @@ pub fn completions(args: &CompletionsArgs) -> io::Result<()> {
 /// folder.
 ///
 /// # Errors
-/// The system's.
-pub fn man(args: &ManArgs) -> io::Result<()> {
+/// [`CacheError`] names the place that cannot be written.
+pub fn man(args: &ManArgs) -> Result<(), CacheError> {
     match &args.folder {
         Some(folder) => {
-            std::fs::create_dir_all(folder)?;
-            clap_mangen::generate_to(Cli::command(), folder)
+            std::fs::create_dir_all(folder).at(folder)?;
+            clap_mangen::generate_to(Cli::command(), folder).at(folder)
         }
         None => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut text)?;
-            print(&text)
+            let rendered = clap_mangen::Man::new(Cli::command()).render(&mut text);
+            let out = Path::new("standard output");
+            rendered.and_then(|()| print(&text)).at(out)
         }
     }
 }

@@ -84,8 +84,12 @@ fn exit_with<E: std::fmt::Display>(result: Result<(), E>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody may be reading.
-            let _ = writeln!(io::stderr(), "gil: {error}");
+            // What went wrong may quote a file. Nobody may be reading.
+            let _ = write!(
+                io::stderr(),
+                "{}",
+                report::harmless(&format!("gil: {error}"))
+            );
             ExitCode::FAILURE
         }
     }

@@ -54,7 +54,7 @@ fn shown(document: &Document) -> String {
 }
 
 /// The lines without what a terminal obeys: names in them are a guest's or a file's.
-fn harmless(lines: &str) -> String {
+pub fn harmless(lines: &str) -> String {
     lines
         .lines()
         .map(|line| format!("{}\n", Words::from(line)))
@@ -97,6 +97,9 @@ pub fn print(args: &ReportArgs) -> Result<(), ReportError> {
     if let Some(reason) = &document.exit.reason {
         let _ = write!(text, ": {}", Words::from(reason.as_str()));
     }
-    let _ = writeln!(io::stdout(), "{text}");
-    Ok(())
+    match writeln!(io::stdout(), "{text}") {
+        // A closed pipe is the reader's wish.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(ReportError::Unwritten),
+    }
 }

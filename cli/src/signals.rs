@@ -3,8 +3,8 @@
 use crate::monitor::Message;
 use crate::terminal;
 use gil_report::Exit;
-use gil_run_support::folder;
 use gil_run_support::progress::Progress;
+use gil_run_support::{folder, process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
@@ -38,6 +38,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 struct State {
     watcher: Option<SyncSender<Message>>,
     folders: Vec<PathBuf>,
+    asks_children: bool,
     ends: bool,
 }
 
@@ -69,6 +70,12 @@ impl Signalled {
     /// One more folder to remove if there is no time for an orderly end.
     pub fn remove_at_exit(&self, folder: PathBuf) {
         self.state().folders.push(folder);
+    }
+
+    /// From now on, a signal is passed to this process's children, which are `gil`s
+    /// themselves and end what they started before they end.
+    pub fn ask_children(&self) {
+        self.state().asks_children = true;
     }
 
     /// Who ends the run in order from now on; nobody with `None`.
@@ -119,6 +126,9 @@ impl Signalled {
     fn end_now(&self, signal: i32) -> ! {
         terminal::restore();
         self.state().ends = true;
+        if self.state().asks_children {
+            process::ask_children(ORDERLY);
+        }
         let folders = std::mem::take(&mut self.state().folders);
         for folder in folders {
             folder::remove(&folder);

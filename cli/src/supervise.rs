@@ -9,6 +9,7 @@ use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
 use gil_wire::control::Stream;
 use gil_wire::monitor::Event;
+use nix::sys::signal::Signal;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -89,7 +90,7 @@ pub fn watch(mut simulation: Simulation<'_>) -> Ended {
     finish(&mut simulation, &mut state);
     simulation.progress.clear();
     Ended {
-        exit,
+        exit: explained(exit, &simulation.logs),
         report: state.report,
         wall: simulation.started.elapsed(),
         first_call: state
@@ -97,6 +98,26 @@ pub fn watch(mut simulation: Simulation<'_>) -> Ended {
             .map(|at| at.duration_since(simulation.started)),
         outdir: None,
     }
+}
+
+/// What the guest's kernel says as it ends a program for want of memory.
+const OUT_OF_MEMORY: &str = "Out of memory: Killed process";
+
+/// The exit; where the guest's kernel ended a program for want of memory, that too.
+fn explained(mut exit: Exit, logs: &[PathBuf]) -> Exit {
+    let is_killed = exit.signal == Some(Signal::SIGKILL as i32);
+    if let Some(reason) = &mut exit.reason
+        && is_killed
+        && logs.iter().any(|log| {
+            let bytes = fs::read(log).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).contains(OUT_OF_MEMORY)
+        })
+    {
+        reason.push_str(
+            ": the guest's memory was full, so give it more with --memory (such as --memory 3G)",
+        );
+    }
+    exit
 }
 
 #[derive(Default)]

@@ -131,6 +131,15 @@ pub fn ensure(with_armhf: bool, part: HostPart) -> Result<Assets, AssetError> {
     files.checked("run `cargo build --release` in gil's checkout")
 }
 
+/// What [`ensure`] does here, for people.
+pub fn step() -> &'static str {
+    let executable = std::env::current_exe().unwrap_or_default();
+    match home(&executable) {
+        Some(_) => "looking at gil's own files",
+        None => "building what changed of gil",
+    }
+}
+
 /// As [`ensure`] of all, but builds nothing and checks nothing.
 pub fn expected(part: HostPart) -> Option<Assets> {
     let executable = std::env::current_exe().ok()?;

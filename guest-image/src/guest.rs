@@ -94,7 +94,7 @@ pub fn prepare(
     }
     // What the user puts in one of their places replaces it.
     files.splice(..0, libraries.files);
-    progress.say("building what changed of gil");
+    progress.say(assets::step());
     Ok(Guest {
         assets: assets::ensure(packages.has(Arch::Armhf), part)?,
         tree,

@@ -46,7 +46,8 @@ pub enum SysrootError {
 /// Says that a folder is a sysroot, and of what.
 const MARK: &str = ".gil-sysroot";
 
-/// Makes the folder with these packages, or makes it anew.
+/// Makes the folder with these packages, or makes it anew; `starts` gets its absolute
+/// path when it begins to change.
 ///
 /// # Errors
 /// [`SysrootError`] says what is wrong.
@@ -55,16 +56,18 @@ pub fn make(
     names: &[String],
     platforms: Platforms,
     progress: &Progress,
+    starts: &dyn Fn(&Path),
 ) -> Result<(), SysrootError> {
     let cache = Cache::open()?;
     let mut packages = Packages::base(&cache, platforms, progress)?;
     if !names.is_empty() {
         packages.add(names)?;
     }
-    progress.say("building what changed of gil");
+    progress.say(assets::step());
     let assets = assets::ensure(packages.has(Arch::Armhf), HostPart::Gem5Scripts)?;
     clear(folder)?;
     let root = Root::create(folder)?;
+    starts(&root.0);
     root.fill(packages.sets(), &assets, progress)
 }
 

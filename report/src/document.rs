@@ -3,7 +3,8 @@
 use crate::{Exit, Report, VERSION};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// What `--json` writes: the host interface's report, and how `gil` saw the run.
@@ -38,6 +39,9 @@ pub struct SeenRun {
 /// Why a report cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
+    /// Who reads it.
+    #[error("the report cannot be written ({0}): check where standard output leads")]
+    Unwritten(#[source] io::Error),
     /// The file.
     #[error("{} cannot be used ({source}): check that it is there and its permissions", path.display())]
     File {
@@ -55,7 +59,7 @@ pub enum ReportError {
         found: u32,
     },
     /// Its content.
-    #[error("{} is no report of gil ({source}): give a file that `gil run --json` wrote", path.display())]
+    #[error("{} is no report of gil ({}): give a file that `gil run --json` wrote", path.display(), shown(source))]
     Content {
         /// The file.
         path: PathBuf,
@@ -64,13 +68,35 @@ pub enum ReportError {
     },
 }
 
+/// Most bytes of a report.
+const BYTES_MAX: u64 = 256 << 20;
+/// Characters shown of what is wrong with a file.
+const SHOWN: usize = 200;
+
+/// A file's bytes, of one that can be a report.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(BYTES_MAX + 1)
+        .read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= BYTES_MAX {
+        true => Ok(bytes),
+        false => Err(ErrorKind::FileTooLarge.into()),
+    }
+}
+
+/// What is wrong, which quotes the file.
+fn shown(error: &serde_json::Error) -> String {
+    error.to_string().chars().take(SHOWN).collect()
+}
+
 impl Document {
     /// Reads what `gil run --json` wrote.
     ///
     /// # Errors
     /// [`ReportError`] names the file.
     pub fn read(path: &Path) -> Result<Self, ReportError> {
-        let bytes = std::fs::read(path).map_err(|source| ReportError::File {
+        let bytes = read(path).map_err(|source| ReportError::File {
             path: path.into(),
             source,
         })?;

@@ -114,7 +114,11 @@ fn remedy(error: &io::Error) -> &'static str {
 /// The error without the path, which those of temporary files name themselves.
 fn bare(error: io::Error, path: &Path) -> io::Error {
     match error.to_string().contains(&path.display().to_string()) {
-        true => error.kind().into(),
+        true => match error.kind() {
+            io::ErrorKind::NotFound => Errno::ENOENT.into(),
+            io::ErrorKind::PermissionDenied => Errno::EACCES.into(),
+            kind => kind.into(),
+        },
         false => error,
     }
 }
@@ -306,11 +310,15 @@ fn discard_unfinished(parent: &Path) {
 }
 
 fn place() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
+    let set = |name| {
+        let value = std::env::var_os(name).filter(|v| !v.is_empty());
+        value.map(PathBuf::from)
+    };
+    // Relative ones are to be ignored: XDG Base Directory Specification, "Basics".
+    let base = |name| set(name).filter(|path| path.is_absolute());
     set("GIL_CACHE")
-        .map(PathBuf::from)
-        .or_else(|| set("XDG_CACHE_HOME").map(|base| PathBuf::from(base).join("gil")))
-        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache/gil")))
+        .or_else(|| base("XDG_CACHE_HOME").map(|base| base.join("gil")))
+        .or_else(|| base("HOME").map(|home| home.join(".cache/gil")))
 }
 
 /// Whether the tools that work in the cache take its path: make divides by blanks and

@@ -2,10 +2,14 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// How often a process that is to end is looked at.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Has the kernel end the child if `gil` is gone, however it went.
 pub fn dies_with_us(command: &mut Command) -> &mut Command {
@@ -31,6 +35,44 @@ fn ends_with_us(command: &mut Command, signal: Signal) -> &mut Command {
     // SAFETY: between fork and exec, `tie` makes system calls only: it takes
     // no lock and allocates nothing.
     unsafe { command.pre_exec(tie) }
+}
+
+/// Asks this process's children to end, and waits until they have, but no longer than
+/// that. Nothing is asked on a kernel that does not list them.
+pub fn ask_children(within: Duration) {
+    let children = children();
+    for &child in &children {
+        let _ = kill(child, Signal::SIGTERM);
+    }
+    let until = Instant::now() + within;
+    let are_there = || children.iter().any(|child| is_running(*child));
+    while are_there() && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The children of every thread of this process.
+fn children() -> Vec<Pid> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let lists = threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let numbers = lists.flat_map(|list| {
+        let numbers = list.split_whitespace().map(str::parse);
+        numbers.flatten().collect::<Vec<i32>>()
+    });
+    numbers.map(Pid::from_raw).collect()
+}
+
+/// Whether a child has not ended yet, reaped or not.
+fn is_running(child: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{child}/stat"));
+    // The state follows the name, which is in parentheses.
+    let state = stat.ok().and_then(|stat| {
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.trim_start().chars().next()
+    });
+    !matches!(state, None | Some('Z' | 'X'))
 }
 
 /// A child that is ended when it goes out of scope.
@@ -71,7 +113,7 @@ impl Owned {
             if Instant::now() >= until {
                 return false;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(LOOK);
         }
         true
     }

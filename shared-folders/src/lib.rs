@@ -20,6 +20,7 @@ pub use folder::{Access, Folder};
 use confine::ConfineError;
 use folder::Served;
 use gil_wire::control::MESSAGE_MAX;
+use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixListener;
@@ -62,7 +63,7 @@ pub fn serve(listener: &UnixListener, folders: &[Folder]) -> Result<(), ServeErr
     }
     confine::enter(folders)?;
     let (mut connection, _) = listener.accept()?;
-    let mut message = Vec::new();
+    let (mut message, mut is_said) = (Vec::new(), false);
     while receive(&mut connection, &mut message)? {
         let answer = match message.split_first_mut() {
             Some((number, request)) => match served.get_mut(usize::from(*number)) {
@@ -71,10 +72,24 @@ pub fn serve(listener: &UnixListener, folders: &[Folder]) -> Result<(), ServeErr
             },
             None => &[],
         };
+        if !is_said && reply::is_error(answer, Errno::EMFILE) {
+            is_said = true;
+            say_too_many();
+        }
         connection.write_all(&(answer.len() as u32).to_le_bytes())?;
         connection.write_all(answer)?;
     }
     Ok(())
+}
+
+/// Once a run: the guest's programs get the error.
+fn say_too_many() {
+    let most = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(most, _)| most);
+    // Nobody may be reading.
+    let _ = writeln!(
+        io::stderr(),
+        "gil: the guest knows more files of the shared folders than this process may have open ({most}): raise the limit (`ulimit -Hn`), or share a folder with fewer files"
+    );
 }
 
 /// Every file that the guest knows is open here.

@@ -1,6 +1,7 @@
 //! A reply to the guest's kernel, as `linux/fuse.h` has it.
 
 use crate::request::{FEATURES, op};
+use nix::errno::Errno;
 use nix::unistd::{getegid, geteuid};
 
 /// Bytes in front of what is an operation's own.
@@ -32,6 +33,12 @@ pub fn error(unique: [u8; 8], errno: i32) -> [u8; HEADER] {
     reply[ERROR..8].copy_from_slice(&(-errno).to_le_bytes());
     reply[8..].copy_from_slice(&unique);
     reply
+}
+
+/// Whether a reply is this error.
+pub fn is_error(reply: &[u8], errno: Errno) -> bool {
+    let code = -(errno as i32);
+    reply.get(ERROR..8) == Some(&code.to_le_bytes()[..])
 }
 
 /// Brings the reply to an operation into the form that the guest sees.

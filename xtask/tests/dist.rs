@@ -3,8 +3,9 @@
 
 use ar::Archive as Ar;
 use flate2::read::GzDecoder;
+use pulldown_cmark::{Event, Parser, Tag};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use tar::Archive as Tar;
 use xtask::dist::contents::{Sources, pack};
@@ -300,6 +301,44 @@ fn the_driver_that_is_packed_is_whole() {
     }
 }
 
+/// Where a page's relative links lead, without their anchors.
+fn links(page: &str) -> Vec<String> {
+    let targets = Parser::new(page).filter_map(|event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url),
+        _ => None,
+    });
+    let files = targets.filter_map(|target| Some(target.split('#').next()?.to_owned()));
+    files
+        .filter(|file| !file.is_empty() && !file.contains("://"))
+        .collect()
+}
+
+#[test]
+fn every_link_of_a_packed_page_leads_to_a_packed_file() {
+    let [(_, tarball), _] = simulating_side();
+    let entries = entries(&tarball);
+    let pages: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.path.contains("/doc/gil/") && entry.path.ends_with(".md"))
+        .collect();
+    assert!(pages.len() > 20);
+    for page in pages {
+        let text = String::from_utf8_lossy(&page.bytes);
+        let folder = Path::new(&page.path).parent().unwrap();
+        for link in links(&text) {
+            let mut target = PathBuf::new();
+            for part in folder.join(&link).components() {
+                match part {
+                    Component::ParentDir => assert!(target.pop()),
+                    part => target.push(part),
+                }
+            }
+            let is_there = |entry: &Entry| Path::new(&entry.path).starts_with(&target);
+            assert!(entries.iter().any(is_there), "{}: {link}", page.path);
+        }
+    }
+}
+
 #[test]
 fn the_simulating_side_names_its_licences_and_what_it_calls() {
     let [_, (name, deb)] = simulating_side();
@@ -314,6 +353,7 @@ fn the_simulating_side_names_its_licences_and_what_it_calls() {
         "libc6 (>= 2.34)",
         "qemu-system-arm",
         "pocl-opencl-icd",
+        "libgl1-mesa-dri",
     ] {
         assert!(control.contains(word), "{word} in {control}");
     }

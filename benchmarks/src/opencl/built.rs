@@ -26,7 +26,7 @@ pub fn build(source: &str, folder: &Path) -> Result<Built, BenchError> {
     if !Path::new(source).is_file() {
         return Err(BenchError::File {
             path: source.into(),
-            what: "not here: run this in gil's repository".into(),
+            what: "this benchmark compiles that file: run it in a checkout of gil's sources".into(),
         });
     }
     let compile = |compiler: &str, name: &str, libraries: &[&str]| {

@@ -188,15 +188,17 @@ fn seconds(ns: u64) -> f64 {
 
 /// A shell that runs the program four times and says when each has ended: for
 /// one product, so that its kernel is built and cached, for one, for so many
-/// more, and for one that is computed so many times more.
+/// more, and for one that is computed so many times more. A shell that is asked to end
+/// ends the program first.
 fn script(mut shell: Command, program: &Path, size: u32, more: More) -> Command {
     let program = program.display();
     let once = |products: u32, times: u32| {
-        format!("{program} {products} {size} {times} >/dev/null && echo ended")
+        format!("{program} {products} {size} {times} >/dev/null & wait $! && echo ended")
     };
     let many = 1 + more.0;
-    let text = [once(1, 1), once(1, 1), once(many, 1), once(1, many)].join(" && ");
-    shell.arg("-c").arg(text);
+    let runs = [once(1, 1), once(1, 1), once(many, 1), once(1, many)].join(" || exit; ");
+    let ends = "trap 'kill $!; exit 143' TERM";
+    shell.arg("-c").arg(format!("{ends}; {runs}"));
     shell
 }
 

@@ -53,6 +53,13 @@ pub fn file(path: &str) -> Result<Variables, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
+        let name = line.split('=').next().unwrap_or_default();
+        if name.contains(char::is_whitespace) {
+            return Err(format!(
+                "line {}: {name:?} is no variable's name: write NAME=VALUE, without `export`",
+                at + 1
+            ));
+        }
         let found = variable(line).map_err(|error| format!("line {}: {error}", at + 1))?;
         all.0.extend(found.0);
     }

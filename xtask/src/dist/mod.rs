@@ -103,9 +103,14 @@ pub fn run(root: &Path, names: &[String], profile: &str) -> Result<Vec<PathBuf>,
     let agents = selected(names)?;
     let is_gil = |name: &String| name == simulating::NAME;
     if names.is_empty() || names.iter().any(is_gil) {
+        eprintln!("xtask: gil for this machine: building what changed, then packing it");
         made.extend(write(&folder, command(root, profile, date)?)?);
     }
     for target in agents {
+        eprintln!(
+            "xtask: gil-board for {}: building what changed, then packing it",
+            target.debian
+        );
         made.extend(write(&folder, packages(root, target, date)?)?);
     }
     if names.is_empty() {

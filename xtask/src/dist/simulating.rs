@@ -36,7 +36,8 @@ const DESCRIPTION: &str = "runs programs in a simulated ARM system with a real G
 /// but there is no newer one for it until `gil setup` has looked for it.
 const RELATIONS: &str = "Depends: libc6 (>= @GLIBC@), libgcc-s1, apt, dpkg, erofs-utils, \
     gcc-aarch64-linux-gnu, make, qemu-system-arm, xz-utils\n\
-    Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd\n\
+    Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd, \
+    libegl1, libgles2, libgl1-mesa-dri\n\
     Suggests: gcc, gcc-arm-linux-gnueabihf, libc6-dev-arm64-cross, \
     libc6-dev-armhf-cross, ocl-icd-opencl-dev, opencl-headers";
 const README: &str = include_str!("files/README-gil");
@@ -51,16 +52,31 @@ const SOURCES: [(&str, &str, &[&str]); 4] = [
     ),
     ("gem5-patches/configs", "lib/gil/gem5", &[".py"]),
     ("examples", "share/gil/examples", &[".c", ".h", ".md"]),
-    ("docs", "share/doc/gil", &[".md"]),
+    ("docs", "share/doc/gil", &[".md", ".svg"]),
 ];
 /// A folder in them that is not packed.
 const TESTS: &str = "synthetic-driver/tests";
 /// Single files likewise.
-const TEXTS: [(&str, &str); 4] = [
+const TEXTS: [(&str, &str); 6] = [
+    ("README.md", "share/doc/gil/README.md"),
+    ("CONTRIBUTING.md", "share/doc/gil/CONTRIBUTING.md"),
     ("CHANGELOG.md", "share/doc/gil/CHANGELOG.md"),
     ("LICENSE-APACHE", "share/doc/gil/LICENSE-APACHE"),
     ("LICENSE-GPL-2", "share/doc/gil/LICENSE-GPL-2"),
     ("LICENSE-MIT", "share/doc/gil/LICENSE-MIT"),
+];
+/// The pages' folder, and where links in them lead from there: in the sources, in the
+/// package.
+const PAGES: &str = "share/doc/gil/";
+const LINKS: [(&str, &str); 7] = [
+    ("](../README.md", "](README.md"),
+    ("](../CONTRIBUTING.md", "](CONTRIBUTING.md"),
+    ("](../CHANGELOG.md", "](CHANGELOG.md"),
+    ("](../examples/", "](../../gil/examples/"),
+    // Of pages that lie beside the folder there, and in it here.
+    ("](examples/", "](../../gil/examples/"),
+    ("](docs/", "]("),
+    ("](../docs/", "](../../doc/gil/"),
 ];
 /// Compiles programs for the guest.
 const GUEST_CC: &str = "scripts/guest-cc";
@@ -239,7 +255,21 @@ fn files(root: &Path, parts: &Parts) -> io::Result<Vec<Packed>> {
     files.push(doc("copyright", &copyright));
     files.push(doc("LICENSES-OF-CRATES", &parts.notices));
     files.push(doc("README", &readme));
+    files.iter_mut().for_each(lead_home);
     Ok(files)
+}
+
+/// Has a page's links lead to the files that are packed with it.
+fn lead_home(file: &mut Packed) {
+    if file.path.starts_with(PAGES)
+        && file.path.ends_with(".md")
+        && let Ok(text) = str::from_utf8(&file.bytes)
+    {
+        let text = LINKS
+            .iter()
+            .fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        file.bytes = text.into_bytes();
+    }
 }
 
 /// Adds the files below the folder `from` of the sources whose names end in one of

@@ -8,10 +8,12 @@ use gil_run_support::cache::{self, At, Cache, CacheError, CacheLock};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
 use gil_run_support::progress::Progress;
+use nix::sys::signal::Signal;
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
@@ -31,6 +33,12 @@ pub enum SaveError {
     /// QEMU could not be started.
     #[error("QEMU cannot be started: {0}")]
     Start(io::Error),
+    /// QEMU writes its guest's RAM into a file.
+    #[error(
+        "the disk that holds {} became full: make room there, or point GIL_CACHE to another disk",
+        .0.display()
+    )]
+    Full(PathBuf),
     /// QEMU says why it could not save the guest.
     #[error("QEMU could not save the guest: {0}")]
     Failed(String),
@@ -62,16 +70,17 @@ const SLICE: Duration = Duration::from_millis(5);
 /// [`SaveError`].
 pub fn ensure(machine: &Machine, at: &Path, progress: &Progress) -> Result<(), SaveError> {
     let cache = Cache::open()?;
-    let name = Path::new(FOLDER).join(key(machine, at)?);
+    let key = key(machine, at)?;
+    let name = Path::new(FOLDER).join(&key);
     let place = cache.root().join(&name);
-    if !(cache.is_used(&place) && is_whole(&place)) {
+    if !(cache.is_used(&place) && is_whole(&place, &key)) {
         let lock = cache.lock(progress)?;
-        if !(cache.is_used(&place) && is_whole(&place)) {
+        if !(cache.is_used(&place) && is_whole(&place, &key)) {
             discard(&place)?;
             discard_oldest(&cache, &lock);
             cache::has_room(cache.root(), RAM_BYTES + STATE_BYTES)?;
             progress.say("booting the guest once, for this run and later ones");
-            cache.publish(&lock, &name, |to| save(machine, at, to))?;
+            cache.publish(&lock, &name, |to| save(machine, &key, at, to))?;
         }
     }
     for (saved, link) in [(RAM, file::SAVED_RAM), (STATE, file::SAVED_STATE)] {
@@ -114,7 +123,7 @@ fn key(machine: &Machine, at: &Path) -> Result<String, SaveError> {
     Ok(cache::key(&(FORMAT, qemu, words, kernel, initrd)))
 }
 
-fn save(machine: &Machine, at: &Path, to: &Path) -> Result<(), SaveError> {
+fn save(machine: &Machine, key: &str, at: &Path, to: &Path) -> Result<(), SaveError> {
     let ram = at.join(file::SAVED_RAM);
     // QEMU takes the name of the file from here, which has no comma.
     let made = create_file(&to.join(RAM)).at(to)?;
@@ -125,7 +134,7 @@ fn save(machine: &Machine, at: &Path, to: &Path) -> Result<(), SaveError> {
     let _ = fs::remove_file(at.join(file::QMP));
     let _ = fs::remove_file(at.join(file::TABLE));
     saved?;
-    let sums = sums(to).at(to)?;
+    let sums = sums(to, key).at(to)?;
     fs::write(to.join(SUMS), sums).at(to)?;
     Ok(())
 }
@@ -138,6 +147,10 @@ fn boot_and_save(machine: &Machine, at: &Path, to: &Path) -> Result<(), SaveErro
     command.stdin(Stdio::null()).stdout(copy).stderr(said);
     let mut process = Owned::start(&mut command).map_err(SaveError::Start)?;
     let saved = save_booted(&mut process, at, to);
+    let died_of = process.ended().and_then(|status| status.signal());
+    if saved.is_err() && died_of == Some(Signal::SIGBUS as i32) {
+        return Err(SaveError::Full(to.into()));
+    }
     saved.map_err(|error| match fs::read_to_string(&log) {
         Ok(said) if !said.trim().is_empty() => SaveError::Failed(last_line(&said)),
         _ => error,
@@ -174,15 +187,15 @@ fn save_booted(process: &mut Owned, at: &Path, to: &Path) -> Result<(), SaveErro
     Ok(())
 }
 
-/// Whether it is there, as it was written.
-fn is_whole(place: &Path) -> bool {
+/// Whether it is there, as it was written, and that of this key.
+fn is_whole(place: &Path, key: &str) -> bool {
     let written = fs::read_to_string(place.join(SUMS));
-    written.is_ok_and(|written| sums(place).is_ok_and(|sums| sums == written))
+    written.is_ok_and(|written| sums(place, key).is_ok_and(|sums| sums == written))
 }
 
-/// Lengths and checksums of its files.
-fn sums(place: &Path) -> io::Result<String> {
-    let mut text = String::new();
+/// What it is, lengths and checksums of its files.
+fn sums(place: &Path, key: &str) -> io::Result<String> {
+    let mut text = format!("{key}\n");
     for name in [RAM, STATE] {
         let file = File::open(place.join(name))?;
         let len = file.metadata()?.len();
@@ -256,6 +269,8 @@ mod tests {
     use nix::fcntl::{Flock, FlockArg};
     use std::os::unix::fs::FileExt;
 
+    const KEY: &str = "0123";
+
     fn guest(at: &Path) {
         fs::create_dir(at).unwrap();
         let ram = File::create(at.join(RAM)).unwrap();
@@ -263,14 +278,14 @@ mod tests {
         ram.write_all_at(&[1; 5000], 1 << 20).unwrap();
         ram.write_all_at(&[2; 10], 1 << 29).unwrap();
         fs::write(at.join(STATE), [3; 1000]).unwrap();
-        fs::write(at.join(SUMS), sums(at).unwrap()).unwrap();
+        fs::write(at.join(SUMS), sums(at, KEY).unwrap()).unwrap();
     }
 
     #[test]
     fn a_damaged_one_is_none() {
         let work = tempfile::tempdir().unwrap();
         let at = work.path().join("guest");
-        assert!(!is_whole(&at));
+        assert!(!is_whole(&at, KEY));
         let damage: [&dyn Fn(&File); 5] = [
             &|ram| ram.write_all_at(&[4], 1 << 20).unwrap(),
             &|ram| ram.write_all_at(&[4], (1 << 29) + 9).unwrap(),
@@ -280,9 +295,10 @@ mod tests {
         ];
         for (number, damage) in damage.iter().enumerate() {
             guest(&at);
-            assert!(is_whole(&at));
+            assert!(is_whole(&at, KEY));
+            assert!(!is_whole(&at, "another's"));
             damage(&File::options().write(true).open(at.join(RAM)).unwrap());
-            assert!(!is_whole(&at), "{number}");
+            assert!(!is_whole(&at, KEY), "{number}");
             fs::remove_dir_all(&at).unwrap();
         }
     }

@@ -20,7 +20,7 @@ const FLAGS: cl_svm_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_R
 /// Addresses that the board is asked for before there is no memory.
 const ATTEMPTS: usize = 4;
 /// Pointers of one call, at most.
-const LIST_MAX: cl_uint = 4096;
+const LIST_MAX: cl_uint = 1 << 16;
 
 /// A region that the program has mapped.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Longest list of objects that a call takes.
-const LIST_MAX: u32 = 4096;
+const LIST_MAX: u32 = 1 << 16;
 
 /// The library's data about every object.
 #[derive(Debug)]
