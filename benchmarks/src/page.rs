@@ -155,6 +155,22 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_another_hand_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let line = Measured::new("call", "median", "us", 9.0).above("ping-pong", 5.0);
+        let mut line = line.at(&Default::default(), "2026-01-01");
+        fs::write(&path, serde_json::to_string(&line).unwrap()).unwrap();
+        assert_eq!(read_lines(&path).unwrap().len(), 1);
+        for case in ["a\u{1b}[5m", "a | b", "<script>", "a\nb"] {
+            line.case = case.into();
+            fs::write(&path, serde_json::to_string(&line).unwrap()).unwrap();
+            let refused = read_lines(&path).unwrap_err().to_string();
+            assert!(refused.contains("line 1 is no benchmark's"), "{refused}");
+        }
+    }
+
+    #[test]
     fn only_the_section_changes() {
         let line = Measured::new("call", "median", "us", 9.0).above("ping-pong", 5.0);
         let line = line.at(&Default::default(), "2026-01-01");

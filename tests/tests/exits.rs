@@ -25,6 +25,14 @@ fn a_signal_gives_128_and_its_number() {
 }
 
 #[test]
+fn who_fills_the_guests_memory_learns_what_helps() {
+    let fill = "x=12345678; while :; do x=$x$x; done";
+    let run = Run::new(["--memory", "256M", "sh", "-c", fill]).finish();
+    assert_eq!(run.code, Some(137), "{run:#?}");
+    assert!(run.stderr.contains("--memory"), "{}", run.stderr);
+}
+
+#[test]
 fn output_arrives_stream_by_stream_and_byte_by_byte() {
     let run = exits(&["echo", "a b", "c\u{e9}"]).ok();
     assert_eq!(run.stdout, "a b c\u{e9}\n");

@@ -116,6 +116,14 @@ fn a_guest_is_saved_once_and_anew_where_it_is_damaged_or_another() {
     assert_eq!(saved(cache.path()).len(), 1);
 
     hello(cache.path(), &["--memory", "512M"]);
+    let both = saved(cache.path());
+    let aside = cache.path().join("aside");
+    for (from, to) in [(&both[0], &aside), (&both[1], &both[0]), (&aside, &both[1])] {
+        fs::rename(from, to).unwrap();
+    }
+    // Each is whole, and another machine's.
+    hello(cache.path(), &[]);
+    hello(cache.path(), &["--memory", "512M"]);
     hello(cache.path(), &["--cpu", "cortex-a72"]);
     assert_eq!(saved(cache.path()).len(), 3);
 }

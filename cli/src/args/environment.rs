@@ -119,6 +119,14 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_a_shells_is_refused() {
+        let mut named = tempfile::NamedTempFile::new().unwrap();
+        named.write_all(b"A=1\nexport B=2\n").unwrap();
+        let refused = file(named.path().to_str().unwrap()).unwrap_err();
+        assert!(refused.starts_with("line 2: \"export B\""), "{refused}");
+    }
+
+    #[test]
     fn a_file_has_one_a_line() {
         let mut named = tempfile::NamedTempFile::new().unwrap();
         let text = "# comment\n\nA=1 # all of it\n  B=\"2\"\nCARGO_PKG_NAME\nA=3\n";
