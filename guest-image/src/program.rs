@@ -240,6 +240,7 @@ pub fn find(name: &str, tree: &Tree) -> Result<Program, ProgramError> {
         return match tree.program(name) {
             Some(path) => Ok(Program::Guest(format!("/{path}"))),
             None if path.is_file() => local(path).map(Program::Local),
+            None if matches!(name, "." | "..") => Err(ProgramError::NoRegularFile(name.into())),
             None => Err(ProgramError::NotInGuest(name.into())),
         };
     }

@@ -34,6 +34,12 @@ pub enum CacheError {
         /// The first such character, or bytes that are no UTF-8.
         found: String,
     },
+    /// `TMPDIR` leads nowhere.
+    #[error("the folder for temporary files, {}, is not there: set TMPDIR to one that is", path.display())]
+    NoTemporary {
+        /// Its path.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error(
         "the disk that holds {} is full: make room there, or choose another disk (GIL_CACHE is for the cache, TMPDIR for a run's own files)",

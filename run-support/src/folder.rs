@@ -102,7 +102,10 @@ fn create_in(base: &Path) -> Result<Folder, CacheError> {
         .prefix(PREFIX)
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(base)
-        .at(base)?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => CacheError::NoTemporary { path: base.into() },
+            _ => Err::<(), _>(error).at(base).expect_err("it is one"),
+        })?;
     // Under its name it is locked from the first moment.
     let path = dir.path().join(LOCK);
     let unlocked = path.with_extension("new");

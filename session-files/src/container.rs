@@ -105,7 +105,7 @@ pub enum FileError {
     #[error("the file is empty: check its name, and whether what wrote it had room")]
     Empty,
     /// Another type of file.
-    #[error("the file is no gil {name} (it begins with {found:02x?}): check its name")]
+    #[error("the file is no gil {name} (it begins with \"{}\"): check its name", found.escape_ascii())]
     Magic {
         /// The expected type of file.
         name: &'static str,

@@ -86,6 +86,10 @@ _Static_assert(SAME(__typeof__(&eglCopyBuffers), EGLBoolean (*)(EGLDisplay dpy, 
 	"eglCopyBuffers");
 _Static_assert(SAME(__typeof__(&eglGetPlatformDisplayEXT), EGLDisplay (*)(EGLenum platform, void *native_display, const EGLint *attrib_list)),
 	"eglGetPlatformDisplayEXT");
+_Static_assert(SAME(__typeof__(&eglCreatePlatformWindowSurfaceEXT), EGLSurface (*)(EGLDisplay dpy, EGLConfig config, void *native_window, const EGLint *attrib_list)),
+	"eglCreatePlatformWindowSurfaceEXT");
+_Static_assert(SAME(__typeof__(&eglCreatePlatformPixmapSurfaceEXT), EGLSurface (*)(EGLDisplay dpy, EGLConfig config, void *native_pixmap, const EGLint *attrib_list)),
+	"eglCreatePlatformPixmapSurfaceEXT");
 
 _Static_assert(sizeof(EGLAttrib) == sizeof(intptr_t), "EGLAttrib");
 _Static_assert(sizeof(EGLBoolean) == sizeof(uint32_t), "EGLBoolean");

@@ -8,12 +8,15 @@ use gil_tests::{
 use std::ffi::OsStr;
 use std::process::Command;
 
+/// The examples that draw.
+const EXAMPLES: [&str; 4] = ["gles-quads", "gles-shape", "gles-fog", "gles-rubik"];
+
 /// What a program prints on this machine.
-fn natively(source: &str) -> String {
+fn natively(source: &str, args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let libraries = GLES_LIBRARIES.map(OsStr::new);
     let program = native_program_with(source, folder.path(), &libraries);
-    let output = Command::new(program).output().unwrap();
+    let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{source} natively: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -42,7 +45,7 @@ fn is_the_same(width: Width, name: &str, options: &[String]) -> Finished {
         .to_string();
     let options = options.iter().map(String::as_str);
     let run = Run::new(options.chain([program.as_str()])).finish().ok();
-    assert_eq!(run.stdout, natively(&source), "{}", run.stderr);
+    assert_eq!(run.stdout, natively(&source, &[]), "{}", run.stderr);
     run
 }
 
@@ -71,5 +74,38 @@ both_widths! {
 
     fn a_system_without_glvnd_has_the_same(width: Width) {
         is_the_same(width, "gles_pbuffer", &without_glvnd(width));
+    }
+}
+
+/// An example in the guest, with so many frames.
+fn example(name: &str, frames: &str) -> Finished {
+    let source = format!("examples/{name}/{name}.c");
+    let program = guest_program_of(Width::Arm64, &source, Link::Gles)
+        .display()
+        .to_string();
+    Run::new([program.as_str(), frames]).finish().ok()
+}
+
+#[test]
+fn every_frame_of_the_examples_is_what_it_is_natively() {
+    for name in EXAMPLES {
+        let source = format!("examples/{name}/{name}.c");
+        let run = example(name, "200");
+        assert_eq!(run.stdout, natively(&source, &["200"]), "{}", run.stderr);
+        let last = run.stdout.lines().next_back().unwrap_or_default();
+        assert!(last.starts_with(&format!("{name}: PASS, ")), "{last}");
+        assert_eq!(run.stdout.lines().count(), 202);
+    }
+}
+
+/// A frame is drawn, read and swapped: more goes to the board only where arrays of the
+/// program's memory do.
+#[test]
+fn a_frame_of_the_examples_takes_three_requests_at_most() {
+    for name in EXAMPLES {
+        let [few, many] = ["10", "50"].map(|frames| example(name, frames));
+        let requests = |run: &Finished| run.integer("/totals/doorbells");
+        let each = (requests(&many) - requests(&few)) as f64 / 40.0;
+        assert!(each <= 3.0, "{name}: {each} requests a frame");
     }
 }

@@ -86,6 +86,15 @@ impl std::fmt::Debug for Cancel {
     }
 }
 
+/// The user's way out of it.
+fn advice(error: &io::Error) -> &'static str {
+    // The resolver's errors have no code of the system's.
+    match error.raw_os_error() {
+        None if error.kind() != io::ErrorKind::TimedOut => "check the address",
+        _ => "is gil-board running there?",
+    }
+}
+
 /// Why a session has no board, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -93,7 +102,7 @@ pub enum ClientError {
     #[error("no board was given: start the simulator with board=ADDR")]
     NoBoard,
     /// Nobody answers at the address.
-    #[error("cannot connect to the board at {address}: {error}: is gil-board running there?")]
+    #[error("cannot connect to the board at {address}: {error}: {}", advice(error))]
     Connect {
         /// The board's address.
         address: Address,

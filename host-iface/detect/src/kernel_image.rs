@@ -72,7 +72,7 @@ pub enum ImageError {
     #[error("the kernel's Image does not contain its link address")]
     NoBase,
     /// A function that is needed.
-    #[error("the kernel has no function {name}{}", symbol::suggestion(near))]
+    #[error("the kernel has no function {name}{}", kernel_suggestion(near))]
     Unknown {
         /// Its name.
         name: String,
@@ -98,6 +98,14 @@ pub struct KernelSymbol {
     pub kind: char,
     /// Its name.
     pub name: Box<str>,
+}
+
+/// Names that are alike, or where all are.
+fn kernel_suggestion(near: &[String]) -> String {
+    match near.is_empty() {
+        true => ": `gil kernel --symbols` lists those that it has".into(),
+        false => symbol::suggestion(near),
+    }
 }
 
 impl KernelSymbol {

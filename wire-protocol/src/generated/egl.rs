@@ -141,6 +141,10 @@ pub const EGL_CREATE_PBUFFER_FROM_CLIENT_BUFFER: Op = Op::new(API, 36);
 pub const EGL_COPY_BUFFERS: Op = Op::new(API, 37);
 /// `eglGetPlatformDisplayEXT`.
 pub const EGL_GET_PLATFORM_DISPLAY_EXT: Op = Op::new(API, 38);
+/// `eglCreatePlatformWindowSurfaceEXT`.
+pub const EGL_CREATE_PLATFORM_WINDOW_SURFACE_EXT: Op = Op::new(API, 39);
+/// `eglCreatePlatformPixmapSurfaceEXT`.
+pub const EGL_CREATE_PLATFORM_PIXMAP_SURFACE_EXT: Op = Op::new(API, 40);
 /// `gilDestroyContext`.
 pub const GIL_DESTROY_CONTEXT: Op = Op::new(API, 1001);
 /// `gilDestroySurface`.
@@ -339,6 +343,16 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 38,
         name: "eglGetPlatformDisplayEXT",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 39,
+        name: "eglCreatePlatformWindowSurfaceEXT",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 40,
+        name: "eglCreatePlatformPixmapSurfaceEXT",
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 1001,

@@ -7473,6 +7473,7 @@ pub struct GilClientArrayArgs<'a> {
     pub is_integer: bool,
     pub stride: i32,
     pub first: u32,
+    pub offset: u64,
     #[serde(borrow)]
     pub data: InData<'a>,
 }

@@ -52,7 +52,7 @@ const SOURCES: [(&str, &str, &[&str]); 4] = [
     ),
     ("gem5-patches/configs", "lib/gil/gem5", &[".py"]),
     ("examples", "share/gil/examples", &[".c", ".h", ".md"]),
-    ("docs", "share/doc/gil", &[".md", ".svg"]),
+    ("docs", "share/doc/gil", &[".md", ".svg", ".png"]),
 ];
 /// A folder in them that is not packed.
 const TESTS: &str = "synthetic-driver/tests";
@@ -65,9 +65,7 @@ const TEXTS: [(&str, &str); 6] = [
     ("LICENSE-GPL-2", "share/doc/gil/LICENSE-GPL-2"),
     ("LICENSE-MIT", "share/doc/gil/LICENSE-MIT"),
 ];
-/// The pages' folder, and where links in them lead from there: in the sources, in the
-/// package.
-const PAGES: &str = "share/doc/gil/";
+/// Where links in pages lead: in the sources, in the package.
 const LINKS: [(&str, &str); 7] = [
     ("](../README.md", "](README.md"),
     ("](../CONTRIBUTING.md", "](CONTRIBUTING.md"),
@@ -261,8 +259,7 @@ fn files(root: &Path, parts: &Parts) -> io::Result<Vec<Packed>> {
 
 /// Has a page's links lead to the files that are packed with it.
 fn lead_home(file: &mut Packed) {
-    if file.path.starts_with(PAGES)
-        && file.path.ends_with(".md")
+    if file.path.ends_with(".md")
         && let Ok(text) = str::from_utf8(&file.bytes)
     {
         let text = LINKS

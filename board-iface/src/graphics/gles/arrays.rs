@@ -10,6 +10,7 @@ use gil_wire::call::{Handle, InData};
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
 use std::ptr::null;
+use std::sync::Arc;
 
 /// A copy of elements of an array.
 #[derive(Debug)]
@@ -18,8 +19,9 @@ pub struct Held {
     first: u32,
     /// How many there are.
     count: u32,
-    /// Their bytes, which the driver has the address of.
-    bytes: Vec<u8>,
+    /// Memory with them, which the driver has the address of. Attributes whose elements
+    /// lie between each other's share it.
+    _memory: Arc<[u8]>,
 }
 
 impl Held {
@@ -124,7 +126,12 @@ impl Gles {
         if self.integer(GL_VERTEX_ARRAY_BINDING) != 0 {
             return Err(Refusal::parameter("vertex array", 1));
         }
-        let bytes = call.bytes(&args.data)?.unwrap_or_default().to_vec();
+        if let Some(bytes) = call.bytes(&args.data)? {
+            self.state(args.current)?.block = bytes.into();
+        }
+        let memory = self.state(args.current)?.block.clone();
+        let offset = usize::try_from(args.offset).map_err(|_| Refusal::wide("offset"))?;
+        let bytes = memory.get(offset..).unwrap_or_default();
         let before = layout.offset(args.first).ok_or_else(none)?;
         let count = layout.elements(bytes.len());
         // The driver adds to it what lies before the first element.
@@ -164,9 +171,8 @@ impl Gles {
         let held = Held {
             first: args.first,
             count,
-            bytes,
+            _memory: memory,
         };
-        debug_assert!(held.bytes.len() >= layout.bytes(count).unwrap_or(0));
         self.state(args.current)?.arrays.insert(args.index, held);
         Ok(())
     }

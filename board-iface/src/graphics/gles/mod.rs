@@ -25,6 +25,7 @@ use gil_wire::call::Handle;
 use gil_wire::generated::gles::Kind;
 use ref_cast::RefCast;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What executes a call.
 pub const DISPATCH: Dispatch<Gles> = Dispatch {
@@ -46,6 +47,8 @@ pub struct State {
     pub error: Option<u32>,
     /// The arrays of the program's memory, by attribute.
     pub arrays: HashMap<u32, arrays::Held>,
+    /// The memory that came last for them.
+    pub block: Arc<[u8]>,
     /// How pictures lie.
     pub stored: pictures::Stored,
 }

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 38] = [
+static EXPORTS: [Export; 40] = [
     Export {
         name: c"eglBindAPI",
         address: eglBindAPI as *const c_void,
@@ -51,8 +51,16 @@ static EXPORTS: [Export; 38] = [
         address: eglCreatePlatformPixmapSurface as *const c_void,
     },
     Export {
+        name: c"eglCreatePlatformPixmapSurfaceEXT",
+        address: eglCreatePlatformPixmapSurfaceEXT as *const c_void,
+    },
+    Export {
         name: c"eglCreatePlatformWindowSurface",
         address: eglCreatePlatformWindowSurface as *const c_void,
+    },
+    Export {
+        name: c"eglCreatePlatformWindowSurfaceEXT",
+        address: eglCreatePlatformWindowSurfaceEXT as *const c_void,
     },
     Export {
         name: c"eglCreateWindowSurface",

@@ -287,6 +287,30 @@ pub trait Manual {
         native_display: *mut c_void,
         attrib_list: *const EGLint,
     ) -> EGLDisplay;
+
+    /// `eglCreatePlatformWindowSurfaceEXT`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreatePlatformWindowSurfaceEXT(
+        entry: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        native_window: *mut c_void,
+        attrib_list: *const EGLint,
+    ) -> EGLSurface;
+
+    /// `eglCreatePlatformPixmapSurfaceEXT`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreatePlatformPixmapSurfaceEXT(
+        entry: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        native_pixmap: *mut c_void,
+        attrib_list: *const EGLint,
+    ) -> EGLSurface;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

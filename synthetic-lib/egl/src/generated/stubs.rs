@@ -765,3 +765,41 @@ pub unsafe extern "C" fn eglGetPlatformDisplayEXT(
     // SAFETY: the caller's.
     unsafe { Guest::eglGetPlatformDisplayEXT(entry, platform, native_display, attrib_list) }
 }
+
+/// `eglCreatePlatformWindowSurfaceEXT`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreatePlatformWindowSurfaceEXT")]
+pub unsafe extern "C" fn eglCreatePlatformWindowSurfaceEXT(
+    dpy: EGLDisplay,
+    config: EGLConfig,
+    native_window: *mut c_void,
+    attrib_list: *const EGLint,
+) -> EGLSurface {
+    gil_guest::note(gil_wire::Op::new(2, 39));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::eglCreatePlatformWindowSurfaceEXT(entry, dpy, config, native_window, attrib_list)
+    }
+}
+
+/// `eglCreatePlatformPixmapSurfaceEXT`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreatePlatformPixmapSurfaceEXT")]
+pub unsafe extern "C" fn eglCreatePlatformPixmapSurfaceEXT(
+    dpy: EGLDisplay,
+    config: EGLConfig,
+    native_pixmap: *mut c_void,
+    attrib_list: *const EGLint,
+) -> EGLSurface {
+    gil_guest::note(gil_wire::Op::new(2, 40));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::eglCreatePlatformPixmapSurfaceEXT(entry, dpy, config, native_pixmap, attrib_list)
+    }
+}

@@ -340,6 +340,26 @@ impl Manual for Guest {
         no_surface(dpy, config, EGL_BAD_NATIVE_PIXMAP)
     }
 
+    unsafe fn eglCreatePlatformWindowSurfaceEXT(
+        _: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        _window: *mut c_void,
+        _attributes: *const EGLint,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+    }
+
+    unsafe fn eglCreatePlatformPixmapSurfaceEXT(
+        _: u64,
+        dpy: EGLDisplay,
+        config: EGLConfig,
+        _pixmap: *mut c_void,
+        _attributes: *const EGLint,
+    ) -> EGLSurface {
+        no_surface(dpy, config, EGL_BAD_NATIVE_PIXMAP)
+    }
+
     /// The buffers are OpenVG's, which nobody has.
     unsafe fn eglCreatePbufferFromClientBuffer(
         _: u64,

@@ -54,32 +54,59 @@ fn in_memory(current: &Context) -> Vec<InMemory> {
     found.collect()
 }
 
-/// Sends elements of such an array.
+/// What a draw reads of such an array.
+#[derive(Clone, Copy)]
+struct Span {
+    of: InMemory,
+    /// The first element.
+    first: u32,
+    /// Its address, and that behind the last one.
+    begin: usize,
+    end: usize,
+}
+
+impl Span {
+    fn new(of: InMemory, (first, count): (u32, u32)) -> Option<Self> {
+        let layout = of.array.layout;
+        let begin = of.pointer.checked_add(layout.offset(first)?)?;
+        Some(Self {
+            of,
+            first,
+            begin,
+            end: begin.checked_add(layout.bytes(count)?)?,
+        })
+    }
+}
+
+/// Sends an array: with `block`, the addresses of what it shares with those behind it;
+/// without, it is in the block before, `offset` bytes from its begin.
 ///
 /// # Safety
-/// The program's array has them.
+/// The program's memory has the block.
 unsafe fn send(
     entry: u64,
     current: &Context,
-    it: InMemory,
-    (first, count): (u32, u32),
+    span: Span,
+    offset: usize,
+    block: Option<(usize, usize)>,
 ) -> CallResult<()> {
-    let array = it.array;
-    let begin = array.layout.offset(first).ok_or(TOO_LARGE)?;
-    let len = array.layout.bytes(count).ok_or(TOO_LARGE)?;
-    let at = it.pointer.checked_add(begin).ok_or(TOO_LARGE)? as *const c_void;
+    let array = span.of.array;
     let mut request = Request::new(wire::GIL_CLIENT_ARRAY, Class::Post, entry);
     let args = wire::GilClientArrayArgs {
         current: current.number(),
-        index: it.index,
+        index: span.of.index,
         size: array.size,
         r#type: array.ty,
         normalized: array.normalized,
         is_integer: array.is_integer,
         stride: array.stride,
-        first,
-        // SAFETY: the caller's.
-        data: unsafe { request.input(at, len) },
+        first: span.first,
+        offset: offset as u64,
+        data: match block {
+            // SAFETY: the caller's.
+            Some((begin, end)) => unsafe { request.input(begin as *const c_void, end - begin) },
+            None => InData::Null,
+        },
     };
     request.post(&args)
 }
@@ -102,10 +129,28 @@ unsafe fn send_all(
     ) else {
         return Ok(());
     };
-    for it in in_memory(current) {
-        let elements = it.elements(first, count, instances);
-        // SAFETY: the caller's.
-        unsafe { send(entry, current, it, elements) }?;
+    let spans = in_memory(current)
+        .into_iter()
+        .map(|it| Span::new(it, it.elements(first, count, instances)));
+    let mut spans = spans.collect::<Option<Vec<_>>>().ok_or(TOO_LARGE)?;
+    spans.sort_by_key(|span| span.begin);
+    let mut rest = &spans[..];
+    while let Some(begin) = rest.first().map(|span| span.begin) {
+        let (mut end, mut shared) = (begin, 0);
+        // Elements of several attributes in turn: their memory travels once.
+        while let Some(span) = rest.get(shared)
+            && (shared == 0 || span.begin < end)
+        {
+            end = end.max(span.end);
+            shared += 1;
+        }
+        let (block, behind) = rest.split_at(shared);
+        for (n, span) in block.iter().enumerate() {
+            let shared = (n == 0).then_some((begin, end));
+            // SAFETY: the caller's; each byte is one of the arrays'.
+            unsafe { send(entry, current, *span, span.begin - begin, shared) }?;
+        }
+        rest = behind;
     }
     Ok(())
 }

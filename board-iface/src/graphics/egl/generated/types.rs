@@ -202,3 +202,9 @@ pub type eglCopyBuffers_fn =
 /// `eglGetPlatformDisplayEXT`.
 pub type eglGetPlatformDisplayEXT_fn =
     unsafe extern "C" fn(EGLenum, *mut c_void, *const EGLint) -> EGLDisplay;
+/// `eglCreatePlatformWindowSurfaceEXT`.
+pub type eglCreatePlatformWindowSurfaceEXT_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLConfig, *mut c_void, *const EGLint) -> EGLSurface;
+/// `eglCreatePlatformPixmapSurfaceEXT`.
+pub type eglCreatePlatformPixmapSurfaceEXT_fn =
+    unsafe extern "C" fn(EGLDisplay, EGLConfig, *mut c_void, *const EGLint) -> EGLSurface;
