@@ -50,6 +50,24 @@ static inline void fail(const char *what, unsigned code)
 	exit(2);
 }
 
+/* A display without a window system: Mesa's, or that of the first device. */
+static inline EGLDisplay scene_display(void)
+{
+	PFNEGLGETPLATFORMDISPLAYEXTPROC get = (PFNEGLGETPLATFORMDISPLAYEXTPROC)
+		eglGetProcAddress("eglGetPlatformDisplayEXT");
+	PFNEGLQUERYDEVICESEXTPROC devices = (PFNEGLQUERYDEVICESEXTPROC)
+		eglGetProcAddress("eglQueryDevicesEXT");
+	EGLDisplay display = get ? get(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL) : EGL_NO_DISPLAY;
+	EGLDeviceEXT device;
+	EGLint count = 0;
+
+	if (display != EGL_NO_DISPLAY && eglInitialize(display, NULL, NULL))
+		return display;
+	if (get && devices && devices(1, &device, &count) && count > 0)
+		return get(EGL_PLATFORM_DEVICE_EXT, device, NULL);
+	return eglGetDisplay(EGL_DEFAULT_DISPLAY);
+}
+
 static inline void scene_open(struct scene *s, const char *name, int argc, char **argv)
 {
 	static const EGLint wanted[] = { EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
@@ -57,8 +75,6 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 		EGL_ALPHA_SIZE, 8, EGL_DEPTH_SIZE, 24, EGL_NONE };
 	static const EGLint size[] = { EGL_WIDTH, WIDTH, EGL_HEIGHT, HEIGHT, EGL_NONE };
 	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE };
-	PFNEGLGETPLATFORMDISPLAYEXTPROC get = (PFNEGLGETPLATFORMDISPLAYEXTPROC)
-		eglGetProcAddress("eglGetPlatformDisplayEXT");
 	EGLConfig config;
 	EGLContext context;
 	EGLint count = 0;
@@ -78,8 +94,7 @@ static inline void scene_open(struct scene *s, const char *name, int argc, char 
 			s->frames = atoi(argv[i]);
 		}
 	}
-	s->display = get ? get(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL) :
-			   eglGetDisplay(EGL_DEFAULT_DISPLAY);
+	s->display = scene_display();
 	if (!eglInitialize(s->display, NULL, NULL))
 		fail("eglInitialize", eglGetError());
 	if (!eglChooseConfig(s->display, wanted, &config, 1, &count) || count < 1)

@@ -62,6 +62,8 @@ const NODES: [(&str, &[&str]); 3] = [
     ("/dev/dri", &["renderD"]),
     ("/dev/dma_heap", &[""]),
 ];
+/// How deep links are looked for in the places that drivers read.
+const LINKS_DEPTH: usize = 2;
 /// Folders of packages: their libraries' neighbours are theirs, too.
 const PACKAGES: [&str; 5] = ["/usr", "/opt", "/lib", "/system", "/vendor"];
 
@@ -96,7 +98,9 @@ impl Confinement {
             read.extend(READ_FOR_GPUS.map(PathBuf::from));
         }
         read.extend(registered.iter().cloned());
-        read.extend(needs.iter().flat_map(|needs| needs.read).map(PathBuf::from));
+        let places = needs.iter().flat_map(|needs| needs.read).map(Path::new);
+        read.extend(places.clone().flat_map(|place| linked(place, LINKS_DEPTH)));
+        read.extend(places.map(Path::to_owned));
         read.extend(files.iter().flat_map(|file| beside(file, &needs)));
         let mut run: BTreeSet<PathBuf> = needs
             .iter()
@@ -128,6 +132,24 @@ fn there(paths: BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 fn name(file: &Path) -> &str {
     file.file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// The files that links in a place lead to: a driver that is installed elsewhere is
+/// registered by them.
+fn linked(place: &Path, depth: usize) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let found = entries.flat_map(|entry| {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => {
+                let file = path.canonicalize().ok().filter(|target| target.is_file());
+                Vec::from_iter(file)
+            }
+            Ok(kind) if kind.is_dir() && depth > 1 => linked(&path, depth - 1),
+            _ => Vec::new(),
+        }
+    });
+    found.collect()
 }
 
 /// A driver's file, and of a package what is installed with it.
@@ -219,6 +241,21 @@ mod tests {
         let all = beside("/home/user/lib/libdriver.so");
         assert!(!all.contains(&"/home/user/lib".into()));
         assert_eq!(beside("/usr/bin/gil"), [PathBuf::from("/usr/bin/gil")]);
+    }
+
+    #[test]
+    fn a_driver_may_be_registered_by_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir_all(at("place/vendors/deep/deeper")).unwrap();
+        for name in ["driver.json", "other.json"] {
+            fs::write(at(name), "{}").unwrap();
+        }
+        std::os::unix::fs::symlink(at("driver.json"), at("place/vendors/a")).unwrap();
+        std::os::unix::fs::symlink(at("gone"), at("place/b")).unwrap();
+        std::os::unix::fs::symlink(at("place"), at("place/vendors/c")).unwrap();
+        std::os::unix::fs::symlink(at("other.json"), at("place/vendors/deep/d")).unwrap();
+        assert_eq!(linked(&at("place"), LINKS_DEPTH), [at("driver.json")]);
     }
 
     #[test]

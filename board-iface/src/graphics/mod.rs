@@ -73,6 +73,7 @@ impl BackEnd for Graphics {
                 "/usr/share/drirc.d",
                 "/etc/drirc",
             ],
+            installed: &["share/glvnd"],
             ..Needs::default()
         }
     }
