@@ -19,8 +19,8 @@ pub struct Held {
     first: u32,
     /// How many there are.
     count: u32,
-    /// Memory with them, which the driver has the address of. Attributes whose elements
-    /// lie between each other's share it.
+    /// Memory with them, which the driver has the address of. Interleaved arrays share
+    /// it.
     _memory: Arc<[u8]>,
 }
 

@@ -137,7 +137,7 @@ unsafe fn send_all(
     let mut rest = &spans[..];
     while let Some(begin) = rest.first().map(|span| span.begin) {
         let (mut end, mut shared) = (begin, 0);
-        // Elements of several attributes in turn: their memory travels once.
+        // Interleaved arrays: their memory travels once.
         while let Some(span) = rest.get(shared)
             && (shared == 0 || span.begin < end)
         {
