@@ -125,18 +125,40 @@ static void callbacks(void)
 	SAY(toyBufferDestroy(buffer));
 }
 
-/* Each thread has its own current context; turns make the order the same. */
+/* Each thread has its own current context. They call in turn, one call each: a
+ * recording has their calls in this order, and numbers of objects by it, whatever
+ * the scheduler does. */
 struct turns {
-	pthread_barrier_t barrier;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	unsigned next;
 };
 
 struct thread {
 	struct turns *turns;
+	const struct thread *peer;
+	unsigned number;
 	unsigned factor;
 	unsigned first;
 	toyResult none, foreign;
-	toyBuffer mine, other;
+	toyBuffer mine;
 };
+
+static void my_turn(const struct thread *own)
+{
+	pthread_mutex_lock(&own->turns->mutex);
+	while (own->turns->next % 2 != own->number)
+		pthread_cond_wait(&own->turns->changed, &own->turns->mutex);
+	pthread_mutex_unlock(&own->turns->mutex);
+}
+
+static void your_turn(const struct thread *own)
+{
+	pthread_mutex_lock(&own->turns->mutex);
+	own->turns->next++;
+	pthread_cond_signal(&own->turns->changed);
+	pthread_mutex_unlock(&own->turns->mutex);
+}
 
 static void *in_its_context(void *argument)
 {
@@ -144,49 +166,40 @@ static void *in_its_context(void *argument)
 	toyContext context = NULL;
 	unsigned value = own->first;
 
+	my_turn(own);
 	own->none = toyFinish();
 	toyContextCreate(&context, 0);
 	toyContextSetCurrent(context);
 	toyBufferCreate(&own->mine, sizeof(value));
 	toyUpload(own->mine, 0, &value, sizeof(value));
-	pthread_barrier_wait(&own->turns->barrier);
+	your_turn(own);
 	for (int n = 0; n < 10; n++) {
+		my_turn(own);
 		toyScale(own->mine, own->factor);
-		pthread_barrier_wait(&own->turns->barrier);
+		your_turn(own);
 	}
-	own->foreign = toyScale(own->other, 2);
+	my_turn(own);
+	own->foreign = toyScale(own->peer->mine, 2);
+	your_turn(own);
+	my_turn(own);
 	toyRead(own->mine, 0, &own->first, sizeof(own->first), 1);
 	toyBufferDestroy(own->mine);
 	toyContextDestroy(context);
-	return NULL;
-}
-
-static void *handed(void *argument)
-{
-	struct thread *both = argument;
-
-	for (int n = 0; n < 11; n++) {
-		pthread_barrier_wait(&both[0].turns->barrier);
-		if (n)
-			continue;
-		both[0].other = both[1].mine;
-		both[1].other = both[0].mine;
-	}
+	your_turn(own);
 	return NULL;
 }
 
 static void threads(void)
 {
-	struct turns turns;
-	struct thread both[2] = { { &turns, 2, 1, 0, 0, NULL, NULL },
-				  { &turns, 3, 1, 0, 0, NULL, NULL } };
-	pthread_t ids[3];
+	struct turns turns = { PTHREAD_MUTEX_INITIALIZER,
+			       PTHREAD_COND_INITIALIZER, 0 };
+	struct thread both[2] = { { &turns, &both[1], 0, 2, 1, 0, 0, NULL },
+				  { &turns, &both[0], 1, 3, 1, 0, 0, NULL } };
+	pthread_t ids[2];
 
-	pthread_barrier_init(&turns.barrier, NULL, 3);
-	pthread_create(&ids[0], NULL, in_its_context, &both[0]);
-	pthread_create(&ids[1], NULL, in_its_context, &both[1]);
-	pthread_create(&ids[2], NULL, handed, both);
-	for (int n = 0; n < 3; n++)
+	for (int n = 0; n < 2; n++)
+		pthread_create(&ids[n], NULL, in_its_context, &both[n]);
+	for (int n = 0; n < 2; n++)
 		pthread_join(ids[n], NULL);
 	for (int n = 0; n < 2; n++)
 		printf("%u: before %d, another's buffer %d\n", both[n].first,
