@@ -150,6 +150,9 @@ _Static_assert((int64_t)(EGL_BUFFER_AGE_EXT) == 12605, "EGL_BUFFER_AGE_EXT");
 #ifdef EGL_CLIENT_APIS
 _Static_assert((int64_t)(EGL_CLIENT_APIS) == 12429, "EGL_CLIENT_APIS");
 #endif
+#ifdef EGL_CONFIG_ID
+_Static_assert((int64_t)(EGL_CONFIG_ID) == 12328, "EGL_CONFIG_ID");
+#endif
 #ifdef EGL_CONFORMANT
 _Static_assert((int64_t)(EGL_CONFORMANT) == 12354, "EGL_CONFORMANT");
 #endif
@@ -221,6 +224,12 @@ _Static_assert((int64_t)(EGL_PLATFORM_GBM_KHR) == 12759, "EGL_PLATFORM_GBM_KHR")
 #endif
 #ifdef EGL_PLATFORM_SURFACELESS_MESA
 _Static_assert((int64_t)(EGL_PLATFORM_SURFACELESS_MESA) == 12765, "EGL_PLATFORM_SURFACELESS_MESA");
+#endif
+#ifdef EGL_PLATFORM_X11_KHR
+_Static_assert((int64_t)(EGL_PLATFORM_X11_KHR) == 12757, "EGL_PLATFORM_X11_KHR");
+#endif
+#ifdef EGL_PLATFORM_XCB_EXT
+_Static_assert((int64_t)(EGL_PLATFORM_XCB_EXT) == 12764, "EGL_PLATFORM_XCB_EXT");
 #endif
 #ifdef EGL_READ
 _Static_assert((int64_t)(EGL_READ) == 12378, "EGL_READ");

@@ -161,6 +161,21 @@ impl Session {
         done.map(Some)
     }
 
+    /// Has calls of this thread draw to and read from the surfaces that its context names,
+    /// one of which is another object now.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn enter_again(&mut self) -> Result<EGLint, Refusal> {
+        let here = self.here();
+        if here.is_null() {
+            return Ok(EGL_SUCCESS);
+        }
+        let context = self.context(here)?;
+        let (draw, read) = (context.draw, context.read);
+        self.enter(draw, read, here)
+    }
+
     /// The context that is current in this thread of the board; null if none of this
     /// session's is.
     pub fn here(&self) -> Handle {

@@ -153,6 +153,8 @@ pub const GIL_DESTROY_SURFACE: Op = Op::new(API, 1002);
 pub const GIL_RELEASE_THREAD: Op = Op::new(API, 1003);
 /// `gilPresent`.
 pub const GIL_PRESENT: Op = Op::new(API, 1020);
+/// `gilResize`.
+pub const GIL_RESIZE: Op = Op::new(API, 1021);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -374,6 +376,11 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 1020,
         name: "gilPresent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1021,
+        name: "gilResize",
         class: Some(crate::envelope::Class::Sync),
     },
 ];
@@ -636,6 +643,21 @@ pub struct GilPresentArgs {
 pub struct GilPresentReply {
     pub result: i32,
     pub frame: u32,
+}
+
+/// Arguments of `gilResize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilResizeArgs {
+    pub dpy: Handle,
+    pub surface: Handle,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// Reply of `gilResize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilResizeReply {
+    pub result: i32,
 }
 
 /// What a call leaves behind in its session, by its arguments and its result, if it

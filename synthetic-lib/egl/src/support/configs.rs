@@ -96,7 +96,7 @@ pub fn attribute(
 }
 
 /// What a program asks for, as the board is asked, and whether it asks for windows.
-fn asked(platform: Platform, mut list: Vec<(EGLint, EGLint)>) -> (Vec<(EGLint, EGLint)>, bool) {
+fn asked(platform: &Platform, mut list: Vec<(EGLint, EGLint)>) -> (Vec<(EGLint, EGLint)>, bool) {
     if !platform.has_windows() {
         return (list, false);
     }
@@ -193,10 +193,10 @@ mod tests {
                 vec![(EGL_SURFACE_TYPE, EGL_PBUFFER_BIT), red],
             ),
         ] {
-            assert_eq!(asked(Platform::Gbm, list), (expected, true));
+            assert_eq!(asked(&Platform::Gbm, list), (expected, true));
         }
         let any = vec![(EGL_SURFACE_TYPE, EGL_DONT_CARE)];
-        assert_eq!(asked(Platform::Gbm, any.clone()), (any, false));
-        assert_eq!(asked(Platform::None, vec![red]), (vec![red], false));
+        assert_eq!(asked(&Platform::Gbm, any.clone()), (any, false));
+        assert_eq!(asked(&Platform::None, vec![red]), (vec![red], false));
     }
 }

@@ -16,14 +16,14 @@ use std::sync::{Mutex, PoisonError};
 static DISPLAYS: Mutex<Vec<((EGLenum, usize), usize)>> = Mutex::new(Vec::new());
 
 /// The display of a native one; `windows` says whose windows it has.
-pub fn get(platform: EGLenum, native: usize, windows: Platform) -> EGLDisplay {
+pub fn get(platform: EGLenum, native: usize, windows: impl FnOnce() -> Platform) -> EGLDisplay {
     let mut displays = DISPLAYS.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = (platform, native);
     if let Some((_, known)) = displays.iter().find(|(key, _)| *key == asked) {
         return *known as EGLDisplay;
     }
     let details = Details::Display(Display {
-        platform: windows,
+        platform: windows(),
         ..Display::default()
     });
     let made: EGLDisplay = Object::create(Kind::Display, gil_guest::new_number(), &[], details);
@@ -32,8 +32,8 @@ pub fn get(platform: EGLenum, native: usize, windows: Platform) -> EGLDisplay {
 }
 
 /// Whose windows it has.
-pub fn platform(dpy: &Object) -> Platform {
-    state(dpy).map_or(Platform::None, |display| display.platform)
+pub fn platform(dpy: &Object) -> &Platform {
+    state(dpy).map_or(&Platform::None, |display| &display.platform)
 }
 
 fn state(dpy: &Object) -> CallResult<&Display> {
@@ -60,6 +60,7 @@ pub fn initialized(dpy: &Object) -> CallResult<()> {
 /// The API's code.
 pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
     let state = state(dpy)?;
+    state.platform.connect()?;
     let request = Request::new(wire::EGL_INITIALIZE, Class::Sync, entry);
     let args = wire::EglInitializeArgs { dpy: dpy.number() };
     let version = request.forward(&args, |reply| {

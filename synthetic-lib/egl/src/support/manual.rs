@@ -1,6 +1,6 @@
 //! The entry points that are written by hand.
 
-use super::platform::Platform;
+use super::platform::{self, Platform};
 use super::{configs, current, display, error, present, procedures, strings, window};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
@@ -17,7 +17,8 @@ const TEXT_ROOM: usize = 32 << 10;
 const EXTENSIONS: &str = include_str!("extensions.txt");
 /// What needs no display.
 const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
-     EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_MESA_platform_gbm \
+     EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_KHR_platform_x11 \
+     EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
      EGL_MESA_platform_surfaceless";
 
 fn display_of(dpy: EGLDisplay) -> CallResult<Object> {
@@ -87,8 +88,10 @@ impl Manual for Guest {
 
     unsafe fn eglGetDisplay(_: u64, display_id: EGLNativeDisplayType) -> EGLDisplay {
         Self::noted(|| {
-            let (platform, windows) = Platform::of_native(display_id).unwrap_or_default();
-            Ok(display::get(platform, display_id, windows))
+            let platform = platform::of_native(display_id);
+            Ok(display::get(platform, display_id, || {
+                Platform::new(platform, display_id).unwrap_or_default()
+            }))
         })
     }
 
@@ -100,15 +103,11 @@ impl Manual for Guest {
     ) -> EGLDisplay {
         let native = native_display as usize;
         Self::noted(|| match platform {
-            EGL_PLATFORM_SURFACELESS_MESA if native == 0 => {
-                Ok(display::get(platform, 0, Platform::None))
+            EGL_PLATFORM_SURFACELESS_MESA if native != 0 => Err(EGL_BAD_PARAMETER),
+            _ => {
+                let windows = Platform::new(platform, native).ok_or(EGL_BAD_PARAMETER)?;
+                Ok(display::get(platform, native, || windows))
             }
-            _ => match Platform::of_native(native) {
-                Some((found, windows)) if found == platform => {
-                    Ok(display::get(platform, native, windows))
-                }
-                _ => Err(EGL_BAD_PARAMETER),
-            },
         })
     }
 
@@ -385,7 +384,8 @@ impl Manual for Guest {
             let config = Object::find(Kind::Config, config)?;
             // SAFETY: the caller's list.
             let attributes = unsafe { window::attributes(attributes) }?;
-            window::create(entry, &dpy, &config, native as usize, &attributes)
+            let native = display::platform(&dpy).handed(native);
+            window::create(entry, &dpy, &config, native, &attributes)
         })
     }
 
@@ -406,8 +406,14 @@ impl Manual for Guest {
         native: *mut c_void,
         attributes: *const EGLint,
     ) -> EGLSurface {
-        // SAFETY: the caller's; native windows of these platforms are pointers.
-        unsafe { Self::eglCreateWindowSurface(entry, dpy, config, native as usize, attributes) }
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            let native = display::platform(&dpy).handed(native);
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
     }
 
     unsafe fn eglCreatePlatformPixmapSurfaceEXT(

@@ -8,6 +8,7 @@
 //! | [`display`] | displays, and what is on them |
 //! | [`platform`] | what has windows |
 //! | [`configs`] | configurations: the board's, as the platform's windows have them |
+//! | [`native`] | the windows of each platform |
 //! | [`window`] | surfaces, and windows among them |
 //! | [`present`] | a window's pictures |
 //! | [`current`] | what is current in a thread |
@@ -23,6 +24,7 @@ pub mod display;
 pub mod error;
 pub mod glvnd;
 mod manual;
+pub mod native;
 pub mod platform;
 pub mod present;
 pub mod procedures;

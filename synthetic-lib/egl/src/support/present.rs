@@ -2,6 +2,7 @@
 //! that is shown.
 
 use super::current;
+use super::native::Place;
 use super::window::{self, Window};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
@@ -27,7 +28,10 @@ pub fn swap(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
     let buffer = window.native.dequeue()?;
     let presented = present(entry, surface, window, buffer);
     match presented {
-        Ok(()) => window.native.queue(buffer),
+        Ok(()) => {
+            window.native.queue(buffer)?;
+            window::follow(entry, dpy, surface, window)
+        }
         Err(code) => {
             window.native.cancel(buffer);
             Err(code)
@@ -50,7 +54,7 @@ fn swap_pbuffer(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
 /// Ends the frame on the board, which writes into the buffer what that does not have.
 fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> CallResult<()> {
     let frames = || window.frames.lock().unwrap_or_else(PoisonError::into_inner);
-    let (import, layout) = window.native.target(buffer)?;
+    let (place, layout) = window.native.target(buffer)?;
     let rows = band_rows(layout.height);
     let mut request = Request::new(wire::GIL_PRESENT, Class::Sync, entry);
     for band in bands(layout.height, rows) {
@@ -62,7 +66,13 @@ fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> Call
             slices: 1,
             slice_pitch: 0,
         };
-        request.output_rows_of(import, offset, band)?;
+        match place {
+            Place::Import(import) => request.output_rows_of(import, offset, band)?,
+            // SAFETY: the buffer is this call's until it is queued or cancelled.
+            Place::Memory(start) => unsafe {
+                request.output_rows(start.byte_add(offset).cast(), band)?
+            },
+        };
     }
     let args = wire::GilPresentArgs {
         surface: surface.number(),

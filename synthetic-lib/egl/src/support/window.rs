@@ -2,19 +2,16 @@
 //! shows them.
 
 use super::details::Details;
-use super::platform::Platform;
+use super::native::Native;
 use super::{configs, display};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
-use gil_gbm::buffer::Layout;
 use gil_gbm::chain::BUFFERS_MAX;
-use gil_guest::Import;
 use gil_guest::api::{Api, CallResult};
 use gil_wire::call::Property;
 use gil_wire::envelope::Class;
 use gil_wire::generated::egl::{self as wire, Kind};
-use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use std::sync::{Mutex, PoisonError};
 
 /// What the library keeps of a surface.
 #[derive(Debug, Default)]
@@ -30,74 +27,6 @@ pub struct Window {
     pub native: Box<dyn Native>,
     /// The board's number of the frame that each buffer has; 0: none.
     pub frames: Mutex<[u32; BUFFERS_MAX]>,
-}
-
-/// The buffers of a window, whoever shows them.
-pub trait Native: std::fmt::Debug + Send + Sync {
-    /// The program's window: it has one surface at most.
-    fn identity(&self) -> usize;
-
-    /// The picture's width and height.
-    fn size(&self) -> (u32, u32);
-
-    /// A buffer that may be drawn to: its number, below [`BUFFERS_MAX`].
-    ///
-    /// # Errors
-    /// The API's code if there is none.
-    fn dequeue(&self) -> CallResult<usize>;
-
-    /// Where a buffer's picture is, for the board.
-    ///
-    /// # Errors
-    /// The API's code.
-    fn target(&self, buffer: usize) -> CallResult<(&Import, Layout)>;
-
-    /// A buffer is finished: what shows the window may take it.
-    ///
-    /// # Errors
-    /// The API's code.
-    fn queue(&self, buffer: usize) -> CallResult<()>;
-
-    /// A buffer was not drawn to.
-    fn cancel(&self, buffer: usize);
-}
-
-/// A surface of libgbm.
-#[derive(Debug)]
-struct Gbm {
-    identity: usize,
-    window: Arc<gil_gbm::Window>,
-}
-
-impl Native for Gbm {
-    fn identity(&self) -> usize {
-        self.identity
-    }
-
-    fn size(&self) -> (u32, u32) {
-        self.window.size
-    }
-
-    fn dequeue(&self) -> CallResult<usize> {
-        // The program shows the last one before it draws the next, or has none left: as
-        // Mesa says then.
-        self.window.chain.dequeue().ok_or(EGL_BAD_ALLOC)
-    }
-
-    fn target(&self, buffer: usize) -> CallResult<(&Import, Layout)> {
-        let buffer = self.window.buffer(buffer).map_err(|_| EGL_BAD_ALLOC)?;
-        let import = buffer.import_once().map_err(|_| EGL_BAD_ALLOC)?;
-        Ok((import, buffer.layout))
-    }
-
-    fn queue(&self, buffer: usize) -> CallResult<()> {
-        self.window.chain.queue(buffer);
-        Ok(())
-    }
-
-    fn cancel(&self, buffer: usize) {
-        self.window.chain.cancel(buffer);
-    }
 }
 
 /// A program's list of attributes, of either width.
@@ -118,20 +47,6 @@ where
     pairs
         .map(|(name, value)| Ok((narrow(name)?, narrow(value)?)))
         .collect()
-}
-
-/// The native window behind what the program calls one.
-fn native(dpy: &Object, native: usize) -> CallResult<(Box<dyn Native>, gil_gbm::format::Format)> {
-    match display::platform(dpy) {
-        Platform::None => Err(EGL_BAD_NATIVE_WINDOW),
-        Platform::Gbm => {
-            let window = gil_gbm::surface_of(native as *const c_void);
-            let window = window.ok_or(EGL_BAD_NATIVE_WINDOW)?;
-            let format = window.format;
-            let identity = native;
-            Ok((Box::new(Gbm { identity, window }), format))
-        }
-    }
 }
 
 /// Whether a surface of the program's has this window already.
@@ -160,18 +75,16 @@ pub fn create(
     window: usize,
     attributes: &[(EGLint, EGLint)],
 ) -> CallResult<EGLSurface> {
-    let (native, format) = native(dpy, window)?;
+    let native = display::platform(dpy).window(window)?;
     let drawn = configs::window_format(entry, dpy, config)?;
-    if !drawn.is_some_and(|drawn| format.is_drawn_as(drawn)) {
+    if !drawn.is_some_and(|drawn| native.format().is_drawn_as(drawn)) {
         return Err(EGL_BAD_MATCH);
     }
     if is_taken(native.identity()) {
         return Err(EGL_BAD_ALLOC);
     }
-    let (width, height) = native.size();
+    let size = native.size();
     let word = |value: EGLint| i64::from(value).cast_unsigned();
-    let size = [(EGL_WIDTH, width), (EGL_HEIGHT, height)];
-    let size = size.map(|(name, side)| Property::Word(word(name), side.into()));
     let given = attributes
         .iter()
         .filter(|(name, _)| *name != EGL_RENDER_BUFFER);
@@ -181,7 +94,7 @@ pub fn create(
     let args = wire::EglCreatePbufferSurfaceArgs {
         dpy: dpy.number(),
         config: config.number(),
-        attrib_list: Some(size.into_iter().chain(given).collect()),
+        attrib_list: Some(sides(size).chain(given).collect()),
         new,
     };
     request.forward(&args, |reply| {
@@ -194,6 +107,37 @@ pub fn create(
     });
     let details = Details::Surface(Surface { window });
     Ok(Object::create(Kind::Surface, new, &[dpy], details))
+}
+
+/// A surface's sides, as the board is asked for them.
+fn sides((width, height): (u32, u32)) -> impl Iterator<Item = Property> {
+    let size = [(EGL_WIDTH, width), (EGL_HEIGHT, height)];
+    let name = |name: EGLint| i64::from(name).cast_unsigned();
+    size.into_iter()
+        .map(move |(side, of)| Property::Word(name(side), of.into()))
+}
+
+/// Draws the next frames in the window's size of now, if that is another.
+///
+/// # Errors
+/// The API's code.
+pub fn follow(entry: u64, dpy: &Object, surface: &Object, window: &Window) -> CallResult<()> {
+    let Some(size) = window.native.resized() else {
+        return Ok(());
+    };
+    let mut frames = window.frames.lock().unwrap_or_else(PoisonError::into_inner);
+    *frames = Default::default();
+    let request = Request::new(wire::GIL_RESIZE, Class::Sync, entry);
+    let args = wire::GilResizeArgs {
+        dpy: dpy.number(),
+        surface: surface.number(),
+        width: size.0,
+        height: size.1,
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GilResizeReply = reply.decode()?;
+        Guest::check(reply.result)
+    })
 }
 
 /// `eglQuerySurface`.

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 19] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 20] = [
     (4, egl_initialize),
     (6, egl_query_string),
     (7, egl_get_configs),
@@ -45,6 +45,7 @@ static DISPATCH: [(u16, DispatchFn<Session>); 19] = [
     (1002, gil_destroy_surface),
     (1003, gil_release_thread),
     (1020, gil_present),
+    (1021, gil_resize),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -532,6 +533,11 @@ fn gil_present(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Ve
     back_end::encode(&Board::gil_present(session, call, args)?)
 }
 
+fn gil_resize(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilResizeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_resize(session, call, args)?)
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -576,6 +582,7 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             result,
             ..Default::default()
         }),
+        1021 => back_end::encode(&wire::GilResizeReply { result }),
         _ => return None,
     })
 }

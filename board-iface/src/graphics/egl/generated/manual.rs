@@ -79,4 +79,14 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilPresentArgs,
     ) -> Result<wire::GilPresentReply, Refusal>;
+
+    /// `gilResize`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_resize(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilResizeArgs,
+    ) -> Result<wire::GilResizeReply, Refusal>;
 }
