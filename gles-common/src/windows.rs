@@ -45,6 +45,11 @@ impl Format {
         }
     }
 
+    /// Whether pixels of a code have no alpha.
+    pub const fn is_opaque(code: u32) -> bool {
+        matches!(code, XR24 | XB24 | RG16)
+    }
+
     /// Bytes of a pixel.
     pub const fn bytes(self) -> usize {
         match self {
@@ -92,6 +97,30 @@ impl Format {
                     let channel = |at: usize, bits: u32| u16::from(from[at] >> (8 - bits));
                     let word = channel(red, 5) << 11 | channel(1, 6) << 5 | channel(blue, 5);
                     *to = word.to_le_bytes();
+                }
+            }
+        }
+    }
+
+    /// Converts pixels of this format to four bytes each, red first; opaque ones if their
+    /// alpha says nothing.
+    pub fn read(self, from: &[u8], to: &mut [u8], is_opaque: bool) {
+        let to = to.as_chunks_mut::<4>().0.iter_mut();
+        match self {
+            Self::Rgb565 => {
+                for (to, from) in to.zip(from.as_chunks::<2>().0) {
+                    let word = u16::from_le_bytes(*from);
+                    // The highest bits again below: all ones are 255.
+                    let five = |at: u16| ((word >> at & 31) << 3 | (word >> at & 31) >> 2) as u8;
+                    let green = word >> 5 & 63;
+                    *to = [five(11), (green << 2 | green >> 4) as u8, five(0), 255];
+                }
+            }
+            Self::Bgra | Self::Rgba => {
+                let (red, blue) = if self == Self::Bgra { (2, 0) } else { (0, 2) };
+                for (to, from) in to.zip(from.as_chunks::<4>().0) {
+                    let alpha = if is_opaque { 255 } else { from[3] };
+                    *to = [from[red], from[1], from[blue], alpha];
                 }
             }
         }
@@ -144,5 +173,12 @@ mod tests {
         Format::Rgb565.convert(Order::Rgba, &pixel, &mut two);
         assert_eq!(u16::from_le_bytes(two), 0b11111_100000_00001);
         assert!(Format::of(code(b"XR30")).is_none());
+        let mut back = [0; 4];
+        Format::Rgb565.read(&two, &mut back, true);
+        assert_eq!(back, [0xff, 0x82, 0x08, 0xff]);
+        Format::Bgra.read(&[1, 2, 3, 4], &mut back, false);
+        assert_eq!(back, [3, 2, 1, 4]);
+        Format::Bgra.read(&[1, 2, 3, 4], &mut back, true);
+        assert_eq!(back, [3, 2, 1, 255]);
     }
 }

@@ -90,6 +90,14 @@ _Static_assert(SAME(__typeof__(&eglCreatePlatformWindowSurfaceEXT), EGLSurface (
 	"eglCreatePlatformWindowSurfaceEXT");
 _Static_assert(SAME(__typeof__(&eglCreatePlatformPixmapSurfaceEXT), EGLSurface (*)(EGLDisplay dpy, EGLConfig config, void *native_pixmap, const EGLint *attrib_list)),
 	"eglCreatePlatformPixmapSurfaceEXT");
+_Static_assert(SAME(__typeof__(&eglCreateImage), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLAttrib *attrib_list)),
+	"eglCreateImage");
+_Static_assert(SAME(__typeof__(&eglCreateImageKHR), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLint *attrib_list)),
+	"eglCreateImageKHR");
+_Static_assert(SAME(__typeof__(&eglDestroyImage), EGLBoolean (*)(EGLDisplay dpy, EGLImage image)),
+	"eglDestroyImage");
+_Static_assert(SAME(__typeof__(&eglDestroyImageKHR), EGLBoolean (*)(EGLDisplay dpy, EGLImage image)),
+	"eglDestroyImageKHR");
 
 _Static_assert(sizeof(EGLAttrib) == sizeof(intptr_t), "EGLAttrib");
 _Static_assert(sizeof(EGLBoolean) == sizeof(uint32_t), "EGLBoolean");
@@ -171,6 +179,24 @@ _Static_assert((int64_t)(EGL_CONTEXT_MINOR_VERSION) == 12539, "EGL_CONTEXT_MINOR
 #ifdef EGL_CORE_NATIVE_ENGINE
 _Static_assert((int64_t)(EGL_CORE_NATIVE_ENGINE) == 12379, "EGL_CORE_NATIVE_ENGINE");
 #endif
+#ifdef EGL_DMA_BUF_PLANE0_FD_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_FD_EXT) == 12914, "EGL_DMA_BUF_PLANE0_FD_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT) == 13380, "EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT) == 13379, "EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_OFFSET_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_OFFSET_EXT) == 12915, "EGL_DMA_BUF_PLANE0_OFFSET_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_PITCH_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_PITCH_EXT) == 12916, "EGL_DMA_BUF_PLANE0_PITCH_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE1_FD_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE1_FD_EXT) == 12917, "EGL_DMA_BUF_PLANE1_FD_EXT");
+#endif
 #ifdef EGL_DONT_CARE
 _Static_assert((int64_t)(EGL_DONT_CARE) == -1, "EGL_DONT_CARE");
 #endif
@@ -183,11 +209,26 @@ _Static_assert((int64_t)(EGL_EXTENSIONS) == 12373, "EGL_EXTENSIONS");
 #ifdef EGL_FALSE
 _Static_assert((int64_t)(EGL_FALSE) == 0, "EGL_FALSE");
 #endif
+#ifdef EGL_GL_RENDERBUFFER
+_Static_assert((int64_t)(EGL_GL_RENDERBUFFER) == 12473, "EGL_GL_RENDERBUFFER");
+#endif
+#ifdef EGL_GL_TEXTURE_2D
+_Static_assert((int64_t)(EGL_GL_TEXTURE_2D) == 12465, "EGL_GL_TEXTURE_2D");
+#endif
 #ifdef EGL_GREEN_SIZE
 _Static_assert((int64_t)(EGL_GREEN_SIZE) == 12323, "EGL_GREEN_SIZE");
 #endif
 #ifdef EGL_HEIGHT
 _Static_assert((int64_t)(EGL_HEIGHT) == 12374, "EGL_HEIGHT");
+#endif
+#ifdef EGL_IMAGE_PRESERVED
+_Static_assert((int64_t)(EGL_IMAGE_PRESERVED) == 12498, "EGL_IMAGE_PRESERVED");
+#endif
+#ifdef EGL_LINUX_DMA_BUF_EXT
+_Static_assert((int64_t)(EGL_LINUX_DMA_BUF_EXT) == 12912, "EGL_LINUX_DMA_BUF_EXT");
+#endif
+#ifdef EGL_LINUX_DRM_FOURCC_EXT
+_Static_assert((int64_t)(EGL_LINUX_DRM_FOURCC_EXT) == 12913, "EGL_LINUX_DRM_FOURCC_EXT");
 #endif
 #ifdef EGL_NATIVE_VISUAL_ID
 _Static_assert((int64_t)(EGL_NATIVE_VISUAL_ID) == 12334, "EGL_NATIVE_VISUAL_ID");

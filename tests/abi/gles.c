@@ -992,10 +992,15 @@ _Static_assert(SAME(__typeof__(&glDepthRangeIndexedfOES), void (*)(GLuint index,
 	"glDepthRangeIndexedfOES");
 _Static_assert(SAME(__typeof__(&glGetFloati_vOES), void (*)(GLenum target, GLuint index, GLfloat *data)),
 	"glGetFloati_vOES");
+_Static_assert(SAME(__typeof__(&glEGLImageTargetTexture2DOES), void (*)(GLenum target, GLeglImageOES image)),
+	"glEGLImageTargetTexture2DOES");
+_Static_assert(SAME(__typeof__(&glEGLImageTargetRenderbufferStorageOES), void (*)(GLenum target, GLeglImageOES image)),
+	"glEGLImageTargetRenderbufferStorageOES");
 
 _Static_assert(sizeof(GLbitfield) == sizeof(uint32_t), "GLbitfield");
 _Static_assert(sizeof(GLboolean) == sizeof(uint8_t), "GLboolean");
 _Static_assert(sizeof(GLchar) == sizeof(uint8_t), "GLchar");
+_Static_assert(sizeof(GLeglImageOES) == sizeof(size_t), "GLeglImageOES");
 _Static_assert(sizeof(GLenum) == sizeof(uint32_t), "GLenum");
 _Static_assert(sizeof(GLfloat) == sizeof(float), "GLfloat");
 _Static_assert(sizeof(GLint) == sizeof(int32_t), "GLint");
@@ -1045,6 +1050,9 @@ _Static_assert((int64_t)(GL_BYTE) == 5120, "GL_BYTE");
 #endif
 #ifdef GL_COLOR
 _Static_assert((int64_t)(GL_COLOR) == 6144, "GL_COLOR");
+#endif
+#ifdef GL_COLOR_ATTACHMENT0
+_Static_assert((int64_t)(GL_COLOR_ATTACHMENT0) == 36064, "GL_COLOR_ATTACHMENT0");
 #endif
 #ifdef GL_COMPRESSED_TEXTURE_FORMATS
 _Static_assert((int64_t)(GL_COMPRESSED_TEXTURE_FORMATS) == 34467, "GL_COMPRESSED_TEXTURE_FORMATS");
@@ -1181,6 +1189,12 @@ _Static_assert((int64_t)(GL_READ_FRAMEBUFFER) == 36008, "GL_READ_FRAMEBUFFER");
 #ifdef GL_READ_FRAMEBUFFER_BINDING
 _Static_assert((int64_t)(GL_READ_FRAMEBUFFER_BINDING) == 36010, "GL_READ_FRAMEBUFFER_BINDING");
 #endif
+#ifdef GL_RENDERBUFFER
+_Static_assert((int64_t)(GL_RENDERBUFFER) == 36161, "GL_RENDERBUFFER");
+#endif
+#ifdef GL_RENDERBUFFER_BINDING
+_Static_assert((int64_t)(GL_RENDERBUFFER_BINDING) == 36007, "GL_RENDERBUFFER_BINDING");
+#endif
 #ifdef GL_RENDERER
 _Static_assert((int64_t)(GL_RENDERER) == 7937, "GL_RENDERER");
 #endif
@@ -1199,8 +1213,20 @@ _Static_assert((int64_t)(GL_SHADING_LANGUAGE_VERSION) == 35724, "GL_SHADING_LANG
 #ifdef GL_SHORT
 _Static_assert((int64_t)(GL_SHORT) == 5122, "GL_SHORT");
 #endif
+#ifdef GL_TEXTURE_2D
+_Static_assert((int64_t)(GL_TEXTURE_2D) == 3553, "GL_TEXTURE_2D");
+#endif
+#ifdef GL_TEXTURE_BINDING_2D
+_Static_assert((int64_t)(GL_TEXTURE_BINDING_2D) == 32873, "GL_TEXTURE_BINDING_2D");
+#endif
+#ifdef GL_TEXTURE_BINDING_EXTERNAL_OES
+_Static_assert((int64_t)(GL_TEXTURE_BINDING_EXTERNAL_OES) == 36199, "GL_TEXTURE_BINDING_EXTERNAL_OES");
+#endif
 #ifdef GL_TEXTURE_BORDER_COLOR
 _Static_assert((int64_t)(GL_TEXTURE_BORDER_COLOR) == 4100, "GL_TEXTURE_BORDER_COLOR");
+#endif
+#ifdef GL_TEXTURE_EXTERNAL_OES
+_Static_assert((int64_t)(GL_TEXTURE_EXTERNAL_OES) == 36197, "GL_TEXTURE_EXTERNAL_OES");
 #endif
 #ifdef GL_TIMEOUT_EXPIRED
 _Static_assert((int64_t)(GL_TIMEOUT_EXPIRED) == 37147, "GL_TIMEOUT_EXPIRED");

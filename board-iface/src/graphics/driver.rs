@@ -5,6 +5,7 @@ use super::egl::generated::Functions;
 use super::egl::generated::types::*;
 use super::gles;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
+use super::images;
 use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::DeviceInfo;
@@ -22,15 +23,15 @@ const GLES: &str = "libGLESv2.so.2";
 const DEVICES: EGLenum = 0x313F;
 
 /// For a context of OpenGL ES 2.0 and a surface of any kind.
-const CONFIG: [EGLint; 5] = [
+pub(super) const CONFIG: [EGLint; 5] = [
     EGL_SURFACE_TYPE,
     EGL_PBUFFER_BIT,
     EGL_RENDERABLE_TYPE,
     EGL_OPENGL_ES2_BIT,
     EGL_NONE,
 ];
-const VERSION_2: [EGLint; 3] = [EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE];
-const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE];
+pub(super) const VERSION_2: [EGLint; 3] = [EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE];
+pub(super) const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE];
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,8 @@ pub struct Driver {
     pub display: Pointer,
     /// Its version.
     pub version: (EGLint, EGLint),
+    /// Those of images, if there are any.
+    pub images: Option<images::Functions>,
     get_error: unsafe extern "C" fn() -> EGLint,
     destroy_context: unsafe extern "C" fn(EGLDisplay, EGLContext) -> EGLBoolean,
     destroy_surface: unsafe extern "C" fn(EGLDisplay, EGLSurface) -> EGLBoolean,
@@ -130,6 +133,7 @@ impl Driver {
         Ok(Self {
             egl: functions,
             gles: gles_functions,
+            images: images::Functions::load(|name| platforms.procedure(name)),
             display,
             version,
             get_error,
@@ -296,12 +300,17 @@ impl References for Driver {
     fn retain(&self, _: Kind, _: Pointer) {}
 
     fn release(&self, kind: Kind, object: Pointer) {
+        let object_pointer = object;
         let object = object.as_ptr();
         // SAFETY: the object is alive and the session's.
         unsafe {
             match kind {
                 Kind::Context => (self.destroy_context)(self.display(), object.cast()),
                 Kind::Surface => (self.destroy_surface)(self.display(), object.cast()),
+                Kind::Image => {
+                    self.release_image(object_pointer);
+                    EGL_TRUE
+                }
                 Kind::Display | Kind::Config => EGL_TRUE,
             }
         };

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | here | how the driver is found, and what it has |
 //! | [`driver`] | the libraries, and the board's one display |
+//! | [`images`] | images of the guest's buffers |
 //! | [`present`] | pictures of windows on their way to the guest |
 //! | [`resize`] | surfaces of windows that change their size |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
@@ -14,6 +15,7 @@
 pub mod driver;
 pub mod egl;
 pub mod gles;
+pub mod images;
 pub mod present;
 pub mod resize;
 pub mod session;

@@ -27,56 +27,67 @@ pub struct Shown {
     read: Vec<u8>,
 }
 
+/// How a picture lies in the guest: rows one behind the other, as they travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
-    format: Format,
-    width: usize,
-    height: usize,
+pub struct Layout {
+    /// Of its pixels.
+    pub format: Format,
+    /// Whether its pixels have no alpha.
+    pub is_opaque: bool,
+    /// Pixels of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
 }
 
 impl Layout {
-    fn row(&self) -> usize {
+    /// Bytes of a row.
+    pub fn row(&self) -> usize {
         self.width * self.format.bytes()
+    }
+
+    /// Width and height as OpenGL ES has them.
+    pub fn size(&self) -> (i32, i32) {
+        let side = |side| i32::try_from(side).unwrap_or(SIDE_MAX);
+        (side(self.width), side(self.height))
     }
 }
 
-/// A call that describes no window.
+/// A call that describes no picture.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "a window of {width} x {height} pixels, format {format:#x}, in bands of {rows} rows, is none"
-)]
-struct NoWindow {
+#[error("a picture of {width} x {height} pixels in format {format:#x} is none")]
+struct NoPicture {
     width: u32,
     height: u32,
     format: u32,
-    rows: u32,
 }
 
-fn layout(args: &wire::GilPresentArgs) -> Result<(Layout, (i32, i32)), Refusal> {
+/// How a picture of this size and format lies, and its size for OpenGL ES.
+///
+/// # Errors
+/// [`Refusal`] if there is no such picture.
+pub fn layout((width, height): (u32, u32), code: u32) -> Result<(Layout, (i32, i32)), Refusal> {
     let side = |side: u32| {
         i32::try_from(side)
             .ok()
             .filter(|side| (1..=SIDE_MAX).contains(side))
     };
-    let sides = side(args.width).zip(side(args.height));
-    let format = Format::of(args.format).filter(|_| args.rows > 0);
-    match (format, sides) {
-        (Some(format), Some(size)) => {
-            let (width, height) = (args.width as usize, args.height as usize);
-            let layout = Layout {
-                format,
-                width,
-                height,
-            };
-            Ok((layout, size))
-        }
-        _ => Err(Refusal::Api(Box::new(NoWindow {
-            width: args.width,
-            height: args.height,
-            format: args.format,
-            rows: args.rows,
-        }))),
-    }
+    let sides = side(width).zip(side(height));
+    let Some((format, size)) = Format::of(code).zip(sides) else {
+        let format = code;
+        return Err(Refusal::Api(Box::new(NoPicture {
+            width,
+            height,
+            format,
+        })));
+    };
+    let layout = Layout {
+        format,
+        is_opaque: Format::is_opaque(code),
+        width: width as usize,
+        height: height as usize,
+    };
+    Ok((layout, size))
 }
 
 /// No driver has larger surfaces.
@@ -91,7 +102,7 @@ pub fn present(
     call: &mut Call,
     args: &wire::GilPresentArgs,
 ) -> Result<wire::GilPresentReply, Refusal> {
-    let (layout, size) = layout(args)?;
+    let (layout, size) = layout((args.width, args.height), args.format)?;
     let result = swap(session, call, args)?;
     if result != EGL_SUCCESS {
         return Ok(wire::GilPresentReply { result, frame: 0 });
@@ -107,9 +118,11 @@ pub fn present(
         let result = EGL_BAD_SURFACE;
         return Ok(wire::GilPresentReply { result, frame: 0 });
     };
-    shown.take(layout, order, &read);
+    shown.take(layout, order, &read, true);
     shown.read = read;
-    shown.write(call, args)?;
+    for (region, bytes) in shown.bands(args.rows, args.seen) {
+        put(call, region, bytes)?;
+    }
     Ok(wire::GilPresentReply {
         result: EGL_SUCCESS,
         frame: shown.frame,
@@ -135,8 +148,13 @@ fn swap(
 }
 
 impl Shown {
-    /// Takes the next frame's picture, as it was read: the lowest row first.
-    fn take(&mut self, layout: Layout, order: Order, read: &[u8]) {
+    /// The last frame's number.
+    pub fn frame(&self) -> u32 {
+        self.frame
+    }
+
+    /// Takes the next frame's picture, as it was read; `turns`: the lowest row first.
+    pub fn take(&mut self, layout: Layout, order: Order, read: &[u8], turns: bool) {
         if self.layout != Some(layout) {
             self.layout = Some(layout);
             self.picture = vec![0; layout.row() * layout.height];
@@ -144,10 +162,14 @@ impl Shown {
         }
         // The guest has no buffer of the frame 0.
         self.frame = self.frame.checked_add(1).unwrap_or(1);
-        let rows = read.chunks_exact(4 * layout.width).rev();
+        let rows = 0..layout.height;
         let shown = self.picture.chunks_exact_mut(layout.row().max(1));
         let mut converted = vec![0; layout.row()];
-        for ((row, shown), changed) in rows.zip(shown).zip(&mut self.changed) {
+        for ((at, shown), changed) in rows.zip(shown).zip(&mut self.changed) {
+            let at = if turns { layout.height - 1 - at } else { at };
+            let Some(row) = read.get(4 * layout.width * at..4 * layout.width * (at + 1)) else {
+                return;
+            };
             let row = match layout.format.is_read_as(order) {
                 true => row,
                 false => {
@@ -162,20 +184,17 @@ impl Shown {
         }
     }
 
-    /// Writes those bands that differ from a buffer with the frame `args.seen`.
-    fn write(&self, call: &mut Call, args: &wire::GilPresentArgs) -> Result<(), Refusal> {
-        let Some(layout) = self.layout else {
-            return Ok(());
-        };
-        for (index, band) in bands(args.height, args.rows).enumerate() {
-            let region = u32::try_from(index).unwrap_or(u32::MAX);
+    /// Those bands of so many rows that differ from a buffer with the frame `seen`, and
+    /// their bytes.
+    pub fn bands(&self, rows: u32, seen: u32) -> impl Iterator<Item = (u32, &[u8])> {
+        let (row, height) = self.layout.map_or((0, 0), |it| (it.row(), it.height));
+        let all = bands(u32::try_from(height).unwrap_or(u32::MAX), rows).enumerate();
+        all.filter_map(move |(index, band)| {
             let rows = band.start as usize..band.end as usize;
-            if self.is_new(&rows, args.seen) {
-                let bytes = &self.picture[layout.row() * rows.start..layout.row() * rows.end];
-                put(call, region, bytes)?;
-            }
-        }
-        Ok(())
+            let region = u32::try_from(index).ok()?;
+            let bytes = &self.picture[row * rows.start..row * rows.end];
+            self.is_new(&rows, seen).then_some((region, bytes))
+        })
     }
 
     /// Whether any of the rows changed behind that frame.
@@ -186,7 +205,10 @@ impl Shown {
 }
 
 /// Writes a region of the call.
-fn put(call: &mut Call, region: u32, bytes: &[u8]) -> Result<(), Refusal> {
+///
+/// # Errors
+/// [`Refusal`] if there is no such region, or it is too small.
+pub fn put(call: &mut Call, region: u32, bytes: &[u8]) -> Result<(), Refusal> {
     let mut room = call.output(OutRoom::Region(region), bytes.len())?;
     let place: *mut u8 = room.as_mut_ptr().cast();
     // SAFETY: there is room for as many bytes, which nobody else uses.
@@ -204,12 +226,13 @@ mod tests {
     fn shown(frames: &[&[u8]]) -> Shown {
         let layout = Layout {
             format: Format::of(XRGB).unwrap(),
+            is_opaque: true,
             width: 1,
             height: 2,
         };
         let mut shown = Shown::default();
         for frame in frames {
-            shown.take(layout, Order::Rgba, frame);
+            shown.take(layout, Order::Rgba, frame, true);
         }
         shown
     }
@@ -218,6 +241,17 @@ mod tests {
     fn rows_turn_and_bytes_are_in_the_windows_order() {
         let shown = shown(&[&[1, 2, 3, 4, 5, 6, 7, 8]]);
         assert_eq!(shown.picture, [7, 6, 5, 8, 3, 2, 1, 4]);
+    }
+
+    #[test]
+    fn images_do_not_turn() {
+        let (layout, _) = layout((1, 2), XRGB).unwrap();
+        let mut shown = Shown::default();
+        shown.take(layout, Order::Rgba, &[1, 2, 3, 4, 5, 6, 7, 8], false);
+        assert_eq!(shown.picture, [3, 2, 1, 4, 7, 6, 5, 8]);
+        let bands: Vec<_> = shown.bands(1, 0).collect();
+        assert_eq!(bands, [(0, &[3, 2, 1, 4][..]), (1, &[7, 6, 5, 8][..])]);
+        assert!(super::layout((0, 2), XRGB).is_err() && super::layout((1, 1), 7).is_err());
     }
 
     #[test]

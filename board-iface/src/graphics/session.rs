@@ -9,6 +9,7 @@ use super::driver::Driver;
 use super::egl::generated::types::*;
 use super::egl::generated::{self, Functions};
 use super::gles::{self, Gles};
+use super::images::{Hidden, Image};
 use super::present::Shown;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::{Call, Current, Objects, Refusal, Table};
@@ -41,6 +42,8 @@ pub struct Session {
     pub(crate) table: Table<Kind, Data>,
     /// OpenGL ES's sync objects.
     pub(crate) syncs: Table<gil_wire::generated::gles::Kind, gles::Data>,
+    /// A context of its own, once it has images.
+    pub(crate) hidden: Option<Hidden>,
     /// Its number in this process.
     id: u64,
     /// The guest thread whose call is executed.
@@ -58,6 +61,8 @@ pub enum Data {
     Context(Box<Context>),
     /// Of a surface.
     Surface(Box<Shown>),
+    /// Of an image of a buffer of the guest's.
+    Image(Box<Image>),
 }
 
 impl From<Kind> for Data {
@@ -102,6 +107,7 @@ impl Session {
             driver,
             table: Table::default(),
             syncs: Table::default(),
+            hidden: None,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             thread: 0,
             posted_ns: 0,
@@ -370,6 +376,9 @@ impl board::Session for Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.release_all();
+        if let Some(hidden) = self.hidden.take() {
+            self.driver.release_hidden(&hidden);
+        }
         if HERE.get().0 == self.id
             && let Some(function) = self.driver.egl.eglMakeCurrent
         {

@@ -50,7 +50,7 @@ pub struct Layout {
 
 impl Layout {
     /// Bytes up to the last row's end.
-    fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         let rows = u64::from(self.height.max(1)) - 1;
         u64::from(self.offset)
             + rows * u64::from(self.stride)

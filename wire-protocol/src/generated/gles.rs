@@ -1038,6 +1038,10 @@ pub const GL_DEPTH_RANGE_ARRAYFV_OES: Op = Op::new(API, 2131);
 pub const GL_DEPTH_RANGE_INDEXEDF_OES: Op = Op::new(API, 2132);
 /// `glGetFloati_vOES`.
 pub const GL_GET_FLOATI_V_OES: Op = Op::new(API, 2133);
+/// `glEGLImageTargetTexture2DOES`.
+pub const GL_EGL_IMAGE_TARGET_TEXTURE2DOES: Op = Op::new(API, 2140);
+/// `glEGLImageTargetRenderbufferStorageOES`.
+pub const GL_EGL_IMAGE_TARGET_RENDERBUFFER_STORAGE_OES: Op = Op::new(API, 2141);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -3510,6 +3514,16 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 2133,
         name: "glGetFloati_vOES",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2140,
+        name: "glEGLImageTargetTexture2DOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2141,
+        name: "glEGLImageTargetRenderbufferStorageOES",
+        class: Some(crate::envelope::Class::Post),
     },
 ];
 
@@ -7794,6 +7808,22 @@ pub struct GlGetFloatiVOESArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetFloatiVOESReply {
     pub data: Vec<f32>,
+}
+
+/// Arguments of `glEGLImageTargetTexture2DOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEGLImageTargetTexture2DOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub image: Handle,
+}
+
+/// Arguments of `glEGLImageTargetRenderbufferStorageOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEGLImageTargetRenderbufferStorageOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub image: Handle,
 }
 
 impl crate::state::Uses for Pixels<'_> {

@@ -5,7 +5,7 @@ pub use crate::graphics::session::Session;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use crate::back_end::{self, Call, Objects, Output, Refusal};
-use crate::graphics::{present, resize};
+use crate::graphics::{images, present, resize};
 use gil_wire::call::OutData;
 use gil_wire::generated::egl::{self as wire, Kind};
 
@@ -93,6 +93,50 @@ impl Manual for Board {
     ) -> Result<wire::GilResizeReply, Refusal> {
         let result = resize::resize(session, call, &args)?;
         Ok(wire::GilResizeReply { result })
+    }
+
+    fn gil_make_image(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilMakeImageArgs,
+    ) -> Result<wire::GilMakeImageReply, Refusal> {
+        let result = images::make(session, &args)?;
+        Ok(wire::GilMakeImageReply { result })
+    }
+
+    fn gil_image_of(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilImageOfArgs,
+    ) -> Result<wire::GilImageOfReply, Refusal> {
+        let result = images::of_object(session, call, &args)?;
+        Ok(wire::GilImageOfReply { result })
+    }
+
+    fn gil_fill_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilFillImageArgs,
+    ) -> Result<wire::GilFillImageReply, Refusal> {
+        let result = images::fill(session, call, &args)?;
+        Ok(wire::GilFillImageReply { result })
+    }
+
+    fn gil_drain_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDrainImageArgs,
+    ) -> Result<wire::GilDrainImageReply, Refusal> {
+        images::drain(session, call, &args)
+    }
+
+    fn gil_destroy_image(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilDestroyImageArgs,
+    ) -> Result<(), Refusal> {
+        session.release(Kind::Image, args.image)?;
+        Ok(())
     }
 
     fn gil_destroy_surface(

@@ -65,6 +65,33 @@ macro_rules! elements {
 }
 
 impl Manual for Board {
+    fn gl_egl_image_target_texture2does(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexture2DOESArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetTexture2DOES {
+            // SAFETY: the image is the table's, so it is alive.
+            call.timed(|| unsafe { function(args.target, image) });
+        }
+        Ok(())
+    }
+
+    fn gl_egl_image_target_renderbuffer_storage_oes(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetRenderbufferStorageOES {
+            // SAFETY: the same.
+            call.timed(|| unsafe { function(args.target, image) });
+        }
+        Ok(())
+    }
     fn gl_enable_vertex_attrib_array(
         session: &mut Gles,
         call: &mut Call,

@@ -85,6 +85,18 @@ impl Gles {
         Ok(())
     }
 
+    /// An image of EGL's, as the driver has it.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such image.
+    pub fn image(&self, image: Handle) -> Result<usize, Refusal> {
+        let found = self
+            .0
+            .table()
+            .get(image, gil_wire::generated::egl::Kind::Image)?;
+        Ok(found.as_ptr() as usize)
+    }
+
     /// What is kept of a context.
     ///
     /// # Errors

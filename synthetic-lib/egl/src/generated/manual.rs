@@ -342,6 +342,44 @@ pub trait Manual {
         native_pixmap: *mut c_void,
         attrib_list: *const EGLint,
     ) -> EGLSurface;
+
+    /// `eglCreateImage`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreateImage(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attrib_list: *const EGLAttrib,
+    ) -> EGLImage;
+
+    /// `eglCreateImageKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreateImageKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attrib_list: *const EGLint,
+    ) -> EGLImage;
+
+    /// `eglDestroyImage`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglDestroyImage(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean;
+
+    /// `eglDestroyImageKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglDestroyImageKHR(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

@@ -749,3 +749,63 @@ pub unsafe extern "C" fn eglCreatePlatformPixmapSurfaceEXT(
         Guest::eglCreatePlatformPixmapSurfaceEXT(entry, dpy, config, native_pixmap, attrib_list)
     }
 }
+
+/// `eglCreateImage`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreateImage")]
+pub unsafe extern "C" fn eglCreateImage(
+    dpy: EGLDisplay,
+    ctx: EGLContext,
+    target: EGLenum,
+    buffer: EGLClientBuffer,
+    attrib_list: *const EGLAttrib,
+) -> EGLImage {
+    gil_guest::note(gil_wire::Op::new(2, 70));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglCreateImage(entry, dpy, ctx, target, buffer, attrib_list) }
+}
+
+/// `eglCreateImageKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreateImageKHR")]
+pub unsafe extern "C" fn eglCreateImageKHR(
+    dpy: EGLDisplay,
+    ctx: EGLContext,
+    target: EGLenum,
+    buffer: EGLClientBuffer,
+    attrib_list: *const EGLint,
+) -> EGLImage {
+    gil_guest::note(gil_wire::Op::new(2, 71));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglCreateImageKHR(entry, dpy, ctx, target, buffer, attrib_list) }
+}
+
+/// `eglDestroyImage`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDestroyImage")]
+pub unsafe extern "C" fn eglDestroyImage(dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 72));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglDestroyImage(entry, dpy, image) }
+}
+
+/// `eglDestroyImageKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDestroyImageKHR")]
+pub unsafe extern "C" fn eglDestroyImageKHR(dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 73));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglDestroyImageKHR(entry, dpy, image) }
+}

@@ -1,5 +1,6 @@
 //! What the library keeps of objects.
 
+use super::image::Image;
 use super::platform::Platform;
 use super::window::Surface;
 use std::any::Any;
@@ -18,6 +19,8 @@ pub enum Details {
     Context(Context),
     /// Of a surface.
     Surface(Surface),
+    /// Of an image of a buffer.
+    Image(Image),
 }
 
 /// A display of the program's. The board has one for all of them.

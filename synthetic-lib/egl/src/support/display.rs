@@ -81,7 +81,7 @@ pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
 pub fn terminate(entry: u64, dpy: &Object) -> CallResult<()> {
     state(dpy)?.is_initialized.store(false, Ordering::Release);
     let number = Some(dpy.number());
-    for kind in [Kind::Context, Kind::Surface] {
+    for kind in [Kind::Context, Kind::Surface, Kind::Image] {
         for object in Object::all(kind) {
             if object.ancestor(Kind::Display) == number && object.references() > 0 {
                 // Another thread may have been faster.

@@ -1,7 +1,7 @@
 //! The entry points that are written by hand.
 
 use super::platform::{self, Platform};
-use super::{configs, current, display, error, present, procedures, strings, window};
+use super::{configs, current, display, error, image, present, procedures, strings, window};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};
@@ -66,11 +66,24 @@ fn string(entry: u64, dpy: EGLDisplay, name: EGLint) -> CallResult<&'static CStr
         }
         EGL_EXTENSIONS => {
             let board = text(entry, &dpy, name)?;
-            Ok(strings::keep(&strings::among(&board, EXTENSIONS)))
+            Ok(strings::keep(&extensions(&board)))
         }
         _ => Err(EGL_BAD_PARAMETER),
     }
 }
+
+/// What programs see of the extensions of the board's display: the guest's buffers are
+/// images where textures can be.
+fn extensions(board: &[u8]) -> Vec<u8> {
+    let mut known = strings::among(board, EXTENSIONS);
+    if strings::has(&known, "EGL_KHR_gl_texture_2D_image") {
+        known.extend_from_slice(BUFFERS.as_bytes());
+    }
+    known
+}
+
+/// The extensions of images of the guest's buffers.
+const BUFFERS: &str = " EGL_KHR_image EGL_EXT_image_dma_buf_import EGL_EXT_buffer_age";
 
 /// Makes nothing, as there is no such native object.
 fn no_surface(dpy: EGLDisplay, config: EGLConfig, code: EGLint) -> EGLSurface {
@@ -272,7 +285,9 @@ impl Manual for Guest {
             request.forward(&wire::EglWaitClientArgs, |reply| {
                 let reply: wire::EglWaitClientReply = reply.decode()?;
                 Self::check(reply.result)
-            })
+            })?;
+            image::flushed(entry);
+            Ok(())
         })
     }
 
@@ -342,7 +357,9 @@ impl Manual for Guest {
         Self::returned(|| {
             let dpy = display_of(dpy)?;
             let surface = Object::find(Kind::Surface, surface)?;
-            present::swap(entry, &dpy, &surface)
+            present::swap(entry, &dpy, &surface)?;
+            image::flushed(entry);
+            Ok(())
         })
     }
 
@@ -360,6 +377,42 @@ impl Manual for Guest {
             let attributes = unsafe { window::attributes(attributes) }?;
             window::create(entry, &dpy, &config, native, &attributes)
         })
+    }
+
+    unsafe fn eglCreateImage(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attributes: *const EGLAttrib,
+    ) -> EGLImage {
+        // SAFETY: the caller's list.
+        Self::noted(|| unsafe { image(entry, dpy, ctx, (target, buffer), attributes) })
+    }
+
+    unsafe fn eglCreateImageKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attributes: *const EGLint,
+    ) -> EGLImage {
+        // SAFETY: the caller's list.
+        Self::noted(|| unsafe { image(entry, dpy, ctx, (target, buffer), attributes) })
+    }
+
+    unsafe fn eglDestroyImage(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            Object::release(Kind::Image, image, entry)
+        })
+    }
+
+    unsafe fn eglDestroyImageKHR(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+        // SAFETY: the caller's.
+        unsafe { Self::eglDestroyImage(entry, dpy, image) }
     }
 
     unsafe fn eglCreatePixmapSurface(
@@ -450,6 +503,27 @@ impl Manual for Guest {
             Err(EGL_BAD_NATIVE_PIXMAP)
         })
     }
+}
+
+/// Makes an image.
+///
+/// # Safety
+/// `attributes` is null or pairs that end with `EGL_NONE`.
+unsafe fn image<T>(
+    entry: u64,
+    dpy: EGLDisplay,
+    ctx: EGLContext,
+    (target, buffer): (EGLenum, EGLClientBuffer),
+    attributes: *const T,
+) -> CallResult<EGLImage>
+where
+    T: Copy + PartialEq + From<i16> + TryInto<EGLint>,
+{
+    let dpy = display_of(dpy)?;
+    let context = Object::find_optional(Kind::Context, ctx)?;
+    // SAFETY: the caller's.
+    let attributes = unsafe { window::attributes(attributes) }?;
+    image::create(entry, &dpy, context.as_ref(), target, buffer, &attributes)
 }
 
 /// The handle of what may be there.

@@ -8,6 +8,7 @@
 //! | [`display`] | displays, and what is on them |
 //! | [`platform`] | what has windows |
 //! | [`configs`] | configurations: the board's, as the platform's windows have them |
+//! | [`image`] | images of buffers and of objects |
 //! | [`native`] | the windows of each platform |
 //! | [`window`] | surfaces, and windows among them |
 //! | [`present`] | a window's pictures |
@@ -23,6 +24,7 @@ pub mod details;
 pub mod display;
 pub mod error;
 pub mod glvnd;
+pub mod image;
 mod manual;
 pub mod native;
 pub mod platform;

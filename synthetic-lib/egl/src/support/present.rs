@@ -10,7 +10,6 @@ use gil_gles_common::windows::{band_rows, bands};
 use gil_guest::api::{Api, CallResult};
 use gil_wire::envelope::Class;
 use gil_wire::generated::egl as wire;
-use gil_wire::rows::Rows;
 use std::sync::PoisonError;
 
 /// `eglSwapBuffers`.
@@ -58,14 +57,7 @@ fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> Call
     let rows = band_rows(layout.height);
     let mut request = Request::new(wire::GIL_PRESENT, Class::Sync, entry);
     for band in bands(layout.height, rows) {
-        let offset = layout.offset as usize + band.start as usize * layout.stride as usize;
-        let band = Rows {
-            row: u64::from(layout.width) * u64::from(layout.format.bits / 8),
-            rows: u64::from(band.end - band.start),
-            row_pitch: layout.stride.into(),
-            slices: 1,
-            slice_pitch: 0,
-        };
+        let (offset, band) = window::band(&layout, &band);
         match place {
             Place::Import(import) => request.output_rows_of(import, offset, band)?,
             // SAFETY: the buffer is this call's until it is queued or cancelled.

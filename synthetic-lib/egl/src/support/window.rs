@@ -6,11 +6,14 @@ use super::native::Native;
 use super::{configs, display};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
+use gil_gbm::buffer::Layout;
 use gil_gbm::chain::BUFFERS_MAX;
 use gil_guest::api::{Api, CallResult};
 use gil_wire::call::Property;
 use gil_wire::envelope::Class;
 use gil_wire::generated::egl::{self as wire, Kind};
+use gil_wire::rows::Rows;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// What the library keeps of a surface.
@@ -62,6 +65,19 @@ pub fn of(surface: &Object) -> Option<&Window> {
         Details::Surface(surface) => surface.window.as_ref(),
         _ => None,
     }
+}
+
+/// Where a band of a picture begins in its buffer, and its rows.
+pub fn band(layout: &Layout, band: &Range<u32>) -> (usize, Rows) {
+    let offset = layout.offset as usize + band.start as usize * layout.stride as usize;
+    let rows = Rows {
+        row: u64::from(layout.width) * u64::from(layout.format.bits / 8),
+        rows: u64::from(band.end - band.start),
+        row_pitch: layout.stride.into(),
+        slices: 1,
+        slice_pitch: 0,
+    };
+    (offset, rows)
 }
 
 /// `eglCreateWindowSurface`.

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 491] = [
+static EXPORTS: [Export; 493] = [
     Export {
         name: c"glActiveShaderProgram",
         address: glActiveShaderProgram as *const c_void,
@@ -549,6 +549,14 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glDrawRangeElementsBaseVertexOES",
         address: glDrawRangeElementsBaseVertexOES as *const c_void,
+    },
+    Export {
+        name: c"glEGLImageTargetRenderbufferStorageOES",
+        address: glEGLImageTargetRenderbufferStorageOES as *const c_void,
+    },
+    Export {
+        name: c"glEGLImageTargetTexture2DOES",
+        address: glEGLImageTargetTexture2DOES as *const c_void,
     },
     Export {
         name: c"glEnable",

@@ -60,11 +60,41 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glBindBuffer(entry: u64, target: GLenum, buffer: GLuint);
 
+    /// `glBindFramebuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindFramebuffer(entry: u64, target: GLenum, framebuffer: GLuint);
+
+    /// `glBindTexture`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint);
+
     /// `glDeleteBuffers`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glDeleteBuffers(entry: u64, n: GLsizei, buffers: *const GLuint);
+
+    /// `glDeleteFramebuffers`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteFramebuffers(entry: u64, n: GLsizei, framebuffers: *const GLuint);
+
+    /// `glDeleteRenderbuffers`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteRenderbuffers(entry: u64, n: GLsizei, renderbuffers: *const GLuint);
+
+    /// `glDeleteTextures`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint);
 
     /// `glDisableVertexAttribArray`.
     ///
@@ -96,11 +126,42 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glEnableVertexAttribArray(entry: u64, index: GLuint);
 
+    /// `glFinish`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFinish(entry: u64);
+
     /// `glFlush`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glFlush(entry: u64);
+
+    /// `glFramebufferRenderbuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFramebufferRenderbuffer(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        renderbuffertarget: GLenum,
+        renderbuffer: GLuint,
+    );
+
+    /// `glFramebufferTexture2D`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFramebufferTexture2D(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        textarget: GLenum,
+        texture: GLuint,
+        level: GLint,
+    );
 
     /// `glGetError`.
     ///
@@ -527,6 +588,22 @@ pub trait Manual {
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glMapBufferOES(entry: u64, target: GLenum, access: GLenum) -> *mut c_void;
+
+    /// `glEGLImageTargetTexture2DOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetTexture2DOES(entry: u64, target: GLenum, image: GLeglImageOES);
+
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetRenderbufferStorageOES(
+        entry: u64,
+        target: GLenum,
+        image: GLeglImageOES,
+    );
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.

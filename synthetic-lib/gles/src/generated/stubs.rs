@@ -107,16 +107,8 @@ pub unsafe extern "C" fn glBindBuffer(target: GLenum, buffer: GLuint) {
 pub unsafe extern "C" fn glBindFramebuffer(target: GLenum, framebuffer: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 5));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_FRAMEBUFFER, Class::Post, entry);
-        let args = wire::GlBindFramebufferArgs {
-            current: current.number(),
-            target,
-            framebuffer,
-        };
-        request.post(&args)
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glBindFramebuffer(entry, target, framebuffer) }
 }
 
 /// `glBindRenderbuffer`.
@@ -147,16 +139,8 @@ pub unsafe extern "C" fn glBindRenderbuffer(target: GLenum, renderbuffer: GLuint
 pub unsafe extern "C" fn glBindTexture(target: GLenum, texture: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 7));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_TEXTURE, Class::Post, entry);
-        let args = wire::GlBindTextureArgs {
-            current: current.number(),
-            target,
-            texture,
-        };
-        request.post(&args)
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glBindTexture(entry, target, texture) }
 }
 
 /// `glBlendColor`.
@@ -726,23 +710,8 @@ pub unsafe extern "C" fn glDeleteBuffers(n: GLsizei, buffers: *const GLuint) {
 pub unsafe extern "C" fn glDeleteFramebuffers(n: GLsizei, framebuffers: *const GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 30));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let framebuffers_in = data::array::<Guest, u32, u32>(
-                framebuffers.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_FRAMEBUFFERS, Class::Post, entry);
-            let args = wire::GlDeleteFramebuffersArgs {
-                current: current.number(),
-                n,
-                framebuffers: framebuffers_in,
-            };
-            request.post(&args)
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteFramebuffers(entry, n, framebuffers) }
 }
 
 /// `glDeleteProgram`.
@@ -772,23 +741,8 @@ pub unsafe extern "C" fn glDeleteProgram(program: GLuint) {
 pub unsafe extern "C" fn glDeleteRenderbuffers(n: GLsizei, renderbuffers: *const GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 32));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let renderbuffers_in = data::array::<Guest, u32, u32>(
-                renderbuffers.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_RENDERBUFFERS, Class::Post, entry);
-            let args = wire::GlDeleteRenderbuffersArgs {
-                current: current.number(),
-                n,
-                renderbuffers: renderbuffers_in,
-            };
-            request.post(&args)
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteRenderbuffers(entry, n, renderbuffers) }
 }
 
 /// `glDeleteShader`.
@@ -818,23 +772,8 @@ pub unsafe extern "C" fn glDeleteShader(shader: GLuint) {
 pub unsafe extern "C" fn glDeleteTextures(n: GLsizei, textures: *const GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 34));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let textures_in = data::array::<Guest, u32, u32>(
-                textures.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_TEXTURES, Class::Post, entry);
-            let args = wire::GlDeleteTexturesArgs {
-                current: current.number(),
-                n,
-                textures: textures_in,
-            };
-            request.post(&args)
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteTextures(entry, n, textures) }
 }
 
 /// `glDepthFunc`.
@@ -1014,17 +953,8 @@ pub unsafe extern "C" fn glEnableVertexAttribArray(index: GLuint) {
 pub unsafe extern "C" fn glFinish() {
     gil_guest::note(gil_wire::Op::new(3, 45));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FINISH, Class::Sync, entry);
-        let args = wire::GlFinishArgs {
-            current: current.number(),
-        };
-        request.forward(&args, |reply| {
-            let _ = reply;
-            Ok(())
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glFinish(entry) }
 }
 
 /// `glFlush`.
@@ -1052,18 +982,16 @@ pub unsafe extern "C" fn glFramebufferRenderbuffer(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 47));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_RENDERBUFFER, Class::Post, entry);
-        let args = wire::GlFramebufferRenderbufferArgs {
-            current: current.number(),
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::glFramebufferRenderbuffer(
+            entry,
             target,
             attachment,
             renderbuffertarget,
             renderbuffer,
-        };
-        request.post(&args)
-    })
+        )
+    }
 }
 
 /// `glFramebufferTexture2D`.
@@ -1080,19 +1008,8 @@ pub unsafe extern "C" fn glFramebufferTexture2D(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 48));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE2D, Class::Post, entry);
-        let args = wire::GlFramebufferTexture2DArgs {
-            current: current.number(),
-            target,
-            attachment,
-            textarget,
-            texture,
-            level,
-        };
-        request.post(&args)
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glFramebufferTexture2D(entry, target, attachment, textarget, texture, level) }
 }
 
 /// `glFrontFace`.
@@ -12250,4 +12167,31 @@ pub unsafe extern "C" fn glGetFloati_vOES(target: GLenum, index: GLuint, data: *
             })
         }
     })
+}
+
+/// `glEGLImageTargetTexture2DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEGLImageTargetTexture2DOES")]
+pub unsafe extern "C" fn glEGLImageTargetTexture2DOES(target: GLenum, image: GLeglImageOES) {
+    gil_guest::note(gil_wire::Op::new(3, 2140));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glEGLImageTargetTexture2DOES(entry, target, image) }
+}
+
+/// `glEGLImageTargetRenderbufferStorageOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEGLImageTargetRenderbufferStorageOES")]
+pub unsafe extern "C" fn glEGLImageTargetRenderbufferStorageOES(
+    target: GLenum,
+    image: GLeglImageOES,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2141));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glEGLImageTargetRenderbufferStorageOES(entry, target, image) }
 }

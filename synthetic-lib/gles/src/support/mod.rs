@@ -7,6 +7,7 @@
 //! | [`arrays`] | draws, and vertex arrays in the program's memory |
 //! | [`pictures`] | pictures in the program's memory |
 //! | [`mapping`] | buffers in the program's memory |
+//! | [`images`] | textures and framebuffers of EGL's images |
 //! | [`uniforms`] | values of uniforms |
 //! | [`debug`] | labels and messages |
 //! | [`texts`] | `glGetString` |
@@ -14,6 +15,7 @@
 
 pub mod arrays;
 pub mod debug;
+pub mod images;
 mod manual;
 pub mod mapping;
 pub mod pictures;

@@ -26,6 +26,8 @@ pub struct Shadow {
     vertex_arrays: HashMap<u32, VertexArray>,
     /// Buffers that the program has in its memory, by number.
     pub mapped: HashMap<u32, Mapped>,
+    /// The framebuffer that is drawn to.
+    pub framebuffer: u32,
     /// Who gets the driver's messages.
     pub debug: debug::Receiver,
     /// What `glGetString` gave.

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 20] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 25] = [
     (4, egl_initialize),
     (6, egl_query_string),
     (7, egl_get_configs),
@@ -46,6 +46,11 @@ static DISPATCH: [(u16, DispatchFn<Session>); 20] = [
     (1003, gil_release_thread),
     (1020, gil_present),
     (1021, gil_resize),
+    (1022, gil_make_image),
+    (1023, gil_image_of),
+    (1024, gil_fill_image),
+    (1025, gil_drain_image),
+    (1026, gil_destroy_image),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -538,6 +543,40 @@ fn gil_resize(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec
     back_end::encode(&Board::gil_resize(session, call, args)?)
 }
 
+fn gil_make_image(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilMakeImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_make_image(session, call, args)?)
+}
+
+fn gil_image_of(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilImageOfArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_image_of(session, call, args)?)
+}
+
+fn gil_fill_image(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilFillImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_fill_image(session, call, args)?)
+}
+
+fn gil_drain_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilDrainImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_drain_image(session, call, args)?)
+}
+
+fn gil_destroy_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilDestroyImageArgs = back_end::decode(args)?;
+    Board::gil_destroy_image(session, call, args)?;
+    Ok(Vec::new())
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -583,6 +622,13 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         1021 => back_end::encode(&wire::GilResizeReply { result }),
+        1022 => back_end::encode(&wire::GilMakeImageReply { result }),
+        1023 => back_end::encode(&wire::GilImageOfReply { result }),
+        1024 => back_end::encode(&wire::GilFillImageReply { result }),
+        1025 => back_end::encode(&wire::GilDrainImageReply {
+            result,
+            ..Default::default()
+        }),
         _ => return None,
     })
 }

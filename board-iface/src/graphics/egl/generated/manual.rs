@@ -89,4 +89,54 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilResizeArgs,
     ) -> Result<wire::GilResizeReply, Refusal>;
+
+    /// `gilMakeImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_make_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilMakeImageArgs,
+    ) -> Result<wire::GilMakeImageReply, Refusal>;
+
+    /// `gilImageOf`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_image_of(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilImageOfArgs,
+    ) -> Result<wire::GilImageOfReply, Refusal>;
+
+    /// `gilFillImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_fill_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilFillImageArgs,
+    ) -> Result<wire::GilFillImageReply, Refusal>;
+
+    /// `gilDrainImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_drain_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDrainImageArgs,
+    ) -> Result<wire::GilDrainImageReply, Refusal>;
+
+    /// `gilDestroyImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_destroy_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDestroyImageArgs,
+    ) -> Result<(), Refusal>;
 }

@@ -47,6 +47,14 @@ pub struct EGLDisplayObject {
 }
 pub type EGLDisplay = *mut EGLDisplayObject;
 
+/// What a `EGLImage` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EGLImageObject {
+    _private: [u8; 0],
+}
+pub type EGLImage = *mut EGLImageObject;
+
 /// What a `EGLSurface` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -78,12 +86,23 @@ pub const EGL_CONTEXT_CLIENT_VERSION: EGLint = 0x3098;
 pub const EGL_CONTEXT_LOST: EGLint = 0x300e;
 pub const EGL_CONTEXT_MINOR_VERSION: EGLint = 0x30fb;
 pub const EGL_CORE_NATIVE_ENGINE: EGLint = 0x305b;
+pub const EGL_DMA_BUF_PLANE0_FD_EXT: EGLint = 0x3272;
+pub const EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT: EGLint = 0x3444;
+pub const EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT: EGLint = 0x3443;
+pub const EGL_DMA_BUF_PLANE0_OFFSET_EXT: EGLint = 0x3273;
+pub const EGL_DMA_BUF_PLANE0_PITCH_EXT: EGLint = 0x3274;
+pub const EGL_DMA_BUF_PLANE1_FD_EXT: EGLint = 0x3275;
 pub const EGL_DONT_CARE: EGLint = -1;
 pub const EGL_DRAW: EGLint = 0x3059;
 pub const EGL_EXTENSIONS: EGLint = 0x3055;
 pub const EGL_FALSE: EGLBoolean = 0;
+pub const EGL_GL_RENDERBUFFER: EGLenum = 0x30b9;
+pub const EGL_GL_TEXTURE_2D: EGLenum = 0x30b1;
 pub const EGL_GREEN_SIZE: EGLint = 0x3023;
 pub const EGL_HEIGHT: EGLint = 0x3056;
+pub const EGL_IMAGE_PRESERVED: EGLint = 0x30d2;
+pub const EGL_LINUX_DMA_BUF_EXT: EGLenum = 0x3270;
+pub const EGL_LINUX_DRM_FOURCC_EXT: EGLint = 0x3271;
 pub const EGL_NATIVE_VISUAL_ID: EGLint = 0x302e;
 pub const EGL_NONE: EGLint = 0x3038;
 pub const EGL_NOT_INITIALIZED: EGLint = 0x3001;
@@ -221,3 +240,23 @@ pub type eglCreatePlatformWindowSurfaceEXT_fn =
 /// `eglCreatePlatformPixmapSurfaceEXT`.
 pub type eglCreatePlatformPixmapSurfaceEXT_fn =
     unsafe extern "C" fn(EGLDisplay, EGLConfig, *mut c_void, *const EGLint) -> EGLSurface;
+/// `eglCreateImage`.
+pub type eglCreateImage_fn = unsafe extern "C" fn(
+    EGLDisplay,
+    EGLContext,
+    EGLenum,
+    EGLClientBuffer,
+    *const EGLAttrib,
+) -> EGLImage;
+/// `eglCreateImageKHR`.
+pub type eglCreateImageKHR_fn = unsafe extern "C" fn(
+    EGLDisplay,
+    EGLContext,
+    EGLenum,
+    EGLClientBuffer,
+    *const EGLint,
+) -> EGLImage;
+/// `eglDestroyImage`.
+pub type eglDestroyImage_fn = unsafe extern "C" fn(EGLDisplay, EGLImage) -> EGLBoolean;
+/// `eglDestroyImageKHR`.
+pub type eglDestroyImageKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLImage) -> EGLBoolean;

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 378] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 380] = [
     (1, gl_active_texture),
     (2, gl_attach_shader),
     (3, gl_bind_attrib_location),
@@ -404,6 +404,8 @@ static DISPATCH: [(u16, DispatchFn<Session>); 378] = [
     (2131, gl_depth_range_arrayfv_oes),
     (2132, gl_depth_range_indexedf_oes),
     (2133, gl_get_floati_v_oes),
+    (2140, gl_egl_image_target_texture2does),
+    (2141, gl_egl_image_target_renderbuffer_storage_oes),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -8492,6 +8494,26 @@ fn gl_get_floati_v_oes(
     });
     data.truncate(if !args.data { 0 } else { data_room });
     back_end::encode(&wire::GlGetFloatiVOESReply { data })
+}
+
+fn gl_egl_image_target_texture2does(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEGLImageTargetTexture2DOESArgs = back_end::decode(args)?;
+    Board::gl_egl_image_target_texture2does(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_egl_image_target_renderbuffer_storage_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEGLImageTargetRenderbufferStorageOESArgs = back_end::decode(args)?;
+    Board::gl_egl_image_target_renderbuffer_storage_oes(session, call, args)?;
+    Ok(Vec::new())
 }
 
 /// The answer of a call that failed with an error of the API, before the driver was

@@ -761,6 +761,10 @@ pub struct Functions {
     pub glDepthRangeIndexedfOES: Option<glDepthRangeIndexedfOES_fn>,
     /// `glGetFloati_vOES`.
     pub glGetFloati_vOES: Option<glGetFloati_vOES_fn>,
+    /// `glEGLImageTargetTexture2DOES`.
+    pub glEGLImageTargetTexture2DOES: Option<glEGLImageTargetTexture2DOES_fn>,
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    pub glEGLImageTargetRenderbufferStorageOES: Option<glEGLImageTargetRenderbufferStorageOES_fn>,
 }
 
 impl Functions {
@@ -1159,6 +1163,10 @@ impl Functions {
                 glDepthRangeArrayfvOES: function(find(c"glDepthRangeArrayfvOES")),
                 glDepthRangeIndexedfOES: function(find(c"glDepthRangeIndexedfOES")),
                 glGetFloati_vOES: function(find(c"glGetFloati_vOES")),
+                glEGLImageTargetTexture2DOES: function(find(c"glEGLImageTargetTexture2DOES")),
+                glEGLImageTargetRenderbufferStorageOES: function(find(
+                    c"glEGLImageTargetRenderbufferStorageOES",
+                )),
             }
         }
     }

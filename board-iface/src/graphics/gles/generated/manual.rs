@@ -289,4 +289,24 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilIndexRangeArgs,
     ) -> Result<wire::GilIndexRangeReply, Refusal>;
+
+    /// `glEGLImageTargetTexture2DOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_texture2does(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexture2DOESArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_renderbuffer_storage_oes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
+    ) -> Result<(), Refusal>;
 }

@@ -15,6 +15,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 pub type GLbitfield = u32;
 pub type GLboolean = u8;
 pub type GLchar = u8;
+pub type GLeglImageOES = usize;
 pub type GLenum = u32;
 pub type GLfloat = f32;
 pub type GLint = i32;
@@ -47,6 +48,7 @@ pub const GL_BUFFER_MAP_POINTER: GLenum = 0x88bd;
 pub const GL_BUFFER_SIZE: GLenum = 0x8764;
 pub const GL_BYTE: GLenum = 0x1400;
 pub const GL_COLOR: GLenum = 0x1800;
+pub const GL_COLOR_ATTACHMENT0: GLenum = 0x8ce0;
 pub const GL_COMPRESSED_TEXTURE_FORMATS: GLenum = 0x86a3;
 pub const GL_CURRENT_VERTEX_ATTRIB: GLenum = 0x8626;
 pub const GL_DEBUG_CALLBACK_FUNCTION: GLenum = 0x8244;
@@ -92,13 +94,19 @@ pub const GL_PIXEL_UNPACK_BUFFER_BINDING: GLenum = 0x88ef;
 pub const GL_READ_BUFFER: GLenum = 0xc02;
 pub const GL_READ_FRAMEBUFFER: GLenum = 0x8ca8;
 pub const GL_READ_FRAMEBUFFER_BINDING: GLenum = 0x8caa;
+pub const GL_RENDERBUFFER: GLenum = 0x8d41;
+pub const GL_RENDERBUFFER_BINDING: GLenum = 0x8ca7;
 pub const GL_RENDERER: GLenum = 0x1f01;
 pub const GL_RGB: GLenum = 0x1907;
 pub const GL_RGBA: GLenum = 0x1908;
 pub const GL_SHADER_BINARY_FORMATS: GLenum = 0x8df8;
 pub const GL_SHADING_LANGUAGE_VERSION: GLenum = 0x8b8c;
 pub const GL_SHORT: GLenum = 0x1402;
+pub const GL_TEXTURE_2D: GLenum = 0xde1;
+pub const GL_TEXTURE_BINDING_2D: GLenum = 0x8069;
+pub const GL_TEXTURE_BINDING_EXTERNAL_OES: GLenum = 0x8d67;
 pub const GL_TEXTURE_BORDER_COLOR: GLenum = 0x1004;
+pub const GL_TEXTURE_EXTERNAL_OES: GLenum = 0x8d65;
 pub const GL_TIMEOUT_EXPIRED: GLenum = 0x911b;
 pub const GL_TRIANGLES: GLenum = 4;
 pub const GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS: GLenum = 0x8a42;
@@ -1429,3 +1437,7 @@ pub type glDepthRangeArrayfvOES_fn = unsafe extern "C" fn(GLuint, GLsizei, *cons
 pub type glDepthRangeIndexedfOES_fn = unsafe extern "C" fn(GLuint, GLfloat, GLfloat);
 /// `glGetFloati_vOES`.
 pub type glGetFloati_vOES_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLfloat);
+/// `glEGLImageTargetTexture2DOES`.
+pub type glEGLImageTargetTexture2DOES_fn = unsafe extern "C" fn(GLenum, GLeglImageOES);
+/// `glEGLImageTargetRenderbufferStorageOES`.
+pub type glEGLImageTargetRenderbufferStorageOES_fn = unsafe extern "C" fn(GLenum, GLeglImageOES);
