@@ -1,5 +1,6 @@
 //! The command line.
 
+mod display;
 mod environment;
 mod gem5;
 mod network;
@@ -23,6 +24,7 @@ use gil_wire::address::Address;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use display::{DisplayOptions, Size};
 pub use gem5::{Gem5Options, Mode};
 pub use network::{Network, SERVERS};
 pub use share::{Out, Share};
@@ -233,6 +235,9 @@ pub struct RunArgs {
     /// Show what the guest's kernel wrote.
     #[arg(long)]
     pub console: bool,
+    /// The guest's display.
+    #[command(flatten)]
+    pub display: DisplayOptions,
     /// gem5's own options.
     #[command(flatten)]
     pub gem5: Gem5Options,
@@ -291,6 +296,7 @@ impl RunArgs {
             shares: self.shares.iter().map(Share::in_guest).collect(),
             outputs: self.outputs.iter().map(Out::in_guest).collect(),
             servers: self.net.as_ref().and_then(Network::servers),
+            every: self.display.screen_every,
         }
     }
 
@@ -307,6 +313,7 @@ impl RunArgs {
         Reaches {
             folders: self.has_shares(),
             network: self.net.is_some(),
+            display: self.display.is_wanted(),
         }
     }
 
@@ -396,6 +403,7 @@ impl ImageArgs {
             shares: Vec::new(),
             outputs: Vec::new(),
             servers: None,
+            every: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::input;
 use crate::monitor::{self, Message};
 use crate::relay::Relay;
+use crate::screen::{Screen, ScreenError};
 use crate::signals::Signalled;
 use crate::simulator::{Simulator, SimulatorError};
 use crate::supervise::{self, Ended, Simulation};
@@ -33,6 +34,9 @@ pub enum LaunchError {
     /// It does not begin.
     #[error(transparent)]
     Begin(#[from] SimulatorError),
+    /// The guest's display.
+    #[error(transparent)]
+    Screen(#[from] ScreenError),
     /// Its process.
     #[error("{simulator} cannot be started: {source}")]
     Start {
@@ -71,9 +75,13 @@ pub fn simulate(
     let mut process = start(args, simulator, at, &board.address)?;
     progress.say("asking the board");
     let _agent = board.ready()?;
+    let screen = Screen::watch(args, at, &mut process)?;
     simulator.begin(at, &mut process)?;
+    screen
+        .as_ref()
+        .map_or(Ok(()), |it| it.serve(args, progress))?;
     let (console, log) = (simulator.console(at), simulator.log(at));
-    let ended = supervise::watch(Simulation {
+    let mut ended = supervise::watch(Simulation {
         name: simulator.name(),
         loaded: simulator.loaded(),
         ending: simulator.ending(),
@@ -85,7 +93,11 @@ pub fn simulate(
         timeout: args.timeout,
         progress,
         logs: console.into_iter().chain([log]).collect(),
+        screen: screen.as_ref(),
     });
+    if let Some(screen) = screen {
+        screen.deliver(&mut ended.exit);
+    }
     signalled.watched_by(None);
     Ok(ended)
 }

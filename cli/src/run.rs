@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
 use crate::report;
+use crate::screen;
 use crate::script::{self, NotInGuest};
 use crate::shares::{ShareError, Shared};
 use crate::signals::Signalled;
@@ -176,6 +177,7 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if let Some(keep) = &args.keep {
         Output::of("--keep", keep).check_folder()?;
     }
+    screen::check(args)?;
     placed::check(&args.files)?;
     script::check_early(args)?;
     stdin::check(args)?;

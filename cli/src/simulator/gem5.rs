@@ -286,6 +286,9 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.net.is_some() {
         return refused("--net", "QEMU", "leave it out with --sim gem5");
     }
+    if let Some(option) = args.display.first() {
+        return refused(option, "QEMU", "leave it out with --sim gem5");
+    }
     if args.interactive && mode == Mode::Se {
         let mend = "use --stdin FILE, or leave out --mode se";
         return refused("--interactive", "a full system", mend);

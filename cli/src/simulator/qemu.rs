@@ -1,6 +1,7 @@
 //! QEMU for a run: it continues a guest that booted before, or boots one.
 
 pub mod machine;
+pub mod pictures;
 pub mod qmp;
 pub mod saved;
 pub mod version;
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-pub use version::{OLDEST, QemuError, Version, check};
+pub use version::{OLDEST, QemuError, Version, check, check_display};
 
 /// QEMU for one run.
 pub struct Qemu<'a> {
@@ -64,6 +65,7 @@ impl<'a> Qemu<'a> {
                     memory: 0,
                     disks: Vec::new(),
                     network: args.net.clone(),
+                    display: args.display.size(),
                 },
                 watch: Vec::new(),
             }),
@@ -96,6 +98,9 @@ impl Simulator for Qemu<'_> {
 
     fn check(&self) -> Result<(), SimulatorError> {
         version::check_once()?;
+        if self.args.display.is_wanted() {
+            version::check_display()?;
+        }
         let cpu = self.args.cpu.as_deref();
         cpu.map_or(Ok(()), version::check_cpu)
     }
