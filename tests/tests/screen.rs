@@ -4,7 +4,7 @@ use gil_tests::{Link, Run, guest_program};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 
 const BLACK: [u8; 3] = [0; 3];
@@ -14,7 +14,8 @@ const GREEN: [u8; 3] = [0, 255, 0];
 const BLUE: [u8; 3] = [0, 0, 255];
 
 /// Fills the upper half of 1280x800 pixels with white through `/dev/fb0`.
-const FILL: &str = "tr '\\0' '\\377' </dev/zero | head -c 2048000 >/dev/fb0";
+const FILL: &str =
+    "tr '\\0' '\\377' </dev/zero | dd of=/dev/fb0 bs=2048000 count=1 iflag=fullblock 2>/dev/null";
 
 struct Picture {
     width: u32,
@@ -111,7 +112,7 @@ fn what_a_program_showed_is_on_the_picture() {
 
 #[test]
 fn the_display_has_the_size_that_was_asked_for() {
-    for size in ["640x480", "4095x2160"] {
+    for size in ["200x200", "801x601", "4095x2160"] {
         let (picture, said) = screen_of(&["--screen-size", size, &kms_draw()]);
         let (width, height) = picture.size();
         assert!(
@@ -202,10 +203,6 @@ fn what_cannot_be_is_said_before_the_run() {
             "--screen /nowhere/out.png cannot be written",
         ),
         (&["--screen", folder], "--screen"),
-        (
-            &["--screen", "/dev/null", "--screen-every", "1s"],
-            "--screen-every /dev/null-0001",
-        ),
         (
             &["--screen", "o.png", "--screen-size", "0x0"],
             "such as 1920x1080",

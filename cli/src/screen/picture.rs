@@ -6,6 +6,9 @@ use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
 /// Most pixels in a row, and most rows: the guest chooses them.
 const SIDE_MAX: u32 = 1 << 14;
 const BYTES_OF_PIXEL: usize = 3;
+/// QEMU writes rows of a multiple of so many bytes, which PPM does not have (`ppm_save`
+/// of its ui/ui-qmp-cmds.c).
+const ROWS_OF: usize = 4;
 
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
@@ -45,8 +48,14 @@ impl Picture {
         {
             return Err(PictureError::Form("it has an absurd size"));
         }
-        let pixels = file.split_off(header);
-        if pixels.len() != width as usize * height as usize * BYTES_OF_PIXEL {
+        let mut pixels = file.split_off(header);
+        let row = width as usize * BYTES_OF_PIXEL;
+        let padded = row.next_multiple_of(ROWS_OF);
+        if padded != row && pixels.len() == padded * height as usize {
+            let rows = pixels.chunks(padded);
+            pixels = rows.flat_map(|padded| &padded[..row]).copied().collect();
+        }
+        if pixels.len() != row * height as usize {
             return Err(PictureError::Form("its size is not what it says"));
         }
         Ok(Self {
@@ -108,6 +117,18 @@ mod tests {
         let mut back = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut back).unwrap();
         assert_eq!((info.width, info.height, back), (5, 3, pixels));
+    }
+
+    #[test]
+    fn rows_end_where_they_should_though_qemu_pads_them() {
+        let read = |pixels: &[u8]| {
+            let file = [b"P6\n3 2\n255\n", pixels].concat();
+            Picture::of_ppm(file).unwrap().pixels
+        };
+        let row = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+        let padded = [&row[..], &[0; 3]].concat();
+        assert_eq!(read(&padded.repeat(2)), row.repeat(2));
+        assert_eq!(read(&row.repeat(2)), row.repeat(2));
     }
 
     #[test]

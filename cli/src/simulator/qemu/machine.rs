@@ -255,11 +255,14 @@ impl Machine {
     }
 }
 
+/// Bytes of the pictures that QEMU keeps for the guest: eight of the largest display.
+const PICTURES: u64 = 512 << 20;
+
 /// The adapter, whose memory is the guest's RAM. A command of the guest's is queued
 /// before the guest goes on (`ioeventfd=off`): else QEMU could pass over idle time in
 /// which the guest waits for its answer.
 fn display(Size { width, height }: Size) -> String {
-    format!("{DISPLAY},addr=2,ioeventfd=off,xres={width},yres={height}")
+    format!("{DISPLAY},addr=2,ioeventfd=off,max_hostmem={PICTURES},xres={width},yres={height}")
 }
 
 /// QEMU's user network. Of the host's ports, each connection is carried by a process of
