@@ -13,7 +13,10 @@ use crate::description::Api;
 pub static APIS: &[Api] = &[
     Api {
         number: 1,
+        name: "opencl",
         title: "OpenCL",
+        back_end: "opencl",
+        is_own: true,
         hash: [
             18, 30, 222, 57, 214, 113, 236, 104, 240, 184, 154, 105, 104, 245, 138, 207, 66, 218,
             51, 193, 173, 41, 167, 116, 219, 177, 6, 76, 84, 90, 206, 29,
@@ -23,7 +26,10 @@ pub static APIS: &[Api] = &[
     },
     Api {
         number: 2,
+        name: "egl",
         title: "EGL",
+        back_end: "graphics",
+        is_own: true,
         hash: [
             211, 251, 245, 254, 171, 188, 114, 228, 98, 101, 5, 207, 239, 172, 37, 90, 109, 70,
             235, 226, 95, 39, 9, 26, 95, 242, 124, 241, 65, 31, 59, 121,
@@ -33,7 +39,10 @@ pub static APIS: &[Api] = &[
     },
     Api {
         number: 3,
+        name: "gles",
         title: "OpenGL ES",
+        back_end: "graphics",
+        is_own: true,
         hash: [
             243, 67, 0, 30, 197, 80, 215, 202, 86, 122, 37, 47, 187, 242, 89, 96, 92, 164, 248, 43,
             149, 35, 29, 119, 2, 202, 222, 208, 207, 192, 26, 242,
@@ -43,7 +52,10 @@ pub static APIS: &[Api] = &[
     },
     Api {
         number: 900,
+        name: "toy",
         title: "Toy",
+        back_end: "toy",
+        is_own: false,
         hash: [
             233, 248, 119, 84, 97, 14, 113, 111, 153, 162, 212, 189, 2, 239, 94, 132, 111, 229,
             200, 20, 48, 80, 124, 110, 39, 223, 115, 68, 13, 223, 116, 196,
