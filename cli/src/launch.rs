@@ -8,7 +8,8 @@ use crate::signals::Signalled;
 use crate::simulator::{Simulator, SimulatorError};
 use crate::supervise::{self, Ended, Simulation};
 use crate::terminal;
-use gil_board_client::agent::{AgentError, Starting};
+use gil_board_client::agent::AgentError;
+use gil_board_client::boards::{Options, StartingAll};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
@@ -47,7 +48,7 @@ pub enum LaunchError {
 /// memory when the output is not read.
 const EVENTS_WAITING: usize = 256;
 
-/// Simulates what was laid out in the folder `at`, with this board.
+/// Simulates what was laid out in the folder `at`, with these boards.
 ///
 /// # Errors
 /// [`LaunchError`] if the simulator or the board does not start.
@@ -55,7 +56,7 @@ pub fn simulate(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: Starting,
+    boards: StartingAll,
     signalled: &Signalled,
     progress: &Progress,
 ) -> Result<Ended, LaunchError> {
@@ -68,9 +69,9 @@ pub fn simulate(
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say(&format!("starting {}", simulator.name()));
-    let mut process = start(args, simulator, at, &board.address)?;
+    let mut process = start(args, simulator, at, &boards.options())?;
     progress.say("asking the board");
-    let _agent = board.ready()?;
+    let _agents = boards.ready()?;
     simulator.begin(at, &mut process)?;
     let (console, log) = (simulator.console(at), simulator.log(at));
     let ended = supervise::watch(Simulation {
@@ -116,13 +117,13 @@ fn start(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: &str,
+    boards: &Options,
 ) -> Result<Owned, LaunchError> {
     let failed = |source| LaunchError::Start {
         simulator: simulator.name(),
         source,
     };
-    let mut command = simulator.command(at, board);
+    let mut command = simulator.command(at, boards);
     if args.keep.is_some() {
         let name = simulator.name().to_lowercase();
         let path = at.join(format!("{name}-command"));

@@ -1,7 +1,7 @@
 //! A simulator's options for gil: a list of `key=value`.
 
-use gil_detect::watch::{Spec, SpecError};
 use crate::boards::ApiBoard;
+use gil_detect::watch::{Spec, SpecError};
 use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
 use gil_wire::choice::{Together, UnknownApi};
@@ -431,7 +431,10 @@ mod tests {
             ("board=vulkan=unix:/a", "there is no API"),
             ("board=gles=unix:/a,board=egl=unix:/b", "EGL and OpenGL ES"),
             ("key=gles=/k", "needs board=gles=ADDR"),
-            ("board=gles=unix:/a,trace=/t", "trace is for runs with one board"),
+            (
+                "board=gles=unix:/a,trace=/t",
+                "trace is for runs with one board",
+            ),
             ("board=gles=unix:/a,checkpoint-log=on", "one board"),
         ] {
             let error = text.parse::<Config>().unwrap_err().to_string();

@@ -57,7 +57,13 @@ mod tests {
             ..named("a")
         };
         let mut devices = Devices::default();
-        let all = [(0, None), (1, None), (0, Some(1)), (1, Some(1)), (1, Some(2))];
+        let all = [
+            (0, None),
+            (1, None),
+            (0, Some(1)),
+            (1, Some(1)),
+            (1, Some(2)),
+        ];
         let numbers = all.map(|(board, uuid)| devices.number(board, with(uuid)));
         // What names no UUID is told apart by its place on its board.
         assert_eq!(numbers, [Some(0), Some(1), Some(0), Some(1), Some(1)]);

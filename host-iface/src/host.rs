@@ -545,7 +545,7 @@ impl State {
         for (_, session) in sessions {
             session.close(&mut Context {
                 memory: &*memory,
-                    time: self.time,
+                time: self.time,
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,

@@ -288,7 +288,13 @@ impl Session {
             let is_lost = |call: &Call<'_>| self.links.of(call.envelope.op).is_lost();
             front.map(is_lost).collect()
         };
-        let taken = || calls.front().iter().zip(&is_lost).filter(|(_, lost)| !**lost);
+        let taken = || {
+            calls
+                .front()
+                .iter()
+                .zip(&is_lost)
+                .filter(|(_, lost)| !**lost)
+        };
         let taken = || taken().map(|(call, _)| call);
         for call in taken().filter(is_enqueue) {
             self.schedule.expect(call, false);
@@ -390,7 +396,11 @@ impl Session {
         let links = &self.links;
         let is_gone = |op| links.place(op) == place;
         let pending = &self.schedule.pending;
-        let of = |event| pending.get(&event).is_none_or(|pending| is_gone(pending.op));
+        let of = |event| {
+            pending
+                .get(&event)
+                .is_none_or(|pending| is_gone(pending.op))
+        };
         self.delivery.abandon(|event| event.is_none_or(of));
         self.schedule.abandon(is_gone);
         self.learn_ends();

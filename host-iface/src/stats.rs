@@ -1,7 +1,7 @@
 //! Counters and stopwatches of a run.
 
-use gil_report::{self as report, Entry, Report};
 use crate::boards::Boards;
+use gil_report::{self as report, Entry, Report};
 use gil_wire::Op;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -152,9 +152,14 @@ fn a_board_that_is_not_there_loses_its_apis_only() {
     config.api_boards[0].address = Some("unix:/there/is/none".parse().unwrap());
     let mut guest = Guest::with(config, false);
     let post = || args(b"c", call(Class::Post, 0));
-    let status = guest.submit(&[post(), egl(call(Class::Sync, 0))], &[]).status;
+    let status = guest
+        .submit(&[post(), egl(call(Class::Sync, 0))], &[])
+        .status;
     assert_eq!(status, LOST);
-    let posts = [egl(call(Class::Post, 0)), args(b"last", call(Class::Sync, 0))];
+    let posts = [
+        egl(call(Class::Post, 0)),
+        args(b"last", call(Class::Sync, 0)),
+    ];
     assert_eq!(guest.submit(&posts, &[]).status, OK);
     assert_eq!(sent(&two.other), [&b"c"[..], b"last"]);
 }

@@ -29,7 +29,14 @@ fn table(report: &Report, run: &SeenRun) -> String {
 fn boards(boards: &[Served]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["board for", "calls", "GPU time", "board's CPU", "wall time", "address"]);
+    table.set_header([
+        "board for",
+        "calls",
+        "GPU time",
+        "board's CPU",
+        "wall time",
+        "address",
+    ]);
     for board in boards {
         table.add_row([
             board.apis.clone(),

@@ -13,7 +13,10 @@ pub struct Together {
 
 /// An API's name that this build does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no API \"{name}\": name one of {}, or write ./{name}=… if that is a file", names())]
+#[error(
+    "there is no API \"{name}\": name one of {}, or write ./{name}=… if that is a file",
+    names()
+)]
 pub struct UnknownApi {
     /// The name.
     pub name: String,

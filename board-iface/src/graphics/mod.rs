@@ -13,6 +13,7 @@ pub mod driver;
 pub mod egl;
 pub mod gles;
 pub mod session;
+mod shield;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};

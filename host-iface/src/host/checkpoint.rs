@@ -120,8 +120,12 @@ impl State {
                 return Err(reader.not_whole());
             }
             let printed = reader.bytes(&stored)?;
-            let mut session =
-                Session::restored(&saved, printed, self.engines.clone(), (self.keeps_log, &self.boards));
+            let mut session = Session::restored(
+                &saved,
+                printed,
+                self.engines.clone(),
+                (self.keeps_log, &self.boards),
+            );
             if let Some(apis) = &saved.apis {
                 session.reconnect(&mut self.context(memory), &devices, apis)?;
             }

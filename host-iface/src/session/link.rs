@@ -154,7 +154,10 @@ impl Link {
         context: &mut Context<'_>,
     ) -> Result<Box<Client>, ClientError> {
         let events = &mut *context.events;
-        let connected = Client::connect_saying(&self.boards.all()[self.place].config, &mut |text| events.warn(text));
+        let connected =
+            Client::connect_saying(&self.boards.all()[self.place].config, &mut |text| {
+                events.warn(text)
+            });
         let mut client = Box::new(connected?);
         client.begin();
         let (process, pointer_bits) = (self.process, self.pointer_bits);

@@ -230,7 +230,10 @@ impl Schedule {
     /// known.
     pub(super) fn turn(&mut self, has_board: impl Fn(Op) -> bool) -> Option<Turn> {
         let next = self.timeline.next_candidate()?;
-        let op = self.pending.get(&next.event).map_or(Op(0), |known| known.op);
+        let op = self
+            .pending
+            .get(&next.event)
+            .map_or(Op(0), |known| known.op);
         (next.is_reported || has_board(op)).then_some(next.turn)
     }
 
