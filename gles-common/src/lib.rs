@@ -7,3 +7,4 @@
 pub mod arrays;
 pub mod pixels;
 pub mod values;
+pub mod windows;

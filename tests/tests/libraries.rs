@@ -32,7 +32,7 @@ fn exported(path: &Path) -> Vec<String> {
 }
 
 fn exports_its_apis_names(width: Width, library: &Library) {
-    let mut names = described(library.api);
+    let mut names = library.api.map(described).unwrap_or_default();
     names.extend(library.also.iter().map(|&name| name.to_owned()));
     names.sort_unstable();
     assert!(!names.is_empty());

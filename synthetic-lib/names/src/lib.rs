@@ -17,8 +17,8 @@ pub const PREFIX: &str = "gil_";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Library {
     /// The API whose entry points it exports, all of them: the name of its
-    /// description in `api/`.
-    pub api: &'static str,
+    /// description in `api/`. None for what a loader alone calls.
+    pub api: Option<&'static str>,
     /// The API's name for people.
     pub title: &'static str,
     /// Its file, and its soname.
@@ -68,7 +68,7 @@ impl Vendors {
 
 /// OpenCL's, an ICD vendor library.
 pub const OPENCL: Library = Library {
-    api: "opencl",
+    api: Some("opencl"),
     title: "OpenCL",
     file: "libgil_opencl.so",
     // Programs get the versions of the ICD loader, which asks for none.
@@ -90,7 +90,7 @@ pub const OPENCL: Library = Library {
 /// EGL's, a vendor library of GLVND. It comes before others, whose files there begin
 /// with higher numbers.
 pub const EGL: Library = Library {
-    api: "egl",
+    api: Some("egl"),
     title: "EGL",
     file: "libEGL_gil.so.0",
     version: None,
@@ -110,7 +110,7 @@ pub const EGL: Library = Library {
 
 /// That of OpenGL ES, whose loader gets the functions from EGL's vendor library.
 pub const GLES: Library = Library {
-    api: "gles",
+    api: Some("gles"),
     title: "OpenGL ES",
     file: "libGLESv2_gil.so.0",
     version: None,
@@ -122,9 +122,25 @@ pub const GLES: Library = Library {
     }),
 };
 
+/// That of libgbm, a back end of Mesa's library: buffers of the guest's display.
+pub const GBM: Library = Library {
+    api: None,
+    title: "GBM",
+    file: "gil_gbm.so",
+    version: None,
+    also: &["gbmint_get_backend"],
+    loader: None,
+};
+
+/// Where libgbm looks for back ends, in the folder of libraries.
+pub const GBM_FOLDER: &str = "gbm";
+
+/// The kernel's display drivers of a guest, by whose names libgbm looks.
+pub const GBM_DRIVERS: &[&str] = &["virtio_gpu"];
+
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
-    api: "toy",
+    api: Some("toy"),
     title: "Toy",
     file: "libtoy.so.1",
     version: Some("TOY_1"),
@@ -133,7 +149,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GBM];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

@@ -47,7 +47,7 @@ const fn lost(op: Op) -> u32 {
 
 /// One process's session with the board.
 pub struct Client {
-    device: Box<dyn Device>,
+    pub(crate) device: Box<dyn Device>,
     batch: Mutex<Batch>,
     state: AtomicU32,
 }

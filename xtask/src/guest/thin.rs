@@ -28,12 +28,17 @@ pub fn build(
 ) -> Result<Vec<PathBuf>, GuestError> {
     let apis = r#gen::descriptions(root)?;
     let thin = |library: &'static Library| {
-        let described = apis.iter().find(|(api, _)| api.name == library.api);
-        let (api, _) = described.ok_or(GuestError::NoApi(library.api))?;
+        let exported = match library.api {
+            None => Vec::new(),
+            Some(name) => {
+                let described = apis.iter().find(|(api, _)| api.name == name);
+                names(&described.ok_or(GuestError::NoApi(name))?.0)
+            }
+        };
         let thin = Thin {
             machine,
             library,
-            names: names(api)
+            names: exported
                 .into_iter()
                 .chain(library.also.iter().copied())
                 .collect(),

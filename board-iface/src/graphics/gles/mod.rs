@@ -6,6 +6,7 @@
 //! | [`support`] | sizes that depend on the context's state |
 //! | [`pictures`] | pictures and `glPixelStorei` |
 //! | [`mapping`] | buffers that the program maps |
+//! | [`readback`] | pictures that are read for the guest's display |
 //! | [`arrays`] | draws, and arrays of the program's memory |
 //! | `manual` | the calls that are written by hand |
 
@@ -14,6 +15,7 @@ pub mod generated;
 mod manual;
 pub mod mapping;
 pub mod pictures;
+pub mod readback;
 pub mod support;
 
 use crate::back_end::dispatch::Dispatch;
@@ -51,6 +53,8 @@ pub struct State {
     pub block: Arc<[u8]>,
     /// How pictures lie.
     pub stored: pictures::Stored,
+    /// How pictures are read for the guest's display, once that was asked for.
+    pub reader: Option<readback::Reader>,
 }
 
 impl Gles {
