@@ -10,7 +10,8 @@ mod simulator;
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
 use gil_benchmarks::BenchArgs;
-use gil_board_client::agent::{self, Board};
+use gil_board_client::agent;
+use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_detect::watch::Spec;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
@@ -145,14 +146,16 @@ pub struct RunArgs {
     #[arg(long, value_enum, value_name = "SIMULATOR")]
     pub sim: Option<Sim>,
     /// Use this board: tcp://HOST:PORT, unix:PATH, or replay:FILE to answer
-    /// from a recording. Without it an agent is started on this machine and
-    /// ended after.
-    #[arg(long, value_name = "BOARD")]
-    pub board: Option<Board>,
+    /// from a recording. With an API in front (gles=BOARD for EGL and OpenGL ES,
+    /// opencl=BOARD) it serves that one, and may be given for each. APIs without
+    /// a board are served by an agent that is started on this machine and ended
+    /// after.
+    #[arg(long = "board", value_name = "[API=]BOARD")]
+    pub boards: Vec<BoardFor>,
     /// Use a board that takes only peers that have this key; encrypts what is
-    /// exchanged.
-    #[arg(long, value_name = "FILE")]
-    pub key: Option<PathBuf>,
+    /// exchanged. With an API in front it is that of the API's board.
+    #[arg(long = "key", value_name = "[API=]FILE")]
+    pub keys: Vec<KeyFor>,
     /// How far the agent that is started confines sessions.
     #[command(flatten)]
     pub confining: gil_board::cli::Confining,
@@ -320,6 +323,14 @@ impl RunArgs {
     /// Whether the guest reaches folders of this machine.
     pub fn has_shares(&self) -> bool {
         !self.shares.is_empty() || !self.outputs.is_empty()
+    }
+
+    /// The boards.
+    ///
+    /// # Errors
+    /// [`BoardsError`] if they do not go together.
+    pub fn chosen(&self) -> Result<Boards<'_>, BoardsError> {
+        Boards::of(&self.boards, &self.keys)
     }
 
     /// How long the board may take to answer what runs nothing.

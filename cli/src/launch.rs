@@ -9,7 +9,8 @@ use crate::signals::Signalled;
 use crate::simulator::{Simulator, SimulatorError};
 use crate::supervise::{self, Ended, Simulation};
 use crate::terminal;
-use gil_board_client::agent::{AgentError, Starting};
+use gil_board_client::agent::AgentError;
+use gil_board_client::boards::{Options, StartingAll};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
@@ -51,7 +52,7 @@ pub enum LaunchError {
 /// memory when the output is not read.
 const EVENTS_WAITING: usize = 256;
 
-/// Simulates what was laid out in the folder `at`, with this board.
+/// Simulates what was laid out in the folder `at`, with these boards.
 ///
 /// # Errors
 /// [`LaunchError`] if the simulator or the board does not start.
@@ -59,7 +60,7 @@ pub fn simulate(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: Starting,
+    boards: StartingAll,
     signalled: &Signalled,
     progress: &Progress,
 ) -> Result<Ended, LaunchError> {
@@ -72,9 +73,9 @@ pub fn simulate(
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say(&format!("starting {}", simulator.name()));
-    let mut process = start(args, simulator, at, &board.address)?;
+    let mut process = start(args, simulator, at, &boards.options())?;
     progress.say("asking the board");
-    let _agent = board.ready()?;
+    let _agents = boards.ready()?;
     let screen = Screen::watch(args, at, &mut process)?;
     simulator.begin(at, &mut process)?;
     screen
@@ -128,13 +129,13 @@ fn start(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: &str,
+    boards: &Options,
 ) -> Result<Owned, LaunchError> {
     let failed = |source| LaunchError::Start {
         simulator: simulator.name(),
         source,
     };
-    let mut command = simulator.command(at, board);
+    let mut command = simulator.command(at, boards);
     if args.keep.is_some() {
         let name = simulator.name().to_lowercase();
         let path = at.join(format!("{name}-command"));

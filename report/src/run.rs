@@ -32,8 +32,11 @@ pub struct Report {
     /// their environment and exited.
     #[serde(default)]
     pub called: Vec<String>,
-    /// The board.
+    /// The board; of several, the one for APIs that no other serves.
     pub board: Board,
+    /// Each board, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boards: Vec<Served>,
     /// With instruction counting only.
     pub guest: Option<Guest>,
 }
@@ -163,6 +166,29 @@ pub struct Board {
     pub address: Option<String>,
     /// Why a session lost it, if one did.
     pub lost: Option<String>,
+}
+
+/// One of several boards, and what it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// The APIs that it serves.
+    pub apis: String,
+    /// Its address.
+    pub address: Option<String>,
+    /// Why a session lost it, if one did.
+    pub lost: Option<String>,
+    /// Calls to these APIs, posts included.
+    pub calls: u64,
+    /// Device time of the operations that they enqueued.
+    pub gpu_ns: u64,
+    /// CPU time on the board.
+    pub board_cpu_ns: u64,
+    /// Wall time that the agent worked for calls, from the first on.
+    pub board_ns: u64,
+    /// Region bytes to the board.
+    pub bytes_to_board: u64,
+    /// Region bytes from the board.
+    pub bytes_from_board: u64,
 }
 
 /// What instruction counting found, between the program's start and end.

@@ -6,6 +6,7 @@ use super::egl::generated::types::*;
 use super::gles;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
 use super::images;
+use super::shield;
 use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::DeviceInfo;
@@ -128,8 +129,9 @@ impl Driver {
         // SAFETY: it has no conditions.
         let display = display.ok_or_else(|| EglError::Display(unsafe { get_error() }))?;
         // SAFETY: the libraries are kept beside them.
-        let gles_functions =
+        let mut gles_functions =
             unsafe { gles::generated::Functions::load(|name| procedure(&gles, get_proc, name)) };
+        shield::guard(&mut gles_functions);
         Ok(Self {
             egl: functions,
             gles: gles_functions,

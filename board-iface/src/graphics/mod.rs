@@ -19,6 +19,7 @@ pub mod images;
 pub mod present;
 pub mod resize;
 pub mod session;
+mod shield;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};

@@ -36,7 +36,8 @@ impl Session {
             let found = received.payload_len;
             return Err(wrong(format!("{found} bytes of output for {len}")));
         }
-        context.stats.board_busy(busy_ns);
+        let place = self.links.place(self.op_of(event));
+        context.stats.board_busy(place, busy_ns);
         let mut busy_ns = Some(busy_ns);
         for report in reports {
             let bytes = receive(client, &report)?;
@@ -65,7 +66,7 @@ impl Session {
         }
         let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let ended = Record::Ended(Ended {
-            session: self.link.recorded_as(),
+            session: self.links.first().recorded_as(),
             report: report.clone(),
             busy_ns,
         });

@@ -13,7 +13,10 @@ use crate::description::Api;
 pub static APIS: &[Api] = &[
     Api {
         number: 1,
+        name: "opencl",
         title: "OpenCL",
+        back_end: "opencl",
+        is_own: true,
         hash: [
             18, 30, 222, 57, 214, 113, 236, 104, 240, 184, 154, 105, 104, 245, 138, 207, 66, 218,
             51, 193, 173, 41, 167, 116, 219, 177, 6, 76, 84, 90, 206, 29,
@@ -23,7 +26,10 @@ pub static APIS: &[Api] = &[
     },
     Api {
         number: 2,
+        name: "egl",
         title: "EGL",
+        back_end: "graphics",
+        is_own: true,
         hash: [
             215, 21, 251, 60, 96, 156, 106, 53, 98, 233, 95, 157, 149, 177, 131, 206, 58, 57, 230,
             138, 252, 147, 190, 192, 137, 216, 101, 243, 30, 63, 155, 85,
@@ -33,7 +39,10 @@ pub static APIS: &[Api] = &[
     },
     Api {
         number: 3,
+        name: "gles",
         title: "OpenGL ES",
+        back_end: "graphics",
+        is_own: true,
         hash: [
             33, 142, 80, 143, 113, 136, 1, 6, 196, 237, 23, 208, 28, 6, 192, 32, 211, 245, 100, 77,
             203, 22, 154, 73, 176, 233, 47, 106, 220, 11, 182, 99,
@@ -43,7 +52,10 @@ pub static APIS: &[Api] = &[
     },
     Api {
         number: 900,
+        name: "toy",
         title: "Toy",
+        back_end: "toy",
+        is_own: false,
         hash: [
             233, 248, 119, 84, 97, 14, 113, 111, 153, 162, 212, 189, 2, 239, 94, 132, 111, 229,
             200, 20, 48, 80, 124, 110, 39, 223, 115, 68, 13, 223, 116, 196,
