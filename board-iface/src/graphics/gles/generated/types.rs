@@ -85,6 +85,7 @@ pub const GL_PIXEL_PACK_BUFFER: GLenum = 0x88eb;
 pub const GL_PIXEL_PACK_BUFFER_BINDING: GLenum = 0x88ed;
 pub const GL_PIXEL_UNPACK_BUFFER: GLenum = 0x88ec;
 pub const GL_PIXEL_UNPACK_BUFFER_BINDING: GLenum = 0x88ef;
+pub const GL_PRIMITIVE_RESTART_FIXED_INDEX: GLenum = 0x8d69;
 pub const GL_RENDERER: GLenum = 0x1f01;
 pub const GL_RGB: GLenum = 0x1907;
 pub const GL_RGBA: GLenum = 0x1908;
