@@ -74,9 +74,12 @@ impl Layout {
 }
 
 /// The smallest and the largest of the indices of type `ty` in these bytes, in the
-/// order of bytes of both sides, which is little-endian; none if there are none.
-pub fn index_range(indices: &[u8], ty: u32) -> Option<(u32, u32)> {
+/// order of bytes of both sides, which is little-endian; none if there are none. If a
+/// primitive `restarts` at the type's largest index, that one names no vertex. Section
+/// 10.3.4.
+pub fn index_range(indices: &[u8], ty: u32, restarts: bool) -> Option<(u32, u32)> {
     let size = index_bytes(ty)?;
+    let last = u32::MAX >> (u32::BITS as usize - 8 * size);
     let index = |bytes: &[u8]| {
         let value = bytes
             .iter()
@@ -85,7 +88,9 @@ pub fn index_range(indices: &[u8], ty: u32) -> Option<(u32, u32)> {
         (value, value)
     };
     let wider = |a: (u32, u32), b: (u32, u32)| (a.0.min(b.0), a.1.max(b.1));
-    indices.chunks_exact(size).map(index).reduce(wider)
+    let all = indices.chunks_exact(size).map(index);
+    all.filter(|(index, _)| !restarts || *index != last)
+        .reduce(wider)
 }
 
 #[cfg(test)]
@@ -115,10 +120,20 @@ mod tests {
 
     #[test]
     fn the_range_of_indices_is_found_for_each_type() {
-        assert_eq!(index_range(&[3, 1, 2], 0x1401), Some((1, 3)));
-        assert_eq!(index_range(&[0, 1, 5, 0], 0x1403), Some((5, 256)));
-        assert_eq!(index_range(&[0xff; 4], 0x1405), Some((u32::MAX, u32::MAX)));
-        assert_eq!(index_range(&[], 0x1401), None);
-        assert_eq!(index_range(&[0], 0x1400), None);
+        let range = |indices: &[u8], ty| index_range(indices, ty, false);
+        assert_eq!(range(&[3, 1, 2], 0x1401), Some((1, 3)));
+        assert_eq!(range(&[0, 1, 5, 0], 0x1403), Some((5, 256)));
+        assert_eq!(range(&[0xff; 4], 0x1405), Some((u32::MAX, u32::MAX)));
+        assert_eq!(range(&[], 0x1401), None);
+        assert_eq!(range(&[0], 0x1400), None);
+    }
+
+    #[test]
+    fn a_restart_is_no_index() {
+        let range = |indices: &[u8], ty| index_range(indices, ty, true);
+        assert_eq!(range(&[3, 0xff, 2], 0x1401), Some((2, 3)));
+        assert_eq!(range(&[0xff, 0xff, 5, 0], 0x1403), Some((5, 5)));
+        assert_eq!(range(&[0xff, 0, 5, 0], 0x1403), Some((5, 255)));
+        assert_eq!(range(&[0xff; 4], 0x1405), None);
     }
 }

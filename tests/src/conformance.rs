@@ -1,5 +1,5 @@
-//! The Khronos OpenCL conformance tests, natively and in the guest, on the same
-//! device, compared subtest by subtest.
+//! The Khronos conformance tests of OpenCL, natively and in the guest, on the same
+//! device, compared subtest by subtest; in [`deqp`] those of OpenGL ES and EGL.
 //!
 //! The tests are the user's: two folders of programs, one for this machine and
 //! one for the guest. Nothing of them is part of this repository.
@@ -12,7 +12,9 @@
 //! | [`guest`] | a program's run in the guest |
 //! | [`known`] | the committed list of differences, each with its reason |
 //! | [`table`] | both side by side |
+//! | [`deqp`] | the tests of OpenGL ES and EGL |
 
+pub mod deqp;
 pub mod guest;
 pub mod known;
 pub mod native;

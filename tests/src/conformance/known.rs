@@ -19,7 +19,7 @@ pub struct Known {
 pub struct Difference {
     /// The program, without `test_`.
     pub suite: String,
-    /// The subtest.
+    /// The subtest; with `*` at its end all whose names begin so.
     pub test: String,
     /// Bits of the guest's pointers for which it holds; both if none is named.
     #[serde(default)]
@@ -59,6 +59,20 @@ pub enum KnownError {
     },
 }
 
+impl Difference {
+    fn names(&self, test: &str) -> bool {
+        match self.test.strip_suffix('*') {
+            Some(begin) => test.starts_with(begin),
+            None => self.test == test,
+        }
+    }
+
+    /// Whether it is of all subtests whose names begin alike.
+    pub fn is_of_many(&self) -> bool {
+        self.test.ends_with('*')
+    }
+}
+
 impl Known {
     /// Reads the list.
     ///
@@ -83,16 +97,22 @@ impl Known {
         }
     }
 
-    /// The reason why a subtest may differ.
-    pub fn reason(&self, suite: &str, test: &str, width: Width) -> Option<&str> {
+    /// The difference that a subtest may have; one that names it alone before one that
+    /// names many.
+    pub fn of(&self, suite: &str, test: &str, width: Width) -> Option<&Difference> {
         let bits = match width {
             Width::Arm64 => 64,
             Width::Armhf => 32,
         };
         let of = |d: &&Difference| {
-            d.suite == suite && d.test == test && (d.widths.is_empty() || d.widths.contains(&bits))
+            d.suite == suite && d.names(test) && (d.widths.is_empty() || d.widths.contains(&bits))
         };
-        self.difference.iter().find(of).map(|d| d.reason.as_str())
+        let mut found = self.difference.iter().filter(of);
+        let first = found.next()?;
+        Some(match first.is_of_many() {
+            true => found.find(|d| !d.is_of_many()).unwrap_or(first),
+            false => first,
+        })
     }
 }
 
@@ -109,8 +129,19 @@ mod tests {
     fn widths_count() {
         let text = "[[difference]]\nsuite = 'a'\ntest = 'b'\nwidths = [32]\nreason = 'c'\n";
         let known: Known = toml::from_str(text).unwrap();
-        assert_eq!(known.reason("a", "b", Width::Armhf), Some("c"));
-        assert_eq!(known.reason("a", "b", Width::Arm64), None);
-        assert_eq!(known.reason("a", "x", Width::Armhf), None);
+        assert_eq!(known.of("a", "b", Width::Armhf).unwrap().reason, "c");
+        assert!(known.of("a", "b", Width::Arm64).is_none());
+        assert!(known.of("a", "x", Width::Armhf).is_none());
+    }
+
+    #[test]
+    fn one_line_names_many() {
+        let text = "[[difference]]\nsuite = 'a'\ntest = 'b.*'\nreason = 'all'\n\
+                    [[difference]]\nsuite = 'a'\ntest = 'b.c'\nreason = 'one'\n";
+        let known: Known = toml::from_str(text).unwrap();
+        let reason = |test| Some(known.of("a", test, Width::Arm64)?.reason.as_str());
+        assert_eq!(reason("b.d"), Some("all"));
+        assert_eq!(reason("b.c"), Some("one"));
+        assert_eq!(reason("b"), None);
     }
 }

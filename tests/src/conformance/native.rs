@@ -71,7 +71,7 @@ fn once(
 }
 
 /// As a shell has it: 128 and the signal.
-fn code(status: std::process::ExitStatus) -> Option<i32> {
+pub fn code(status: std::process::ExitStatus) -> Option<i32> {
     use std::os::unix::process::ExitStatusExt;
     status.code().or_else(|| Some(128 + status.signal()?))
 }

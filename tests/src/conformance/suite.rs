@@ -41,7 +41,7 @@ pub enum SuiteError {
     },
     /// No program in both.
     #[error(
-        "no program {PREFIX}… lies below both {native} and {guest}: name the folders of two builds"
+        "no program {PREFIX}… or deqp-… lies below both {native} and {guest}: build Khronos' OpenCL-CTS or the modules of VK-GL-CTS twice, for this machine and with a cross compiler for the guest, and name the folders of both builds"
     )]
     None {
         /// This machine's.
@@ -71,15 +71,27 @@ fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, SuiteError> {
 /// # Errors
 /// A folder that cannot be read.
 pub fn find(folder: &Path) -> Result<BTreeMap<String, Suite>, SuiteError> {
+    find_named(folder, |file| file.strip_prefix(PREFIX))
+}
+
+/// The programs below a folder whose files `name` gives a name.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn find_named(
+    folder: &Path,
+    name: impl Fn(&str) -> Option<&str>,
+) -> Result<BTreeMap<String, Suite>, SuiteError> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
+    // One that is not there has no programs, which another sentence says.
+    let mut folders = Vec::from_iter(folder.is_dir().then(|| folder.to_owned()));
     while let Some(folder) = folders.pop() {
         for entry in at(&folder, std::fs::read_dir(&folder))? {
             let entry = at(&folder, entry)?;
             let path = entry.path();
             if at(&path, entry.file_type())?.is_dir() {
                 folders.push(path);
-            } else if let Some(suite) = suite(path) {
+            } else if let Some(suite) = suite(path, &name) {
                 found.insert(suite.name.clone(), suite);
             }
         }
@@ -87,8 +99,8 @@ pub fn find(folder: &Path) -> Result<BTreeMap<String, Suite>, SuiteError> {
     Ok(found)
 }
 
-fn suite(program: PathBuf) -> Option<Suite> {
-    let name = program.file_name()?.to_str()?.strip_prefix(PREFIX)?;
+fn suite(program: PathBuf, name: impl Fn(&str) -> Option<&str>) -> Option<Suite> {
+    let name = name(program.file_name()?.to_str()?)?;
     let name = name.to_owned();
     is_elf(&program).then_some(Suite { name, program })
 }

@@ -18,6 +18,8 @@ pub struct Row {
     pub guest: Outcome,
     /// Why they may differ.
     pub reason: Option<String>,
+    /// Whether the reason is of this subtest alone.
+    pub is_named: bool,
 }
 
 /// What a row means.
@@ -49,7 +51,7 @@ impl Row {
 
     /// Whether the list names a difference that there is none of.
     pub fn is_stale(&self) -> bool {
-        self.reason.is_some() && self.native == Outcome::Pass && self.guest == Outcome::Pass
+        self.is_named && self.native == Outcome::Pass && self.guest == Outcome::Pass
     }
 }
 
@@ -63,12 +65,16 @@ pub fn rows(
 ) -> Vec<Row> {
     let missing = || Outcome::None("not run".into());
     let names: std::collections::BTreeSet<&String> = native.keys().chain(guest.keys()).collect();
-    let row = |test: &String| Row {
-        suite: suite.into(),
-        test: test.clone(),
-        native: native.get(test).cloned().unwrap_or_else(missing),
-        guest: guest.get(test).cloned().unwrap_or_else(missing),
-        reason: known.reason(suite, test, width).map(str::to_owned),
+    let row = |test: &String| {
+        let difference = known.of(suite, test, width);
+        Row {
+            suite: suite.into(),
+            test: test.clone(),
+            native: native.get(test).cloned().unwrap_or_else(missing),
+            guest: guest.get(test).cloned().unwrap_or_else(missing),
+            reason: difference.map(|it| it.reason.clone()),
+            is_named: difference.is_some_and(|it| !it.is_of_many()),
+        }
     };
     names.into_iter().map(row).collect()
 }
@@ -83,6 +89,7 @@ pub fn markdown(rows: &[Row]) -> String {
             native,
             guest,
             reason,
+            ..
         } = row;
         let reason = match (row.verdict(), reason) {
             (Verdict::Worse, _) => "**unexplained**",
@@ -105,6 +112,7 @@ mod tests {
     use super::*;
 
     fn row(native: Outcome, guest: Outcome, reason: Option<&str>) -> Row {
+        let is_named = reason.is_some();
         let reason = reason.map(str::to_owned);
         let (suite, test) = ("api".into(), "x".into());
         Row {
@@ -113,6 +121,7 @@ mod tests {
             native,
             guest,
             reason,
+            is_named,
         }
     }
 

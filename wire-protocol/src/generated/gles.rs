@@ -5258,14 +5258,17 @@ pub struct GlGetQueryObjectuivReply {
 
 /// Arguments of `glUnmapBuffer`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GlUnmapBufferArgs {
+pub struct GlUnmapBufferArgs<'a> {
     pub current: Handle,
     pub target: u32,
+    #[serde(borrow)]
+    pub data: InData<'a>,
 }
 
 /// Reply of `glUnmapBuffer`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlUnmapBufferReply {
+    pub result: i32,
     pub value: u8,
 }
 
@@ -5393,6 +5396,23 @@ pub struct GlMapBufferRangeReply<'a> {
     pub is_mapped: bool,
     #[serde(borrow)]
     pub data: OutData<'a>,
+}
+
+/// Arguments of `glFlushMappedBufferRange`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFlushMappedBufferRangeArgs<'a> {
+    pub current: Handle,
+    pub target: u32,
+    pub offset: i64,
+    pub length: i64,
+    #[serde(borrow)]
+    pub data: InData<'a>,
+}
+
+/// Reply of `glFlushMappedBufferRange`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFlushMappedBufferRangeReply {
+    pub result: i32,
 }
 
 /// Arguments of `glBindVertexArray`.

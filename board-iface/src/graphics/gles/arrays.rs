@@ -308,7 +308,8 @@ impl Gles {
         let range = match is_bound {
             // Only if there are such arrays the buffer has to be read.
             true if self.has_arrays() => {
-                self.buffer_range(elements.count, elements.ty, elements.offset)
+                let (count, ty) = (elements.count, elements.ty);
+                self.buffer_range(elements.current, (count, ty), elements.offset)?
             }
             true => None,
             false => {
@@ -317,7 +318,8 @@ impl Gles {
                     let have = bytes.len();
                     return Err(Refusal::Short { have, needed: len });
                 }
-                index_range(&bytes[..len], elements.ty)
+                let restarts = self.state(elements.current)?.restarts;
+                index_range(&bytes[..len], elements.ty, restarts)
             }
         };
         if let (Some(range), Ok(instances @ 1..)) = (range, u32::try_from(elements.instances)) {
@@ -343,13 +345,40 @@ impl Gles {
 
     /// The smallest and largest of the indices in the buffer that is bound; of one that
     /// cannot be read, all that there can be.
-    pub fn buffer_range(&self, count: GLint, ty: u32, offset: u64) -> Option<(u32, u32)> {
-        let size = index_bytes(ty)?;
-        let len = usize::try_from(count).ok()?.checked_mul(size)?;
-        if len == 0 {
-            return None;
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn buffer_range(
+        &mut self,
+        context: Handle,
+        (count, ty): (GLint, u32),
+        offset: u64,
+    ) -> Result<Option<(u32, u32)>, Refusal> {
+        let restarts = self.state(context)?.restarts;
+        let size = index_bytes(ty).zip(usize::try_from(count).ok());
+        let len = size.and_then(|(size, count)| size.checked_mul(count));
+        let Some(len @ 1..) = len else {
+            return Ok(None);
+        };
+        Ok(match self.read_indices(context, offset, len)? {
+            Some(bytes) => index_range(&bytes, ty, restarts),
+            None => Some((0, u32::MAX)),
+        })
+    }
+
+    /// What is noted of a switch that the driver turned: whether primitives restart, by the
+    /// driver's own word.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn note_switch(&mut self, context: Handle, cap: u32) -> Result<(), Refusal> {
+        if cap == GL_PRIMITIVE_RESTART_FIXED_INDEX {
+            let is_enabled = self.functions().glIsEnabled;
+            // A driver that does not know the name has kept that error already.
+            // SAFETY: it takes any name.
+            let restarts = is_enabled.is_some_and(|function| unsafe { function(cap) } != 0);
+            self.state(context)?.restarts = restarts;
         }
-        self.read_indices(offset, len)
-            .map_or(Some((0, u32::MAX)), |bytes| index_range(&bytes, ty))
+        Ok(())
     }
 }

@@ -47,6 +47,8 @@ pub struct Gles(Session);
 pub struct State {
     /// An error that the guest's library found, not asked for yet.
     pub error: Option<u32>,
+    /// Whether a primitive restarts at the largest index.
+    pub restarts: bool,
     /// The arrays of the program's memory, by attribute.
     pub arrays: HashMap<u32, arrays::Held>,
     /// The memory that came last for them.
@@ -68,20 +70,34 @@ impl Gles {
         self.0.here()
     }
 
+    /// The error that the driver keeps, which it then forgets.
+    pub fn driver_error(&self) -> u32 {
+        let function = self.functions().glGetError;
+        // SAFETY: it has no conditions.
+        function.map_or(GL_NO_ERROR, |function| unsafe { function() })
+    }
+
+    /// Takes over the driver's error, if there is one, so that errors of calls that are not
+    /// the program's can be dropped.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such context.
+    pub fn hold_error(&mut self, context: Handle) -> Result<(), Refusal> {
+        let first = self.driver_error();
+        let kept = &mut self.state(context)?.error;
+        if kept.is_none() && first != GL_NO_ERROR {
+            *kept = Some(first);
+        }
+        Ok(())
+    }
+
     /// Keeps an error for `glGetError`, if the context has none yet.
     ///
     /// # Errors
     /// [`Refusal::Table`] if there is no such context.
     pub fn keep_error(&mut self, context: Handle, code: u32) -> Result<(), Refusal> {
-        if self.state(context)?.error.is_none() {
-            // Only the first counts, and the driver may have it.
-            let first = self.functions().glGetError.map_or(GL_NO_ERROR, |function| {
-                // SAFETY: it has no conditions.
-                unsafe { function() }
-            });
-            let code = if first == GL_NO_ERROR { code } else { first };
-            self.state(context)?.error = Some(code);
-        }
+        self.hold_error(context)?;
+        self.state(context)?.error.get_or_insert(code);
         Ok(())
     }
 

@@ -645,6 +645,18 @@ pub trait Helpers: Current {
     /// In the lengths of `glClearBufferiv`.
     fn clear_values(current: &CurrentObject<Self>, buffer: u64) -> Length;
 
+    /// What of `glDisable` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn disables(cap: GLenum) -> CallResult<()>;
+
+    /// What of `glEnable` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn enables(cap: GLenum) -> CallResult<()>;
+
     /// In the lengths of `glGetIntegeri_v`.
     fn indexed_values(current: &CurrentObject<Self>, target: u64) -> Length;
 
@@ -685,20 +697,6 @@ pub trait Helpers: Current {
     /// As the API says of the caller.
     unsafe fn known_wide(entry: u64, pname: GLenum, data: *mut GLint64) -> Option<CallResult<()>>;
 
-    /// All of `glGetBufferParameteriv`, if it is a case of its own.
-    ///
-    /// # Errors
-    /// The API's code.
-    ///
-    /// # Safety
-    /// As the API says of the caller.
-    unsafe fn mapped(
-        entry: u64,
-        target: GLenum,
-        pname: GLenum,
-        params: *mut GLint,
-    ) -> Option<CallResult<()>>;
-
     /// How `pixels` of `glTexImage2D` travels.
     ///
     /// # Errors
@@ -724,6 +722,12 @@ pub trait Helpers: Current {
 
     /// In the lengths of `glGetTexParameterfv`.
     fn texture_values(current: &CurrentObject<Self>, pname: u64) -> Length;
+
+    /// What of `glBufferData` fails here already.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn unmaps(target: GLenum) -> CallResult<()>;
 
     /// How `pixels` of `glTexImage3D` travels.
     ///

@@ -269,6 +269,7 @@ pub unsafe extern "C" fn glBufferData(
         unsafe {
             let current = Guest::current()?;
             let data_len = Length::of(size).get().ok_or(Guest::BOUNDS)?;
+            <Guest as Helpers>::unmaps(target)?;
             let class = match Length::of(size).test(Length::of(2048u64), u64::gt).number() {
                 Some(0) | None => Class::Post,
                 Some(_) => Class::Sync,
@@ -864,6 +865,7 @@ pub unsafe extern "C" fn glDisable(cap: GLenum) {
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current()?;
+        <Guest as Helpers>::disables(cap)?;
         let request = Request::new(wire::GL_DISABLE, Class::Post, entry);
         let args = wire::GlDisableArgs {
             current: current.number(),
@@ -924,6 +926,7 @@ pub unsafe extern "C" fn glEnable(cap: GLenum) {
     let entry = gil_guest::entry();
     Guest::nothing(|| {
         let current = Guest::current()?;
+        <Guest as Helpers>::enables(cap)?;
         let request = Request::new(wire::GL_ENABLE, Class::Post, entry);
         let args = wire::GlEnableArgs {
             current: current.number(),
@@ -1392,9 +1395,6 @@ pub unsafe extern "C" fn glGetBufferParameteriv(target: GLenum, pname: GLenum, p
         unsafe {
             let current = Guest::current()?;
             let params_room = 1;
-            if let Some(done) = <Guest as Helpers>::mapped(entry, target, pname, params) {
-                return done;
-            }
             let request = Request::new(wire::GL_GET_BUFFER_PARAMETERIV, Class::Query, entry);
             let args = wire::GlGetBufferParameterivArgs {
                 current: current.number(),

@@ -91,6 +91,7 @@ pub const GL_PIXEL_PACK_BUFFER: GLenum = 0x88eb;
 pub const GL_PIXEL_PACK_BUFFER_BINDING: GLenum = 0x88ed;
 pub const GL_PIXEL_UNPACK_BUFFER: GLenum = 0x88ec;
 pub const GL_PIXEL_UNPACK_BUFFER_BINDING: GLenum = 0x88ef;
+pub const GL_PRIMITIVE_RESTART_FIXED_INDEX: GLenum = 0x8d69;
 pub const GL_READ_BUFFER: GLenum = 0xc02;
 pub const GL_READ_FRAMEBUFFER: GLenum = 0x8ca8;
 pub const GL_READ_FRAMEBUFFER_BINDING: GLenum = 0x8caa;

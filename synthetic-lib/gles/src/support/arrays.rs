@@ -260,6 +260,7 @@ pub unsafe fn draw_elements(
             false => index_range(
                 unsafe { std::slice::from_raw_parts(indices.cast(), len) },
                 ty,
+                shadow::of(current).restarts,
             ),
         };
         if let Some((least, most)) = range {

@@ -633,17 +633,17 @@ impl Manual for Guest {
         place
     }
 
-    unsafe fn glUnmapBuffer(_: u64, target: GLenum) -> GLboolean {
-        Self::value(|| mapping::unmap(&Self::current()?, target).map(|()| 1))
+    unsafe fn glUnmapBuffer(entry: u64, target: GLenum) -> GLboolean {
+        Self::value(|| mapping::unmap(entry, &Self::current()?, target))
     }
 
     unsafe fn glFlushMappedBufferRange(
-        _: u64,
+        entry: u64,
         target: GLenum,
         offset: GLintptr,
         length: GLsizeiptr,
     ) {
-        Self::nothing(|| mapping::flush(&Self::current()?, target, offset, length));
+        Self::nothing(|| mapping::flush(entry, &Self::current()?, target, offset, length));
     }
 
     unsafe fn glGetBufferPointerv(_: u64, target: GLenum, pname: GLenum, params: *mut *mut c_void) {

@@ -1,5 +1,5 @@
-//! Buffers in the program's memory. The board's driver has a buffer mapped only while it
-//! copies: the program gets memory of the library's, and what it wrote there goes to the
+//! Buffers in the program's memory. While one is mapped, the board's driver has it mapped
+//! too; the program gets memory of the library's, and what it wrote there goes to the
 //! board when it unmaps or flushes.
 
 use super::{Context, shadow};
@@ -7,6 +7,7 @@ use crate::generated::manual::{Guest, Request};
 use crate::generated::stubs;
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Current, data};
+use gil_wire::call::InData;
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
 use shadow::Mapped;
@@ -30,9 +31,6 @@ pub fn map(
     access: u32,
 ) -> CallResult<*mut c_void> {
     let buffer = shadow::of(current).buffer(target);
-    if shadow::of(current).mapped.contains_key(&buffer) {
-        return Err(INVALID_OPERATION);
-    }
     let len = usize::try_from(length).map_err(|_| INVALID_VALUE)?;
     let mut bytes = Vec::new();
     let room = bytes.try_reserve_exact(len);
@@ -64,11 +62,7 @@ pub fn map(
     if !is_mapped || buffer == 0 {
         return Ok(std::ptr::null_mut());
     }
-    let mapped = Mapped {
-        offset,
-        access,
-        bytes,
-    };
+    let mapped = Mapped { access, bytes };
     shadow::of(current).mapped.insert(buffer, mapped);
     Ok(place)
 }
@@ -90,49 +84,73 @@ pub fn map_whole(
     let mut size = 0;
     // SAFETY: this name has one value.
     unsafe { stubs::glGetBufferParameteriv(target, GL_BUFFER_SIZE, &mut size) };
-    let access = GL_MAP_READ_BIT | GL_MAP_WRITE_BIT;
-    map(entry, current, target, 0, size as isize, access)
+    map(entry, current, target, 0, size as isize, GL_MAP_WRITE_BIT)
 }
 
-/// `glUnmapBuffer`.
+/// `glUnmapBuffer`: whether the buffer has what the program wrote.
 ///
 /// # Errors
 /// The API's code.
-pub fn unmap(current: &Context, target: u32) -> CallResult<()> {
+pub fn unmap(entry: u64, current: &Context, target: u32) -> CallResult<GLboolean> {
     let buffer = shadow::of(current).buffer(target);
     let mapped = shadow::of(current).mapped.remove(&buffer);
-    let mapped = mapped.ok_or(INVALID_OPERATION)?;
+    let mut request = Request::new(wire::GL_UNMAP_BUFFER, Class::Sync, entry);
     let writes = GL_MAP_WRITE_BIT | GL_MAP_FLUSH_EXPLICIT_BIT;
-    if mapped.access & writes == GL_MAP_WRITE_BIT {
-        send(target, mapped.offset, &mapped.bytes);
-    }
-    Ok(())
+    let written = mapped
+        .as_ref()
+        .filter(|mapped| mapped.access & writes == GL_MAP_WRITE_BIT);
+    let args = wire::GlUnmapBufferArgs {
+        current: current.number(),
+        target,
+        data: input(&mut request, written.map(|mapped| &mapped.bytes[..])),
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GlUnmapBufferReply = reply.decode()?;
+        Guest::check(reply.result)?;
+        Ok(reply.value)
+    })
 }
 
-/// `glFlushMappedBufferRange`.
+/// `glFlushMappedBufferRange`. What is wrong the board's driver finds.
 ///
 /// # Errors
 /// The API's code.
-pub fn flush(current: &Context, target: u32, offset: isize, length: isize) -> CallResult<()> {
-    let buffer = shadow::of(current).buffer(target);
+pub fn flush(
+    entry: u64,
+    current: &Context,
+    target: u32,
+    offset: isize,
+    length: isize,
+) -> CallResult<()> {
     let shadow = shadow::of(current);
-    let mapped = shadow.mapped.get(&buffer).ok_or(INVALID_OPERATION)?;
-    if mapped.access & GL_MAP_FLUSH_EXPLICIT_BIT == 0 {
-        return Err(INVALID_OPERATION);
-    }
-    let begin = usize::try_from(offset).map_err(|_| INVALID_VALUE)?;
-    let len = usize::try_from(length).map_err(|_| INVALID_VALUE)?;
-    let end = begin.checked_add(len).ok_or(INVALID_VALUE)?;
-    let bytes = mapped.bytes.get(begin..end).ok_or(INVALID_VALUE)?;
-    send(target, mapped.offset.saturating_add(offset), bytes);
-    Ok(())
+    let mapped = shadow.mapped.get(&shadow.buffer(target));
+    let mapped = mapped.filter(|mapped| mapped.access & GL_MAP_FLUSH_EXPLICIT_BIT != 0);
+    let range = usize::try_from(offset)
+        .ok()
+        .zip(usize::try_from(length).ok());
+    let range = range.and_then(|(begin, len)| Some(begin..begin.checked_add(len)?));
+    let bytes = mapped.zip(range);
+    let bytes = bytes.and_then(|(mapped, range)| mapped.bytes.get(range));
+    let mut request = Request::new(wire::GL_FLUSH_MAPPED_BUFFER_RANGE, Class::Sync, entry);
+    let args = wire::GlFlushMappedBufferRangeArgs {
+        current: current.number(),
+        target,
+        offset: offset as i64,
+        length: length as i64,
+        data: input(&mut request, bytes),
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GlFlushMappedBufferRangeReply = reply.decode()?;
+        Guest::check(reply.result)
+    })
 }
 
-fn send(target: u32, offset: isize, bytes: &[u8]) {
-    let len = bytes.len() as isize;
-    // SAFETY: the bytes are there.
-    unsafe {
-        crate::generated::stubs::glBufferSubData(target, offset, len, bytes.as_ptr().cast());
+/// Bytes for the board, if there are some.
+fn input<'a>(request: &mut Request, bytes: Option<&[u8]>) -> InData<'a> {
+    match bytes {
+        // SAFETY: the bytes stay until the request is answered.
+        Some(bytes) => unsafe { request.input(bytes.as_ptr().cast(), bytes.len()) },
+        None => InData::Null,
     }
 }
 
@@ -150,19 +168,5 @@ pub fn pointer(target: u32) -> CallResult<*mut c_void> {
             let place = mapped.map(|mapped| mapped.bytes.as_ptr().cast_mut().cast());
             Ok(place.unwrap_or(std::ptr::null_mut()))
         }
-    }
-}
-
-/// A parameter of a buffer that says how it is mapped, if it is.
-pub fn parameter(target: u32, name: u32) -> Option<GLint> {
-    let current = Guest::current().ok()?;
-    let shadow = shadow::of(&current);
-    let mapped = shadow.mapped.get(&shadow.buffer(target))?;
-    match name {
-        GL_BUFFER_MAPPED => Some(1),
-        GL_BUFFER_ACCESS_FLAGS => Some(mapped.access.cast_signed()),
-        GL_BUFFER_MAP_OFFSET => GLint::try_from(mapped.offset).ok(),
-        GL_BUFFER_MAP_LENGTH => GLint::try_from(mapped.bytes.len()).ok(),
-        _ => None,
     }
 }

@@ -258,15 +258,27 @@ impl Helpers for Guest {
         Ok(())
     }
 
-    unsafe fn mapped(
-        _: u64,
-        target: GLenum,
-        pname: GLenum,
-        params: *mut GLint,
-    ) -> Option<CallResult<()>> {
-        let value = mapping::parameter(target, pname)?;
-        // SAFETY: null, or the caller's.
-        unsafe { data::write(params, value) };
-        Some(Ok(()))
+    fn enables(cap: GLenum) -> CallResult<()> {
+        // Before version 3 the board's driver refuses the name.
+        if cap == GL_PRIMITIVE_RESTART_FIXED_INDEX && texts::version()? >= (3, 0) {
+            shadow::of(&Self::current()?).restarts = true;
+        }
+        Ok(())
+    }
+
+    fn disables(cap: GLenum) -> CallResult<()> {
+        if cap == GL_PRIMITIVE_RESTART_FIXED_INDEX {
+            shadow::of(&Self::current()?).restarts = false;
+        }
+        Ok(())
+    }
+
+    /// A buffer with new contents is not mapped.
+    fn unmaps(target: GLenum) -> CallResult<()> {
+        let current = Self::current()?;
+        let mut shadow = shadow::of(&current);
+        let buffer = shadow.buffer(target);
+        shadow.mapped.remove(&buffer);
+        Ok(())
     }
 }

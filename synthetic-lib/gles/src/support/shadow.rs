@@ -18,6 +18,8 @@ pub struct Shadow {
     pub unpack: Store,
     /// How pictures lie that it writes.
     pub pack: Store,
+    /// Whether a primitive restarts at the largest index.
+    pub restarts: bool,
     /// The buffers that are bound, by target; not that of indices.
     buffers: HashMap<u32, u32>,
     /// The vertex array that is bound.
@@ -46,8 +48,6 @@ pub struct VertexArray {
 /// A part of a buffer that the program has in its memory.
 #[derive(Debug)]
 pub struct Mapped {
-    /// Where it begins in the buffer.
-    pub offset: isize,
     /// What the program may do with it.
     pub access: u32,
     /// The memory.

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 380] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 381] = [
     (1, gl_active_texture),
     (2, gl_attach_shader),
     (3, gl_bind_attrib_location),
@@ -193,6 +193,7 @@ static DISPATCH: [(u16, DispatchFn<Session>); 380] = [
     (167, gl_renderbuffer_storage_multisample),
     (168, gl_framebuffer_texture_layer),
     (169, gl_map_buffer_range),
+    (170, gl_flush_mapped_buffer_range),
     (171, gl_bind_vertex_array),
     (172, gl_delete_vertex_arrays),
     (173, gl_gen_vertex_arrays),
@@ -1069,13 +1070,7 @@ fn gl_detach_shader(
 
 fn gl_disable(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlDisableArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().glDisable else {
-        return Ok(Vec::new());
-    };
-    session.make_current(args.current)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    call.timed(|| unsafe { function(args.cap) });
+    Board::gl_disable(session, call, args)?;
     Ok(Vec::new())
 }
 
@@ -1107,13 +1102,7 @@ fn gl_draw_elements(
 
 fn gl_enable(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlEnableArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().glEnable else {
-        return Ok(Vec::new());
-    };
-    session.make_current(args.current)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    call.timed(|| unsafe { function(args.cap) });
+    Board::gl_enable(session, call, args)?;
     Ok(Vec::new())
 }
 
@@ -3486,14 +3475,7 @@ fn gl_unmap_buffer(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlUnmapBufferArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().glUnmapBuffer else {
-        return back_end::encode(&wire::GlUnmapBufferReply::default());
-    };
-    session.make_current(args.current)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let value = call.timed(|| unsafe { function(args.target) });
-    back_end::encode(&wire::GlUnmapBufferReply { value })
+    back_end::encode(&Board::gl_unmap_buffer(session, call, args)?)
 }
 
 fn gl_draw_buffers(
@@ -3755,6 +3737,15 @@ fn gl_map_buffer_range(
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlMapBufferRangeArgs = back_end::decode(args)?;
     Board::gl_map_buffer_range(session, call, args)
+}
+
+fn gl_flush_mapped_buffer_range(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFlushMappedBufferRangeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gl_flush_mapped_buffer_range(session, call, args)?)
 }
 
 fn gl_bind_vertex_array(
@@ -8540,10 +8531,15 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             result,
             ..Default::default()
         }),
+        157 => back_end::encode(&wire::GlUnmapBufferReply {
+            result,
+            ..Default::default()
+        }),
         169 => back_end::encode(&wire::GlMapBufferRangeReply {
             result,
             ..Default::default()
         }),
+        170 => back_end::encode(&wire::GlFlushMappedBufferRangeReply { result }),
         189 => back_end::encode(&wire::GlGetUniformuivReply {
             result,
             ..Default::default()

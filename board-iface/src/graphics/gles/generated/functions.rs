@@ -345,6 +345,8 @@ pub struct Functions {
     pub glFramebufferTextureLayer: Option<glFramebufferTextureLayer_fn>,
     /// `glMapBufferRange`.
     pub glMapBufferRange: Option<glMapBufferRange_fn>,
+    /// `glFlushMappedBufferRange`.
+    pub glFlushMappedBufferRange: Option<glFlushMappedBufferRange_fn>,
     /// `glBindVertexArray`.
     pub glBindVertexArray: Option<glBindVertexArray_fn>,
     /// `glDeleteVertexArrays`.
@@ -949,6 +951,7 @@ impl Functions {
                 )),
                 glFramebufferTextureLayer: function(find(c"glFramebufferTextureLayer")),
                 glMapBufferRange: function(find(c"glMapBufferRange")),
+                glFlushMappedBufferRange: function(find(c"glFlushMappedBufferRange")),
                 glBindVertexArray: function(find(c"glBindVertexArray")),
                 glDeleteVertexArrays: function(find(c"glDeleteVertexArrays")),
                 glGenVertexArrays: function(find(c"glGenVertexArrays")),

@@ -10,6 +10,16 @@ use gil_wire::generated::gles as wire;
 
 /// Calls whose bodies are written by hand.
 pub trait Manual {
+    /// `glDisable`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_disable(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlDisableArgs,
+    ) -> Result<(), Refusal>;
+
     /// `glDisableVertexAttribArray`.
     ///
     /// # Errors
@@ -38,6 +48,16 @@ pub trait Manual {
         session: &mut Session,
         call: &mut Call,
         args: wire::GlDrawElementsArgs<'_>,
+    ) -> Result<(), Refusal>;
+
+    /// `glEnable`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_enable(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEnableArgs,
     ) -> Result<(), Refusal>;
 
     /// `glEnableVertexAttribArray`.
@@ -130,6 +150,16 @@ pub trait Manual {
         args: wire::GlDrawRangeElementsArgs<'_>,
     ) -> Result<(), Refusal>;
 
+    /// `glUnmapBuffer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_unmap_buffer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlUnmapBufferArgs<'_>,
+    ) -> Result<wire::GlUnmapBufferReply, Refusal>;
+
     /// `glMapBufferRange`; gives the encoded reply.
     ///
     /// # Errors
@@ -139,6 +169,16 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GlMapBufferRangeArgs,
     ) -> Result<Vec<u8>, Refusal>;
+
+    /// `glFlushMappedBufferRange`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_flush_mapped_buffer_range(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlFlushMappedBufferRangeArgs<'_>,
+    ) -> Result<wire::GlFlushMappedBufferRangeReply, Refusal>;
 
     /// `glVertexAttribIPointer`.
     ///
