@@ -33,7 +33,7 @@ pub fn build(
         let thin = Thin {
             machine,
             library,
-            names: names(api)
+            names: names(api, library.of_version)
                 .into_iter()
                 .chain(library.also.iter().copied())
                 .collect(),
@@ -43,9 +43,10 @@ pub fn build(
     libraries.iter().map(thin).collect()
 }
 
-/// What an API's library exports.
-fn names(api: &Api) -> Vec<&str> {
+/// What an API's library exports, of one version or of all.
+fn names<'a>(api: &'a Api, version: Option<&str>) -> Vec<&'a str> {
     let exported = api.calls.iter().filter(|call| call.is_exported());
+    let exported = exported.filter(|call| version.is_none_or(|version| call.is_in(version)));
     exported.map(|call| call.name.as_str()).collect()
 }
 

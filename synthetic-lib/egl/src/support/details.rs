@@ -1,5 +1,6 @@
 //! What the library keeps of objects.
 
+use crate::generated::types::EGLint;
 use std::any::Any;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -26,6 +27,8 @@ pub struct Display {
 /// A context.
 #[derive(Debug, Default)]
 pub struct Context {
+    /// The version of OpenGL ES that the program asked for.
+    pub version: (EGLint, EGLint),
     /// What the library of its client API keeps of it.
     pub client: OnceLock<Box<dyn Any + Send + Sync>>,
 }

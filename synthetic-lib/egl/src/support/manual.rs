@@ -18,6 +18,9 @@ const EXTENSIONS: &str = include_str!("extensions.txt");
 const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
      EGL_KHR_client_get_all_proc_addresses EGL_MESA_platform_surfaceless";
 
+/// The client APIs that this library has, of those that a configuration serves.
+const CLIENT_APIS: EGLint = EGL_OPENGL_ES_BIT | EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT;
+
 /// `EGL_DEFAULT_DISPLAY`'s platform.
 const DEFAULT: EGLenum = 0;
 
@@ -168,9 +171,7 @@ impl Manual for Guest {
                 Ok(reply.value)
             })?;
             let found = match attribute {
-                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => {
-                    found & (EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT)
-                }
+                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => found & CLIENT_APIS,
                 _ => found,
             };
             // SAFETY: the caller's.

@@ -29,6 +29,7 @@ use gil_guest::api::{Api, CallResult, Kept, Noted};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::egl::Kind;
+use std::sync::OnceLock;
 
 static REGISTRY: Registry<Kept<Guest>> = Registry::new();
 
@@ -98,7 +99,7 @@ impl Helpers for Guest {
 }
 
 /// The versions of OpenGL ES that the guest's library has.
-const VERSIONS: [(EGLint, EGLint); 4] = [(2, 0), (3, 0), (3, 1), (3, 2)];
+const VERSIONS: [(EGLint, EGLint); 6] = [(1, 0), (1, 1), (2, 0), (3, 0), (3, 1), (3, 2)];
 
 /// The version that a context is asked for.
 ///
@@ -122,7 +123,11 @@ unsafe fn context_version(mut list: *const EGLint) -> (EGLint, EGLint) {
 }
 
 impl generated::Kept for Guest {
-    fn context(_: &Object) -> Details {
-        Details::Context(Context::default())
+    unsafe fn context(_: &Object, attrib_list: *const EGLint) -> Details {
+        Details::Context(Context {
+            // SAFETY: a list of the caller's.
+            version: unsafe { context_version(attrib_list) },
+            client: OnceLock::new(),
+        })
     }
 }
