@@ -9,3 +9,4 @@ pub mod arrays;
 pub mod fixed;
 pub mod pixels;
 pub mod values;
+pub mod windows;

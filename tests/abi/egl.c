@@ -102,6 +102,9 @@ _Static_assert(sizeof(EGLenum) == sizeof(uint32_t), "EGLenum");
 _Static_assert(sizeof(EGLint) == sizeof(int32_t), "EGLint");
 _Static_assert(sizeof(__eglMustCastToProperFunctionPointerType) == sizeof(size_t), "__eglMustCastToProperFunctionPointerType");
 
+#ifdef EGL_ALPHA_SIZE
+_Static_assert((int64_t)(EGL_ALPHA_SIZE) == 12321, "EGL_ALPHA_SIZE");
+#endif
 #ifdef EGL_BAD_ACCESS
 _Static_assert((int64_t)(EGL_BAD_ACCESS) == 12290, "EGL_BAD_ACCESS");
 #endif
@@ -138,8 +141,17 @@ _Static_assert((int64_t)(EGL_BAD_PARAMETER) == 12300, "EGL_BAD_PARAMETER");
 #ifdef EGL_BAD_SURFACE
 _Static_assert((int64_t)(EGL_BAD_SURFACE) == 12301, "EGL_BAD_SURFACE");
 #endif
+#ifdef EGL_BLUE_SIZE
+_Static_assert((int64_t)(EGL_BLUE_SIZE) == 12322, "EGL_BLUE_SIZE");
+#endif
+#ifdef EGL_BUFFER_AGE_EXT
+_Static_assert((int64_t)(EGL_BUFFER_AGE_EXT) == 12605, "EGL_BUFFER_AGE_EXT");
+#endif
 #ifdef EGL_CLIENT_APIS
 _Static_assert((int64_t)(EGL_CLIENT_APIS) == 12429, "EGL_CLIENT_APIS");
+#endif
+#ifdef EGL_CONFIG_ID
+_Static_assert((int64_t)(EGL_CONFIG_ID) == 12328, "EGL_CONFIG_ID");
 #endif
 #ifdef EGL_CONFORMANT
 _Static_assert((int64_t)(EGL_CONFORMANT) == 12354, "EGL_CONFORMANT");
@@ -171,8 +183,14 @@ _Static_assert((int64_t)(EGL_EXTENSIONS) == 12373, "EGL_EXTENSIONS");
 #ifdef EGL_FALSE
 _Static_assert((int64_t)(EGL_FALSE) == 0, "EGL_FALSE");
 #endif
+#ifdef EGL_GREEN_SIZE
+_Static_assert((int64_t)(EGL_GREEN_SIZE) == 12323, "EGL_GREEN_SIZE");
+#endif
 #ifdef EGL_HEIGHT
 _Static_assert((int64_t)(EGL_HEIGHT) == 12374, "EGL_HEIGHT");
+#endif
+#ifdef EGL_NATIVE_VISUAL_ID
+_Static_assert((int64_t)(EGL_NATIVE_VISUAL_ID) == 12334, "EGL_NATIVE_VISUAL_ID");
 #endif
 #ifdef EGL_NONE
 _Static_assert((int64_t)(EGL_NONE) == 12344, "EGL_NONE");
@@ -201,14 +219,32 @@ _Static_assert((int64_t)(EGL_OPENVG_API) == 12449, "EGL_OPENVG_API");
 #ifdef EGL_PBUFFER_BIT
 _Static_assert((int64_t)(EGL_PBUFFER_BIT) == 1, "EGL_PBUFFER_BIT");
 #endif
+#ifdef EGL_PIXMAP_BIT
+_Static_assert((int64_t)(EGL_PIXMAP_BIT) == 2, "EGL_PIXMAP_BIT");
+#endif
+#ifdef EGL_PLATFORM_GBM_KHR
+_Static_assert((int64_t)(EGL_PLATFORM_GBM_KHR) == 12759, "EGL_PLATFORM_GBM_KHR");
+#endif
 #ifdef EGL_PLATFORM_SURFACELESS_MESA
 _Static_assert((int64_t)(EGL_PLATFORM_SURFACELESS_MESA) == 12765, "EGL_PLATFORM_SURFACELESS_MESA");
+#endif
+#ifdef EGL_PLATFORM_X11_KHR
+_Static_assert((int64_t)(EGL_PLATFORM_X11_KHR) == 12757, "EGL_PLATFORM_X11_KHR");
+#endif
+#ifdef EGL_PLATFORM_XCB_EXT
+_Static_assert((int64_t)(EGL_PLATFORM_XCB_EXT) == 12764, "EGL_PLATFORM_XCB_EXT");
 #endif
 #ifdef EGL_READ
 _Static_assert((int64_t)(EGL_READ) == 12378, "EGL_READ");
 #endif
+#ifdef EGL_RED_SIZE
+_Static_assert((int64_t)(EGL_RED_SIZE) == 12324, "EGL_RED_SIZE");
+#endif
 #ifdef EGL_RENDERABLE_TYPE
 _Static_assert((int64_t)(EGL_RENDERABLE_TYPE) == 12352, "EGL_RENDERABLE_TYPE");
+#endif
+#ifdef EGL_RENDER_BUFFER
+_Static_assert((int64_t)(EGL_RENDER_BUFFER) == 12422, "EGL_RENDER_BUFFER");
 #endif
 #ifdef EGL_SUCCESS
 _Static_assert((int64_t)(EGL_SUCCESS) == 12288, "EGL_SUCCESS");
@@ -227,6 +263,9 @@ _Static_assert((int64_t)(EGL_VERSION) == 12372, "EGL_VERSION");
 #endif
 #ifdef EGL_WIDTH
 _Static_assert((int64_t)(EGL_WIDTH) == 12375, "EGL_WIDTH");
+#endif
+#ifdef EGL_WINDOW_BIT
+_Static_assert((int64_t)(EGL_WINDOW_BIT) == 4, "EGL_WINDOW_BIT");
 #endif
 
 int main(void) { return 0; }

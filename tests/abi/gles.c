@@ -1360,6 +1360,12 @@ _Static_assert((int64_t)(GL_ARRAY_BUFFER) == 34962, "GL_ARRAY_BUFFER");
 #ifdef GL_ARRAY_BUFFER_BINDING
 _Static_assert((int64_t)(GL_ARRAY_BUFFER_BINDING) == 34964, "GL_ARRAY_BUFFER_BINDING");
 #endif
+#ifdef GL_BACK
+_Static_assert((int64_t)(GL_BACK) == 1029, "GL_BACK");
+#endif
+#ifdef GL_BGRA_EXT
+_Static_assert((int64_t)(GL_BGRA_EXT) == 32993, "GL_BGRA_EXT");
+#endif
 #ifdef GL_BUFFER_ACCESS_FLAGS
 _Static_assert((int64_t)(GL_BUFFER_ACCESS_FLAGS) == 37151, "GL_BUFFER_ACCESS_FLAGS");
 #endif
@@ -1422,6 +1428,12 @@ _Static_assert((int64_t)(GL_FIXED) == 5132, "GL_FIXED");
 #endif
 #ifdef GL_FLOAT
 _Static_assert((int64_t)(GL_FLOAT) == 5126, "GL_FLOAT");
+#endif
+#ifdef GL_FRAMEBUFFER
+_Static_assert((int64_t)(GL_FRAMEBUFFER) == 36160, "GL_FRAMEBUFFER");
+#endif
+#ifdef GL_FRAMEBUFFER_BINDING
+_Static_assert((int64_t)(GL_FRAMEBUFFER_BINDING) == 36006, "GL_FRAMEBUFFER_BINDING");
 #endif
 #ifdef GL_INT
 _Static_assert((int64_t)(GL_INT) == 5124, "GL_INT");
@@ -1509,6 +1521,15 @@ _Static_assert((int64_t)(GL_PIXEL_UNPACK_BUFFER) == 35052, "GL_PIXEL_UNPACK_BUFF
 #endif
 #ifdef GL_PIXEL_UNPACK_BUFFER_BINDING
 _Static_assert((int64_t)(GL_PIXEL_UNPACK_BUFFER_BINDING) == 35055, "GL_PIXEL_UNPACK_BUFFER_BINDING");
+#endif
+#ifdef GL_READ_BUFFER
+_Static_assert((int64_t)(GL_READ_BUFFER) == 3074, "GL_READ_BUFFER");
+#endif
+#ifdef GL_READ_FRAMEBUFFER
+_Static_assert((int64_t)(GL_READ_FRAMEBUFFER) == 36008, "GL_READ_FRAMEBUFFER");
+#endif
+#ifdef GL_READ_FRAMEBUFFER_BINDING
+_Static_assert((int64_t)(GL_READ_FRAMEBUFFER_BINDING) == 36010, "GL_READ_FRAMEBUFFER_BINDING");
 #endif
 #ifdef GL_RENDERER
 _Static_assert((int64_t)(GL_RENDERER) == 7937, "GL_RENDERER");

@@ -2,9 +2,7 @@
 //! this machine from the same driver.
 
 use gil_tests::coverage::{LIST_CALLS, called, covers};
-use gil_tests::{
-    Finished, Link, Run, Width, both_widths, guest_program_of, native_program_with,
-};
+use gil_tests::{Finished, Link, Run, Width, both_widths, guest_program_of, native_program_with};
 use std::ffi::OsStr;
 use std::process::Command;
 

@@ -8,8 +8,8 @@ use std::path::Path;
 
 /// Entry points that the description of a library's API gives a declaration, by name;
 /// of one version's library those that this version has.
-fn described(library: &Library) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join(format!("api/{}.toml", library.api))).unwrap();
+fn described(api: &str, library: &Library) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(format!("api/{api}.toml"))).unwrap();
     let spec: toml::Table = text.parse().unwrap();
     let calls = spec["call"].as_table().unwrap();
     let version = |call: &toml::Value, key| call.get(key).and_then(|it| it.as_str()).map(numbers);
@@ -46,7 +46,10 @@ fn exported(path: &Path) -> Vec<String> {
 }
 
 fn exports_its_apis_names(width: Width, library: &Library) {
-    let mut names = described(library);
+    let mut names = library
+        .api
+        .map(|api| described(api, library))
+        .unwrap_or_default();
     names.extend(library.also.iter().map(|&name| name.to_owned()));
     names.sort_unstable();
     assert!(!names.is_empty());

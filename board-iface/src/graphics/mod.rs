@@ -5,6 +5,8 @@
 //! |---|---|
 //! | here | how the driver is found, and what it has |
 //! | [`driver`] | the libraries, and the board's one display |
+//! | [`present`] | pictures of windows on their way to the guest |
+//! | [`resize`] | surfaces of windows that change their size |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
 //! | [`mod@egl`] | EGL's calls |
 //! | [`gles`] | those of OpenGL ES |
@@ -12,6 +14,8 @@
 pub mod driver;
 pub mod egl;
 pub mod gles;
+pub mod present;
+pub mod resize;
 pub mod session;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};

@@ -9,6 +9,7 @@ use super::driver::Driver;
 use super::egl::generated::types::*;
 use super::egl::generated::{self, Functions};
 use super::gles::{self, Gles};
+use super::present::Shown;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::{Call, Current, Objects, Refusal, Table};
 use crate::board::{self, Ended, Outcome};
@@ -57,12 +58,15 @@ pub enum Data {
     None,
     /// Of a context.
     Context(Box<Context>),
+    /// Of a surface.
+    Surface(Box<Shown>),
 }
 
 impl From<Kind> for Data {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Context => Self::Context(Box::default()),
+            Kind::Surface => Self::Surface(Box::default()),
             _ => Self::None,
         }
     }
@@ -119,6 +123,62 @@ impl Session {
             Some(Data::Context(context)) => Ok(context),
             _ => Err(Refusal::parameter("context", number.0)),
         }
+    }
+
+    /// What the guest has of a surface's picture.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such surface.
+    pub fn shown(&mut self, number: Handle) -> Result<&mut Shown, Refusal> {
+        self.table.get(number, Kind::Surface)?;
+        match self.table.data_mut(number) {
+            Some(Data::Surface(shown)) => Ok(shown),
+            _ => Err(Refusal::parameter("surface", number.0)),
+        }
+    }
+
+    /// Does something in the context that is current here, with a surface of it as the
+    /// one that is read; `None` if that is not the one drawn to.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn reading<T>(
+        &mut self,
+        surface: Handle,
+        work: impl FnOnce(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Refusal> {
+        let here = self.here();
+        if here.is_null() {
+            return Ok(None);
+        }
+        let context = self.context(here)?;
+        let (draw, read) = (context.draw, context.read);
+        if draw != surface {
+            return Ok(None);
+        }
+        if read != draw {
+            self.enter(draw, draw, here)?;
+        }
+        let done = work(self);
+        if read != draw {
+            self.enter(draw, read, here)?;
+        }
+        done.map(Some)
+    }
+
+    /// Has calls of this thread draw to and read from the surfaces that its context names,
+    /// one of which is another object now.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn enter_again(&mut self) -> Result<EGLint, Refusal> {
+        let here = self.here();
+        if here.is_null() {
+            return Ok(EGL_SUCCESS);
+        }
+        let context = self.context(here)?;
+        let (draw, read) = (context.draw, context.read);
+        self.enter(draw, read, here)
     }
 
     /// The context that is current in this thread of the board; null if none of this

@@ -36,7 +36,7 @@ const LOST: u8 = 2;
 
 /// One process's session with the board.
 pub struct Client {
-    device: Box<dyn Device>,
+    pub(crate) device: Box<dyn Device>,
     batch: Mutex<Batch>,
     state: AtomicU8,
 }

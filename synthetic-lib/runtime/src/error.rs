@@ -84,6 +84,12 @@ impl Error {
         )
     }
 
+    /// An operating system's error of another driver, on whose memory a call depends.
+    pub fn driver(error: &std::io::Error) -> Self {
+        let errno = Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
+        Self::Driver { errno }
+    }
+
     /// What a failed submission means.
     pub(crate) fn of_submit(errno: Errno) -> Self {
         match errno {

@@ -151,6 +151,10 @@ pub const GIL_DESTROY_CONTEXT: Op = Op::new(API, 1001);
 pub const GIL_DESTROY_SURFACE: Op = Op::new(API, 1002);
 /// `gilReleaseThread`.
 pub const GIL_RELEASE_THREAD: Op = Op::new(API, 1003);
+/// `gilPresent`.
+pub const GIL_PRESENT: Op = Op::new(API, 1020);
+/// `gilResize`.
+pub const GIL_RESIZE: Op = Op::new(API, 1021);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -368,6 +372,16 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 1003,
         name: "gilReleaseThread",
         class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 1020,
+        name: "gilPresent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1021,
+        name: "gilResize",
+        class: Some(crate::envelope::Class::Sync),
     },
 ];
 
@@ -611,6 +625,39 @@ pub struct GilDestroySurfaceArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilReleaseThreadArgs {
     pub context: Handle,
+}
+
+/// Arguments of `gilPresent`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilPresentArgs {
+    pub surface: Handle,
+    pub format: u32,
+    pub width: u32,
+    pub height: u32,
+    pub rows: u32,
+    pub seen: u32,
+}
+
+/// Reply of `gilPresent`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilPresentReply {
+    pub result: i32,
+    pub frame: u32,
+}
+
+/// Arguments of `gilResize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilResizeArgs {
+    pub dpy: Handle,
+    pub surface: Handle,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// Reply of `gilResize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilResizeReply {
+    pub result: i32,
 }
 
 /// What a call leaves behind in its session, by its arguments and its result, if it

@@ -28,12 +28,18 @@ pub fn build(
 ) -> Result<Vec<PathBuf>, GuestError> {
     let apis = r#gen::descriptions(root)?;
     let thin = |library: &'static Library| {
-        let described = apis.iter().find(|(api, _)| api.name == library.api);
-        let (api, _) = described.ok_or(GuestError::NoApi(library.api))?;
+        let exported = match library.api {
+            None => Vec::new(),
+            Some(name) => {
+                let described = apis.iter().find(|(api, _)| api.name == name);
+                let (api, _) = described.ok_or(GuestError::NoApi(name))?;
+                names(api, library.of_version)
+            }
+        };
         let thin = Thin {
             machine,
             library,
-            names: names(api, library.of_version)
+            names: exported
                 .into_iter()
                 .chain(library.also.iter().copied())
                 .collect(),

@@ -6,6 +6,7 @@ use super::generated::dispatch::run;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use crate::back_end::{self, Call, Objects, Output, Refusal};
+use crate::graphics::{present, resize};
 use gil_wire::call::{OutData, Property};
 use gil_wire::generated::egl::{self as wire, Kind};
 
@@ -108,6 +109,23 @@ impl Manual for Board {
     ) -> Result<(), Refusal> {
         session.release_thread(args.context)?;
         Ok(())
+    }
+
+    fn gil_present(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilPresentArgs,
+    ) -> Result<wire::GilPresentReply, Refusal> {
+        present::present(session, call, &args)
+    }
+
+    fn gil_resize(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilResizeArgs,
+    ) -> Result<wire::GilResizeReply, Refusal> {
+        let result = resize::resize(session, call, &args)?;
+        Ok(wire::GilResizeReply { result })
     }
 
     fn gil_destroy_surface(

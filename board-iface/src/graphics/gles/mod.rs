@@ -6,6 +6,7 @@
 //! | [`support`] | sizes that depend on the context's state |
 //! | [`pictures`] | pictures and `glPixelStorei` |
 //! | [`mapping`] | buffers that the program maps |
+//! | [`readback`] | pictures that are read for the guest's display |
 //! | [`arrays`] | draws, and arrays of the program's memory |
 //! | [`fixed`] | the arrays of OpenGL ES 1.1 |
 //! | `manual` | the calls that are written by hand |
@@ -16,6 +17,7 @@ pub mod generated;
 mod manual;
 pub mod mapping;
 pub mod pictures;
+pub mod readback;
 pub mod support;
 
 use crate::back_end::dispatch::Dispatch;
@@ -55,6 +57,8 @@ pub struct State {
     pub stored: pictures::Stored,
     /// Whether the driver knows vertex array objects in this context, once it was asked.
     pub knows_vertex_arrays: Option<bool>,
+    /// How pictures are read for the guest's display, once that was asked for.
+    pub reader: Option<readback::Reader>,
 }
 
 impl Gles {

@@ -100,6 +100,19 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglQueryString(entry: u64, dpy: EGLDisplay, name: EGLint) -> *const c_char;
 
+    /// `eglChooseConfig`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglChooseConfig(
+        entry: u64,
+        dpy: EGLDisplay,
+        attrib_list: *const EGLint,
+        configs: *mut EGLConfig,
+        config_size: EGLint,
+        num_config: *mut EGLint,
+    ) -> EGLBoolean;
+
     /// `eglGetConfigAttrib`.
     ///
     /// # Safety
@@ -199,11 +212,29 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglDestroySurface(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean;
 
+    /// `eglQuerySurface`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglQuerySurface(
+        entry: u64,
+        dpy: EGLDisplay,
+        surface: EGLSurface,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean;
+
     /// `eglSwapInterval`.
     ///
     /// # Safety
     /// As EGL says of the caller.
     unsafe fn eglSwapInterval(entry: u64, dpy: EGLDisplay, interval: EGLint) -> EGLBoolean;
+
+    /// `eglSwapBuffers`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglSwapBuffers(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean;
 
     /// `eglCreateWindowSurface`.
     ///
@@ -350,4 +381,7 @@ pub trait Kept: Api {
     /// # Safety
     /// As the API says of the caller.
     unsafe fn context(dpy: &Object, attrib_list: *const EGLint) -> Self::Details;
+
+    /// What is kept of what `eglCreatePbufferSurface` makes.
+    fn surface(dpy: &Object) -> Self::Details;
 }

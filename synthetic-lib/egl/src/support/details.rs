@@ -1,5 +1,7 @@
 //! What the library keeps of objects.
 
+use super::platform::Platform;
+use super::window::Surface;
 use crate::generated::types::EGLint;
 use std::any::Any;
 use std::sync::OnceLock;
@@ -15,11 +17,15 @@ pub enum Details {
     Display(Display),
     /// Of a context.
     Context(Context),
+    /// Of a surface.
+    Surface(Surface),
 }
 
 /// A display of the program's. The board has one for all of them.
 #[derive(Debug, Default)]
 pub struct Display {
+    /// Whose windows it has.
+    pub platform: Platform,
     /// Between `eglInitialize` and `eglTerminate`.
     pub is_initialized: AtomicBool,
 }

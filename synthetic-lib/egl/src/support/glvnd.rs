@@ -42,6 +42,11 @@ unsafe extern "C" fn get_platform_display(
     }
 }
 
+/// The platforms whose native displays libEGL gives this library.
+const PLATFORMS: &CStr =
+    c"EGL_MESA_platform_surfaceless EGL_KHR_platform_gbm EGL_MESA_platform_gbm \
+    EGL_KHR_platform_x11 EGL_EXT_platform_x11 EGL_EXT_platform_xcb";
+
 const NONE: EGLenum = EGL_NONE.unsigned_abs();
 
 extern "C" fn get_supports_api(api: EGLenum) -> EGLBoolean {
@@ -53,7 +58,7 @@ extern "C" fn get_supports_api(api: EGLenum) -> EGLBoolean {
 
 extern "C" fn get_vendor_string(name: c_int) -> *const c_char {
     match name {
-        PLATFORM_EXTENSIONS => c"EGL_MESA_platform_surfaceless".as_ptr(),
+        PLATFORM_EXTENSIONS => PLATFORMS.as_ptr(),
         _ => null(),
     }
 }

@@ -1,6 +1,7 @@
 //! The entry points that are written by hand.
 
-use super::{current, display, error, procedures, strings};
+use super::platform::{self, Platform};
+use super::{configs, current, display, error, present, procedures, strings, window};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};
@@ -16,13 +17,9 @@ const TEXT_ROOM: usize = 32 << 10;
 const EXTENSIONS: &str = include_str!("extensions.txt");
 /// What needs no display.
 const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
-     EGL_KHR_client_get_all_proc_addresses EGL_MESA_platform_surfaceless";
-
-/// The client APIs that this library has, of those that a configuration serves.
-const CLIENT_APIS: EGLint = EGL_OPENGL_ES_BIT | EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT;
-
-/// `EGL_DEFAULT_DISPLAY`'s platform.
-const DEFAULT: EGLenum = 0;
+     EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_KHR_platform_x11 \
+     EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
+     EGL_MESA_platform_surfaceless";
 
 fn display_of(dpy: EGLDisplay) -> CallResult<Object> {
     let dpy = Object::find(Kind::Display, dpy)?;
@@ -90,7 +87,12 @@ impl Manual for Guest {
     }
 
     unsafe fn eglGetDisplay(_: u64, display_id: EGLNativeDisplayType) -> EGLDisplay {
-        Self::noted(|| Ok(display::get(DEFAULT, display_id)))
+        Self::noted(|| {
+            let platform = platform::of_native(display_id);
+            Ok(display::get(platform, display_id, || {
+                Platform::new(platform, display_id).unwrap_or_default()
+            }))
+        })
     }
 
     unsafe fn eglGetPlatformDisplay(
@@ -99,11 +101,13 @@ impl Manual for Guest {
         native_display: *mut c_void,
         _attributes: *const EGLAttrib,
     ) -> EGLDisplay {
+        let native = native_display as usize;
         Self::noted(|| match platform {
-            EGL_PLATFORM_SURFACELESS_MESA if native_display.is_null() => {
-                Ok(display::get(platform, 0))
+            EGL_PLATFORM_SURFACELESS_MESA if native != 0 => Err(EGL_BAD_PARAMETER),
+            _ => {
+                let windows = Platform::new(platform, native).ok_or(EGL_BAD_PARAMETER)?;
+                Ok(display::get(platform, native, || windows))
             }
-            _ => Err(EGL_BAD_PARAMETER),
         })
     }
 
@@ -144,7 +148,35 @@ impl Manual for Guest {
         found.cast_const()
     }
 
-    /// Of the client APIs, those that this library has.
+    unsafe fn eglChooseConfig(
+        entry: u64,
+        dpy: EGLDisplay,
+        attrib_list: *const EGLint,
+        configs: *mut EGLConfig,
+        config_size: EGLint,
+        num_config: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let room = usize::try_from(config_size).map_err(|_| EGL_BAD_PARAMETER)?;
+            if num_config.is_null() {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            // SAFETY: the caller's list.
+            let found = unsafe { configs::choose(entry, &dpy, attrib_list) }?;
+            let count = match configs.is_null() {
+                true => found.len(),
+                false => found.len().min(room),
+            };
+            // SAFETY: null, or the caller's, with as much room; and a number.
+            unsafe {
+                Object::write_all(Kind::Config, configs, room, &found, None);
+                num_config.write(EGLint::try_from(count).unwrap_or(EGLint::MAX));
+            }
+            Ok(())
+        })
+    }
+
     unsafe fn eglGetConfigAttrib(
         entry: u64,
         dpy: EGLDisplay,
@@ -158,22 +190,7 @@ impl Manual for Guest {
             if value.is_null() {
                 return Err(EGL_BAD_PARAMETER);
             }
-            let request = Request::new(wire::EGL_GET_CONFIG_ATTRIB, Class::Query, entry);
-            let args = wire::EglGetConfigAttribArgs {
-                dpy: dpy.number(),
-                config: config.number(),
-                attribute,
-                value: true,
-            };
-            let found = request.forward(&args, |reply| {
-                let reply: wire::EglGetConfigAttribReply = reply.decode()?;
-                Self::check(reply.result)?;
-                Ok(reply.value)
-            })?;
-            let found = match attribute {
-                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => found & CLIENT_APIS,
-                _ => found,
-            };
+            let found = configs::attribute(entry, &dpy, &config, attribute)?;
             // SAFETY: the caller's.
             unsafe { value.write(found) };
             Ok(())
@@ -301,14 +318,48 @@ impl Manual for Guest {
         })
     }
 
+    unsafe fn eglQuerySurface(
+        entry: u64,
+        dpy: EGLDisplay,
+        surface: EGLSurface,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let surface = Object::find(Kind::Surface, surface)?;
+            if value.is_null() {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            let found = window::query(entry, &dpy, &surface, attribute)?;
+            // SAFETY: the caller's.
+            unsafe { value.write(found) };
+            Ok(())
+        })
+    }
+
+    unsafe fn eglSwapBuffers(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let surface = Object::find(Kind::Surface, surface)?;
+            present::swap(entry, &dpy, &surface)
+        })
+    }
+
     unsafe fn eglCreateWindowSurface(
-        _: u64,
+        entry: u64,
         dpy: EGLDisplay,
         config: EGLConfig,
-        _window: EGLNativeWindowType,
-        _attributes: *const EGLint,
+        native: EGLNativeWindowType,
+        attributes: *const EGLint,
     ) -> EGLSurface {
-        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
     }
 
     unsafe fn eglCreatePixmapSurface(
@@ -322,13 +373,20 @@ impl Manual for Guest {
     }
 
     unsafe fn eglCreatePlatformWindowSurface(
-        _: u64,
+        entry: u64,
         dpy: EGLDisplay,
         config: EGLConfig,
-        _window: *mut c_void,
-        _attributes: *const EGLAttrib,
+        native: *mut c_void,
+        attributes: *const EGLAttrib,
     ) -> EGLSurface {
-        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            let native = display::platform(&dpy).handed(native);
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
     }
 
     unsafe fn eglCreatePlatformPixmapSurface(
@@ -342,13 +400,20 @@ impl Manual for Guest {
     }
 
     unsafe fn eglCreatePlatformWindowSurfaceEXT(
-        _: u64,
+        entry: u64,
         dpy: EGLDisplay,
         config: EGLConfig,
-        _window: *mut c_void,
-        _attributes: *const EGLint,
+        native: *mut c_void,
+        attributes: *const EGLint,
     ) -> EGLSurface {
-        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            let native = display::platform(&dpy).handed(native);
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
     }
 
     unsafe fn eglCreatePlatformPixmapSurfaceEXT(

@@ -6,20 +6,30 @@
 //! | [`details`] | what the library keeps of objects |
 //! | [`error`] | the error of a thread's last call |
 //! | [`display`] | displays, and what is on them |
+//! | [`platform`] | what has windows |
+//! | [`configs`] | configurations: the board's, as the platform's windows have them |
+//! | [`native`] | the windows of each platform |
+//! | [`window`] | surfaces, and windows among them |
+//! | [`present`] | a window's pictures |
 //! | [`current`] | what is current in a thread |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
 //! | `manual` | the entry points |
 
+pub mod configs;
 pub mod current;
 pub mod details;
 pub mod display;
 pub mod error;
 pub mod glvnd;
 mod manual;
+pub mod native;
+pub mod platform;
+pub mod present;
 pub mod procedures;
 pub mod strings;
+pub mod window;
 
 use crate::generated::manual::{self as generated, Guest, Helpers, Local, Object};
 use crate::generated::types::*;
@@ -30,6 +40,7 @@ use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::egl::Kind;
 use std::sync::OnceLock;
+use window::Surface;
 
 static REGISTRY: Registry<Kept<Guest>> = Registry::new();
 
@@ -129,5 +140,9 @@ impl generated::Kept for Guest {
             version: unsafe { context_version(attrib_list) },
             client: OnceLock::new(),
         })
+    }
+
+    fn surface(_: &Object) -> Details {
+        Details::Surface(Surface::default())
     }
 }

@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 18] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 20] = [
     (4, egl_initialize),
     (6, egl_query_string),
     (7, egl_get_configs),
@@ -44,6 +44,8 @@ static DISPATCH: [(u16, DispatchFn<Session>); 18] = [
     (1001, gil_destroy_context),
     (1002, gil_destroy_surface),
     (1003, gil_release_thread),
+    (1020, gil_present),
+    (1021, gil_resize),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -470,6 +472,16 @@ fn gil_release_thread(
     Ok(Vec::new())
 }
 
+fn gil_present(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilPresentArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_present(session, call, args)?)
+}
+
+fn gil_resize(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilResizeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_resize(session, call, args)?)
+}
+
 /// Calls that have something by hand around them: what is generated for each.
 pub mod run {
     use super::*;
@@ -595,6 +607,11 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         28 => back_end::encode(&wire::EglBindTexImageReply { result }),
         29 => back_end::encode(&wire::EglReleaseTexImageReply { result }),
         31 => back_end::encode(&wire::EglSwapBuffersReply { result }),
+        1020 => back_end::encode(&wire::GilPresentReply {
+            result,
+            ..Default::default()
+        }),
+        1021 => back_end::encode(&wire::GilResizeReply { result }),
         _ => return None,
     })
 }

@@ -89,4 +89,24 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilReleaseThreadArgs,
     ) -> Result<(), Refusal>;
+
+    /// `gilPresent`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_present(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilPresentArgs,
+    ) -> Result<wire::GilPresentReply, Refusal>;
+
+    /// `gilResize`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_resize(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilResizeArgs,
+    ) -> Result<wire::GilResizeReply, Refusal>;
 }

@@ -55,6 +55,7 @@ pub struct EGLSurfaceObject {
 }
 pub type EGLSurface = *mut EGLSurfaceObject;
 
+pub const EGL_ALPHA_SIZE: EGLint = 0x3021;
 pub const EGL_BAD_ACCESS: EGLint = 0x3002;
 pub const EGL_BAD_ALLOC: EGLint = 0x3003;
 pub const EGL_BAD_ATTRIBUTE: EGLint = 0x3004;
@@ -67,7 +68,10 @@ pub const EGL_BAD_NATIVE_PIXMAP: EGLint = 0x300a;
 pub const EGL_BAD_NATIVE_WINDOW: EGLint = 0x300b;
 pub const EGL_BAD_PARAMETER: EGLint = 0x300c;
 pub const EGL_BAD_SURFACE: EGLint = 0x300d;
+pub const EGL_BLUE_SIZE: EGLint = 0x3022;
+pub const EGL_BUFFER_AGE_EXT: EGLint = 0x313d;
 pub const EGL_CLIENT_APIS: EGLint = 0x308d;
+pub const EGL_CONFIG_ID: EGLint = 0x3028;
 pub const EGL_CONFORMANT: EGLint = 0x3042;
 pub const EGL_CONTEXT_CLIENT_TYPE: EGLint = 0x3097;
 pub const EGL_CONTEXT_CLIENT_VERSION: EGLint = 0x3098;
@@ -78,7 +82,9 @@ pub const EGL_DONT_CARE: EGLint = -1;
 pub const EGL_DRAW: EGLint = 0x3059;
 pub const EGL_EXTENSIONS: EGLint = 0x3055;
 pub const EGL_FALSE: EGLBoolean = 0;
+pub const EGL_GREEN_SIZE: EGLint = 0x3023;
 pub const EGL_HEIGHT: EGLint = 0x3056;
+pub const EGL_NATIVE_VISUAL_ID: EGLint = 0x302e;
 pub const EGL_NONE: EGLint = 0x3038;
 pub const EGL_NOT_INITIALIZED: EGLint = 0x3001;
 pub const EGL_OPENGL_API: EGLenum = 0x30a2;
@@ -88,15 +94,22 @@ pub const EGL_OPENGL_ES_API: EGLenum = 0x30a0;
 pub const EGL_OPENGL_ES_BIT: EGLint = 1;
 pub const EGL_OPENVG_API: EGLenum = 0x30a1;
 pub const EGL_PBUFFER_BIT: EGLint = 1;
+pub const EGL_PIXMAP_BIT: EGLint = 2;
+pub const EGL_PLATFORM_GBM_KHR: EGLenum = 0x31d7;
 pub const EGL_PLATFORM_SURFACELESS_MESA: EGLenum = 0x31dd;
+pub const EGL_PLATFORM_X11_KHR: EGLenum = 0x31d5;
+pub const EGL_PLATFORM_XCB_EXT: EGLenum = 0x31dc;
 pub const EGL_READ: EGLint = 0x305a;
+pub const EGL_RED_SIZE: EGLint = 0x3024;
 pub const EGL_RENDERABLE_TYPE: EGLint = 0x3040;
+pub const EGL_RENDER_BUFFER: EGLint = 0x3086;
 pub const EGL_SUCCESS: EGLint = 0x3000;
 pub const EGL_SURFACE_TYPE: EGLint = 0x3033;
 pub const EGL_TRUE: EGLBoolean = 1;
 pub const EGL_VENDOR: EGLint = 0x3053;
 pub const EGL_VERSION: EGLint = 0x3054;
 pub const EGL_WIDTH: EGLint = 0x3057;
+pub const EGL_WINDOW_BIT: EGLint = 4;
 
 /// `eglGetError`.
 pub type eglGetError_fn = unsafe extern "C" fn() -> EGLint;
