@@ -251,6 +251,9 @@ _Static_assert((int64_t)(EGL_OPENGL_ES3_BIT) == 64, "EGL_OPENGL_ES3_BIT");
 #ifdef EGL_OPENGL_ES_API
 _Static_assert((int64_t)(EGL_OPENGL_ES_API) == 12448, "EGL_OPENGL_ES_API");
 #endif
+#ifdef EGL_OPENGL_ES_BIT
+_Static_assert((int64_t)(EGL_OPENGL_ES_BIT) == 1, "EGL_OPENGL_ES_BIT");
+#endif
 #ifdef EGL_OPENVG_API
 _Static_assert((int64_t)(EGL_OPENVG_API) == 12449, "EGL_OPENVG_API");
 #endif

@@ -4,6 +4,7 @@
 use super::egl::generated::Functions;
 use super::egl::generated::types::*;
 use super::gles;
+use super::gles::generated::functions::ALIASES;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
 use super::images;
 use super::shield;
@@ -19,6 +20,7 @@ pub const VARIABLE: &str = "GIL_BOARD_EGL";
 
 const EGL: &str = "libEGL.so.1";
 const GLES: &str = "libGLESv2.so.2";
+const GLES1: &str = "libGLESv1_CM.so.1";
 
 /// `EGL_PLATFORM_DEVICE_EXT`, of `EGL_EXT_platform_device`.
 const DEVICES: EGLenum = 0x313F;
@@ -39,7 +41,7 @@ pub(super) const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE
 pub enum EglError {
     /// A library.
     #[error(
-        "EGL and OpenGL ES cannot be loaded ({0}): install a driver for them (Debian: libegl1 and libgles2), or name its libEGL in {VARIABLE}"
+        "EGL and OpenGL ES cannot be loaded ({0}): install a driver for them (Debian: libegl1, libgles2, and libgles1 for OpenGL ES 1.1), or name its libEGL in {VARIABLE}"
     )]
     Library(#[source] libloading::Error),
     /// A library that is none.
@@ -57,8 +59,10 @@ pub enum EglError {
 pub struct Driver {
     /// EGL's functions.
     pub egl: Functions,
-    /// Those of OpenGL ES.
+    /// Those of OpenGL ES from 2.0 on.
     pub gles: gles::generated::Functions,
+    /// Those of OpenGL ES 1.1, if the board has its library.
+    pub gles1: Option<gles::generated::Functions>,
     /// The display that all sessions draw on.
     pub display: Pointer,
     /// Its version.
@@ -68,7 +72,7 @@ pub struct Driver {
     get_error: unsafe extern "C" fn() -> EGLint,
     destroy_context: unsafe extern "C" fn(EGLDisplay, EGLContext) -> EGLBoolean,
     destroy_surface: unsafe extern "C" fn(EGLDisplay, EGLSurface) -> EGLBoolean,
-    _libraries: [Library; 2],
+    _libraries: Vec<Library>,
 }
 
 type GetProcAddress = unsafe extern "C" fn(*const c_char) -> *mut c_void;
@@ -87,9 +91,10 @@ impl Driver {
     /// [`EglError`].
     pub fn load() -> Result<Self, EglError> {
         // SAFETY: what a driver does as it is loaded is what its API promises.
-        let (egl, gles) = unsafe {
+        let (egl, gles, gles1) = unsafe {
             let egl = Library::new(Self::file()).map_err(EglError::Library)?;
-            (egl, Library::new(GLES).map_err(EglError::Library)?)
+            let gles = Library::new(GLES).map_err(EglError::Library)?;
+            (egl, gles, Library::new(GLES1).ok())
         };
         /// A function that no board goes without.
         macro_rules! function {
@@ -128,20 +133,27 @@ impl Driver {
         let display = display.and_then(|display| Pointer::new(display.cast()));
         // SAFETY: it has no conditions.
         let display = display.ok_or_else(|| EglError::Display(unsafe { get_error() }))?;
-        // SAFETY: the libraries are kept beside them.
-        let mut gles_functions =
-            unsafe { gles::generated::Functions::load(|name| procedure(&gles, get_proc, name)) };
-        shield::guard(&mut gles_functions);
+        let load = |gles: &Library, find: fn(GetProcAddress, &CStr) -> *mut c_void| {
+            let function = |name: &CStr| match symbol(gles, name) {
+                exported if exported.is_null() => find(get_proc, name),
+                exported => exported,
+            };
+            // SAFETY: the libraries are kept beside them.
+            let mut functions = unsafe { gles::generated::Functions::load(function) };
+            shield::guard(&mut functions);
+            functions
+        };
         Ok(Self {
             egl: functions,
-            gles: gles_functions,
+            gles: load(&gles, procedure),
+            gles1: gles1.as_ref().map(|gles1| load(gles1, of_extension)),
             images: images::Functions::load(|name| platforms.procedure(name)),
             display,
             version,
             get_error,
             destroy_context,
             destroy_surface,
-            _libraries: [egl, gles],
+            _libraries: [egl, gles].into_iter().chain(gles1).collect(),
         })
     }
 
@@ -209,14 +221,22 @@ impl Driver {
     }
 }
 
-/// A function of OpenGL ES: one that its library exports, or of an extension.
-fn procedure(gles: &Library, get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
-    let exported = symbol(gles, name);
-    match exported.is_null() {
-        // SAFETY: a string.
-        true => unsafe { get_proc(name.as_ptr()) },
-        false => exported,
-    }
+/// A function that no library exports.
+fn procedure(get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
+    // SAFETY: a string.
+    unsafe { get_proc(name.as_ptr()) }
+}
+
+/// A function that OpenGL ES 1.1 has by an extension alone, which may give it another
+/// name than later versions. A loader may have functions for names that no driver knows.
+fn of_extension(get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
+    let begin = ALIASES.partition_point(|(known, _)| *known < name);
+    let others = ALIASES[begin..]
+        .iter()
+        .take_while(|(known, _)| *known == name);
+    let mut all = others.map(|(_, other)| *other).chain([name]);
+    let found = all.find_map(|name| Pointer::new(procedure(get_proc, name)));
+    found.map_or(null_mut(), |found| found.as_ptr())
 }
 
 /// A function's name, of the bytes that name it.

@@ -48,6 +48,8 @@ pub struct Session {
     id: u64,
     /// The guest thread whose call is executed.
     thread: u32,
+    /// Whether that call is one of OpenGL ES 1.1: its context is.
+    pub(crate) is_fixed: bool,
     /// Nanoseconds that posted calls took which no answer has told yet.
     posted_ns: u64,
 }
@@ -78,6 +80,8 @@ impl From<Kind> for Data {
 /// A context.
 #[derive(Debug, Default)]
 pub struct Context {
+    /// Whether it is one of OpenGL ES 1.1, whose functions are fixed.
+    pub is_fixed: bool,
     /// The guest thread in which it is current.
     thread: Option<u32>,
     draw: Handle,
@@ -110,6 +114,7 @@ impl Session {
             hidden: None,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             thread: 0,
+            is_fixed: false,
             posted_ns: 0,
         }
     }
@@ -285,8 +290,8 @@ impl Session {
         }
     }
 
-    /// The guest thread whose a call is.
-    fn owner(&self, call: &board::Call<'_>) -> u32 {
+    /// The context that a call names first, if it names one.
+    fn named(&self, call: &board::Call<'_>) -> Option<&Context> {
         let (op, args) = (call.head.op, call.head.args);
         let names_context =
             op.api() == gil_wire::generated::gles::API || op == wire::GIL_RELEASE_THREAD;
@@ -294,9 +299,16 @@ impl Session {
             .then(|| postcard::take_from_bytes::<Handle>(args).ok())
             .flatten();
         match context.and_then(|(number, _)| self.table.data(number)) {
-            Some(Data::Context(context)) => context.thread.unwrap_or(call.head.thread),
-            _ => call.head.thread,
+            Some(Data::Context(context)) => Some(context),
+            _ => None,
         }
+    }
+
+    /// The guest thread whose a call is.
+    fn owner(&self, call: &board::Call<'_>) -> u32 {
+        let context = self.named(call);
+        let thread = context.and_then(|context| context.thread);
+        thread.unwrap_or(call.head.thread)
     }
 }
 
@@ -344,6 +356,7 @@ impl board::Session for Session {
 
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
         self.thread = self.owner(&call);
+        self.is_fixed = self.named(&call).is_some_and(|context| context.is_fixed);
         let (op, args) = (call.head.op, call.head.args);
         let is_answered = call.head.answer;
         let mut running = Call::of(call);

@@ -16,9 +16,12 @@ pub const PREFIX: &str = "gil_";
 /// A library that programs or loaders open by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// The API whose entry points it exports, all of them: the name of its
-    /// description in `api/`. None for what a loader alone calls.
+    /// The API whose entry points it exports: the name of its description in `api/`. None
+    /// for what a loader alone calls.
     pub api: Option<&'static str>,
+    /// The version of the API whose entry points these are, if there are libraries of
+    /// several versions; otherwise all of them.
+    pub of_version: Option<&'static str>,
     /// The API's name for people.
     pub title: &'static str,
     /// Its file, and its soname.
@@ -69,6 +72,7 @@ impl Vendors {
 /// OpenCL's, an ICD vendor library.
 pub const OPENCL: Library = Library {
     api: Some("opencl"),
+    of_version: None,
     title: "OpenCL",
     file: "libgil_opencl.so",
     // Programs get the versions of the ICD loader, which asks for none.
@@ -91,6 +95,7 @@ pub const OPENCL: Library = Library {
 /// with higher numbers.
 pub const EGL: Library = Library {
     api: Some("egl"),
+    of_version: None,
     title: "EGL",
     file: "libEGL_gil.so.0",
     version: None,
@@ -108,9 +113,11 @@ pub const EGL: Library = Library {
     }),
 };
 
-/// That of OpenGL ES, whose loader gets the functions from EGL's vendor library.
+/// That of OpenGL ES from 2.0 on, whose loader gets the functions from EGL's vendor
+/// library.
 pub const GLES: Library = Library {
     api: Some("gles"),
+    of_version: Some("3.2"),
     title: "OpenGL ES",
     file: "libGLESv2_gil.so.0",
     version: None,
@@ -122,9 +129,25 @@ pub const GLES: Library = Library {
     }),
 };
 
+/// That of OpenGL ES 1.1, which gets them from there, too.
+pub const GLES1: Library = Library {
+    api: Some("gles"),
+    of_version: Some("1.1"),
+    title: "OpenGL ES",
+    file: "libGLESv1_CM_gil.so.0",
+    version: None,
+    also: &[],
+    loader: Some(Loader {
+        file: "libGLESv1_CM.so.1",
+        package: "libgles1",
+        vendors: None,
+    }),
+};
+
 /// That of libgbm, a back end of Mesa's library: buffers of the guest's display.
 pub const GBM: Library = Library {
     api: None,
+    of_version: None,
     title: "GBM",
     file: "gil_gbm.so",
     version: None,
@@ -141,6 +164,7 @@ pub const GBM_DRIVERS: &[&str] = &["virtio_gpu"];
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
     api: Some("toy"),
+    of_version: None,
     title: "Toy",
     file: "libtoy.so.1",
     version: Some("TOY_1"),
@@ -149,7 +173,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GBM];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

@@ -32,7 +32,8 @@ pub fn build(
             None => Vec::new(),
             Some(name) => {
                 let described = apis.iter().find(|(api, _)| api.name == name);
-                names(&described.ok_or(GuestError::NoApi(name))?.0)
+                let (api, _) = described.ok_or(GuestError::NoApi(name))?;
+                names(api, library.of_version)
             }
         };
         let thin = Thin {
@@ -48,9 +49,10 @@ pub fn build(
     libraries.iter().map(thin).collect()
 }
 
-/// What an API's library exports.
-fn names(api: &Api) -> Vec<&str> {
+/// What an API's library exports, of one version or of all.
+fn names<'a>(api: &'a Api, version: Option<&str>) -> Vec<&'a str> {
     let exported = api.calls.iter().filter(|call| call.is_exported());
+    let exported = exported.filter(|call| version.is_none_or(|version| call.is_in(version)));
     exported.map(|call| call.name.as_str()).collect()
 }
 

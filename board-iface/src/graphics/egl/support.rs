@@ -2,11 +2,12 @@
 
 pub use crate::graphics::session::Session;
 
+use super::generated::dispatch::run;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use crate::back_end::{self, Call, Objects, Output, Refusal};
 use crate::graphics::{images, present, resize};
-use gil_wire::call::OutData;
+use gil_wire::call::{OutData, Property};
 use gil_wire::generated::egl::{self as wire, Kind};
 
 /// The calls whose bodies are written by hand.
@@ -49,6 +50,38 @@ impl Manual for Board {
         let mut room = call.output(args.text, 0)?;
         let text = text(call, &mut room, found.unwrap_or_default().as_bytes());
         back_end::encode(&wire::EglQueryStringReply { result, text })
+    }
+
+    /// Of OpenGL ES 1.1 if the board has its library.
+    fn egl_get_config_attrib(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglGetConfigAttribArgs,
+    ) -> Result<wire::EglGetConfigAttribReply, Refusal> {
+        let mut reply = run::egl_get_config_attrib(session, call, &args)?;
+        let is_of_apis = matches!(args.attribute, EGL_RENDERABLE_TYPE | EGL_CONFORMANT);
+        if is_of_apis && session.driver().gles1.is_none() {
+            reply.value &= !EGL_OPENGL_ES_BIT;
+        }
+        Ok(reply)
+    }
+
+    fn egl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglCreateContextArgs,
+    ) -> Result<wire::EglCreateContextReply, Refusal> {
+        let is_fixed = is_fixed(args.attrib_list.as_deref().unwrap_or_default());
+        if is_fixed && session.driver().gles1.is_none() {
+            // As of a configuration without such contexts.
+            let result = EGL_BAD_CONFIG;
+            return Ok(wire::EglCreateContextReply { result });
+        }
+        let reply = run::egl_create_context(session, call, &args)?;
+        if reply.result == EGL_SUCCESS {
+            session.context(args.new)?.is_fixed = is_fixed;
+        }
+        Ok(reply)
     }
 
     fn egl_make_current(
@@ -147,6 +180,16 @@ impl Manual for Board {
         session.release(Kind::Surface, args.surface)?;
         Ok(())
     }
+}
+
+/// Whether these attributes ask for a context of OpenGL ES 1.x.
+fn is_fixed(attributes: &[Property]) -> bool {
+    const VERSION: u64 = EGL_CONTEXT_CLIENT_VERSION as u64;
+    let version = attributes.iter().filter_map(|attribute| match attribute {
+        Property::Word(VERSION, version) => Some(version.cast_signed()),
+        _ => None,
+    });
+    version.last().is_none_or(|version| version <= 1)
 }
 
 /// A text as an answer, as far as there is room for it.

@@ -8,9 +8,11 @@
 //! | [`mapping`] | buffers that the program maps |
 //! | [`readback`] | pictures that are read for the guest's display |
 //! | [`arrays`] | draws, and arrays of the program's memory |
+//! | [`fixed`] | the arrays of OpenGL ES 1.1 |
 //! | `manual` | the calls that are written by hand |
 
 pub mod arrays;
+pub mod fixed;
 pub mod generated;
 mod manual;
 pub mod mapping;
@@ -55,6 +57,8 @@ pub struct State {
     pub block: Arc<[u8]>,
     /// How pictures lie.
     pub stored: pictures::Stored,
+    /// Whether the driver knows vertex array objects in this context, once it was asked.
+    pub knows_vertex_arrays: Option<bool>,
     /// How pictures are read for the guest's display, once that was asked for.
     pub reader: Option<readback::Reader>,
 }
@@ -89,6 +93,12 @@ impl Gles {
             *kept = Some(first);
         }
         Ok(())
+    }
+
+    /// Whether the call is one of OpenGL ES 1.1: no shaders, arrays of its own, and none of
+    /// the state that later versions added.
+    pub fn is_fixed(&self) -> bool {
+        self.0.is_fixed
     }
 
     /// Keeps an error for `glGetError`, if the context has none yet.
@@ -161,8 +171,12 @@ impl Objects for Gles {
         Syncs::ref_cast(self.0.driver)
     }
 
+    /// Those of the version of the call's context: a driver may have others for OpenGL ES
+    /// 1.1, also under equal names.
     fn functions(&self) -> &'static generated::Functions {
-        &self.0.driver.gles
+        let driver = self.0.driver;
+        let fixed = driver.gles1.as_ref().filter(|_| self.is_fixed());
+        fixed.unwrap_or(&driver.gles)
     }
 
     fn table(&self) -> &Table<Kind, Data> {

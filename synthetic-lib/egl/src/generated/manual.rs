@@ -415,7 +415,10 @@ pub trait Helpers: Api {
 /// What the library keeps of new objects.
 pub trait Kept: Api {
     /// What is kept of what `eglCreateContext` makes.
-    fn context(dpy: &Object) -> Self::Details;
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn context(dpy: &Object, attrib_list: *const EGLint) -> Self::Details;
 
     /// What is kept of what `eglCreatePbufferSurface` makes.
     fn surface(dpy: &Object) -> Self::Details;

@@ -238,7 +238,7 @@ pub unsafe extern "C" fn eglCreateContext(
                     Kind::Context,
                     new,
                     &[&dpy],
-                    <Guest as Kept>::context(&dpy),
+                    <Guest as Kept>::context(&dpy, attrib_list),
                 ))
             })
         }

@@ -23,7 +23,7 @@ const PAIRS_MAX: usize = 64;
 const NONE: i16 = EGL_NONE as i16;
 
 /// What the client APIs are, of those that a board has.
-const APIS: EGLint = EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT;
+const APIS: EGLint = EGL_OPENGL_ES_BIT | EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT;
 
 /// Attributes that were asked for: by the configuration's number and their own.
 static KNOWN: Mutex<Option<HashMap<(Handle, EGLint), EGLint>>> = Mutex::new(None);

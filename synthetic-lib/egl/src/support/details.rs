@@ -3,6 +3,7 @@
 use super::image::Image;
 use super::platform::Platform;
 use super::window::Surface;
+use crate::generated::types::EGLint;
 use std::any::Any;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -35,6 +36,8 @@ pub struct Display {
 /// A context.
 #[derive(Debug, Default)]
 pub struct Context {
+    /// The version of OpenGL ES that the program asked for.
+    pub version: (EGLint, EGLint),
     /// What the library of its client API keeps of it.
     pub client: OnceLock<Box<dyn Any + Send + Sync>>,
 }

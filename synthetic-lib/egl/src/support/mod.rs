@@ -41,6 +41,7 @@ use gil_guest::api::{Api, CallResult, Kept, Noted};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::egl::Kind;
+use std::sync::OnceLock;
 use window::Surface;
 
 static REGISTRY: Registry<Kept<Guest>> = Registry::new();
@@ -111,7 +112,7 @@ impl Helpers for Guest {
 }
 
 /// The versions of OpenGL ES that the guest's library has.
-const VERSIONS: [(EGLint, EGLint); 4] = [(2, 0), (3, 0), (3, 1), (3, 2)];
+const VERSIONS: [(EGLint, EGLint); 6] = [(1, 0), (1, 1), (2, 0), (3, 0), (3, 1), (3, 2)];
 
 /// The version that a context is asked for.
 ///
@@ -135,8 +136,12 @@ unsafe fn context_version(mut list: *const EGLint) -> (EGLint, EGLint) {
 }
 
 impl generated::Kept for Guest {
-    fn context(_: &Object) -> Details {
-        Details::Context(Context::default())
+    unsafe fn context(_: &Object, attrib_list: *const EGLint) -> Details {
+        Details::Context(Context {
+            // SAFETY: a list of the caller's.
+            version: unsafe { context_version(attrib_list) },
+            client: OnceLock::new(),
+        })
     }
 
     fn surface(_: &Object) -> Details {

@@ -571,6 +571,77 @@ pub trait Manual {
         params: *mut GLuint,
     );
 
+    /// `glClientActiveTexture`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glClientActiveTexture(entry: u64, texture: GLenum);
+
+    /// `glColorPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glColorPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glDisableClientState`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDisableClientState(entry: u64, array: GLenum);
+
+    /// `glEnableClientState`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEnableClientState(entry: u64, array: GLenum);
+
+    /// `glNormalPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glNormalPointer(entry: u64, r#type: GLenum, stride: GLsizei, pointer: *const c_void);
+
+    /// `glTexCoordPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glTexCoordPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glVertexPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glPointSizePointerOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glPointSizePointerOES(
+        entry: u64,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
     /// `glLabelObjectEXT`.
     ///
     /// # Safety
@@ -603,6 +674,31 @@ pub trait Manual {
         entry: u64,
         target: GLenum,
         image: GLeglImageOES,
+    );
+
+    /// `glMultiDrawArraysEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawArraysEXT(
+        entry: u64,
+        mode: GLenum,
+        first: *const GLint,
+        count: *const GLsizei,
+        primcount: GLsizei,
+    );
+
+    /// `glMultiDrawElementsEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawElementsEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        primcount: GLsizei,
     );
 }
 
@@ -669,6 +765,19 @@ pub trait Helpers: Current {
     /// As the API says of the caller.
     unsafe fn known(entry: u64, pname: GLenum, data: *mut GLint) -> Option<CallResult<()>>;
 
+    /// All of `glGetFixedv`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn known_fixed(
+        entry: u64,
+        pname: GLenum,
+        params: *mut GLfixed,
+    ) -> Option<CallResult<()>>;
+
     /// All of `glGetBooleanv`, if it is a case of its own.
     ///
     /// # Errors
@@ -696,6 +805,12 @@ pub trait Helpers: Current {
     /// # Safety
     /// As the API says of the caller.
     unsafe fn known_wide(entry: u64, pname: GLenum, data: *mut GLint64) -> Option<CallResult<()>>;
+
+    /// In the lengths of `glGetLightfv`.
+    fn parameter_room(current: &CurrentObject<Self>, pname: u64) -> Length;
+
+    /// In the lengths of `glFogfv`.
+    fn parameter_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
     /// How `pixels` of `glTexImage2D` travels.
     ///

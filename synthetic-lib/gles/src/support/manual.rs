@@ -1,10 +1,13 @@
 //! The other entry points that are written by hand.
 
 use super::arrays::{self, Kind};
-use super::{Context, debug, images, mapping, pictures, shadow, texts, uniforms};
+use super::{
+    Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms,
+};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_egl::support::strings;
+use gil_gles_common::fixed::Array;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
@@ -121,6 +124,172 @@ impl Manual for Guest {
                 stride,
                 offset,
             })
+        });
+    }
+
+    unsafe fn glVertexPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::Vertex, (size, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_VERTEX_POINTER, Class::Post, entry);
+            request.post(&wire::GlVertexPointerArgs {
+                current: current.number(),
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glColorPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::Color, (size, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_COLOR_POINTER, Class::Post, entry);
+            request.post(&wire::GlColorPointerArgs {
+                current: current.number(),
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glTexCoordPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(
+                &current,
+                fixed::active(&current),
+                (size, r#type, stride),
+                pointer,
+            )?;
+            let request = Request::new(wire::GL_TEX_COORD_POINTER, Class::Post, entry);
+            request.post(&wire::GlTexCoordPointerArgs {
+                current: current.number(),
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glNormalPointer(entry: u64, r#type: GLenum, stride: GLsizei, pointer: *const c_void) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::Normal, (3, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_NORMAL_POINTER, Class::Post, entry);
+            request.post(&wire::GlNormalPointerArgs {
+                current: current.number(),
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glPointSizePointerOES(
+        entry: u64,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::PointSize, (1, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_POINT_SIZE_POINTER_OES, Class::Post, entry);
+            request.post(&wire::GlPointSizePointerOESArgs {
+                current: current.number(),
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glEnableClientState(entry: u64, array: GLenum) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            fixed::enable(&current, array, true);
+            let request = Request::new(wire::GL_ENABLE_CLIENT_STATE, Class::Post, entry);
+            request.post(&wire::GlEnableClientStateArgs {
+                current: current.number(),
+                array,
+            })
+        });
+    }
+
+    unsafe fn glDisableClientState(entry: u64, array: GLenum) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            fixed::enable(&current, array, false);
+            let request = Request::new(wire::GL_DISABLE_CLIENT_STATE, Class::Post, entry);
+            request.post(&wire::GlDisableClientStateArgs {
+                current: current.number(),
+                array,
+            })
+        });
+    }
+
+    unsafe fn glClientActiveTexture(entry: u64, texture: GLenum) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            fixed::activate(&current, texture);
+            let request = Request::new(wire::GL_CLIENT_ACTIVE_TEXTURE, Class::Post, entry);
+            request.post(&wire::GlClientActiveTextureArgs {
+                current: current.number(),
+                texture,
+            })
+        });
+    }
+
+    unsafe fn glMultiDrawArraysEXT(
+        entry: u64,
+        mode: GLenum,
+        first: *const GLint,
+        count: *const GLsizei,
+        primcount: GLsizei,
+    ) {
+        Self::nothing(|| {
+            let (current, lists) = (Self::current()?, (first, count));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_several(entry, &current, mode, lists, primcount) }
+        });
+    }
+
+    unsafe fn glMultiDrawElementsEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        primcount: GLsizei,
+    ) {
+        Self::nothing(|| {
+            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, primcount) }
         });
     }
 
@@ -508,7 +677,8 @@ impl Manual for Guest {
     unsafe fn glGetPointerv(_: u64, pname: GLenum, params: *mut *mut c_void) {
         Self::nothing(|| {
             let current = Self::current()?;
-            let found = shadow::of(&current).debug.pointer(pname);
+            let debug = shadow::of(&current).debug.pointer(pname);
+            let found = debug.or_else(|| fixed::pointer(&current, pname));
             let found = found.ok_or(GL_INVALID_ENUM as i32)?;
             // SAFETY: null, or the caller's.
             unsafe { data::write(params, found) };
@@ -947,16 +1117,7 @@ fn describe(
     array: Option<shadow::Array>,
     pointer: *const c_void,
 ) -> CallResult<u64> {
-    let mut shadow = shadow::of(current);
-    let buffer = shadow.buffer(GL_ARRAY_BUFFER);
-    if buffer == 0 && shadow.has_vertex_array() && !pointer.is_null() {
-        return Err(GL_INVALID_OPERATION as i32);
-    }
-    if let (Some(attribute), Some(_)) = (shadow.attribute(index), array) {
-        (attribute.buffer, attribute.pointer) = (buffer, pointer as usize);
-        attribute.array = array;
-    }
-    Ok(if buffer == 0 { 0 } else { pointer as u64 })
+    arrays::describe(current, array, pointer, |shadow| shadow.attribute(index))
 }
 
 impl Guest {

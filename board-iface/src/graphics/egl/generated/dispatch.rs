@@ -204,35 +204,7 @@ fn egl_get_config_attrib(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::EglGetConfigAttribArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().eglGetConfigAttrib else {
-        return back_end::encode(&wire::EglGetConfigAttribReply {
-            result: EGL_BAD_MATCH as i32,
-            ..Default::default()
-        });
-    };
-    let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
-    let config: EGLConfig = session.get(Kind::Config, args.config)?;
-    let mut value: EGLint = Default::default();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            dpy,
-            config,
-            args.attribute,
-            if args.value {
-                &mut value
-            } else {
-                ptr::null_mut()
-            },
-        )
-    });
-    let result = if result == EGL_TRUE {
-        EGL_SUCCESS
-    } else {
-        session.last_error()
-    };
-    back_end::encode(&wire::EglGetConfigAttribReply { result, value })
+    back_end::encode(&Board::egl_get_config_attrib(session, call, args)?)
 }
 
 fn egl_create_context(
@@ -241,35 +213,7 @@ fn egl_create_context(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::EglCreateContextArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().eglCreateContext else {
-        return back_end::encode(&wire::EglCreateContextReply {
-            result: EGL_BAD_MATCH as i32,
-        });
-    };
-    let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
-    let config: EGLConfig = session.get_optional(Kind::Config, args.config)?;
-    let share_context: EGLContext = session.get_optional(Kind::Context, args.share_context)?;
-    let attrib_list: Option<Vec<i32>> = session
-        .properties_until(EGL_NONE as u64, &args.attrib_list, &[])?
-        .map(|list| list.iter().map(|word| *word as i32).collect());
-    session.can_bind(args.new)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            dpy,
-            config,
-            share_context,
-            length::pointer(&attrib_list).cast(),
-        )
-    });
-    let result = if object.is_null() {
-        session.last_error()
-    } else {
-        session.bind(Kind::Context, args.new, object, args.dpy)?;
-        EGL_SUCCESS as i32
-    };
-    back_end::encode(&wire::EglCreateContextReply { result })
+    back_end::encode(&Board::egl_create_context(session, call, args)?)
 }
 
 fn egl_query_context(
@@ -575,6 +519,91 @@ fn gil_destroy_image(
     let args: wire::GilDestroyImageArgs = back_end::decode(args)?;
     Board::gil_destroy_image(session, call, args)?;
     Ok(Vec::new())
+}
+
+/// Calls that have something by hand around them: what is generated for each.
+pub mod run {
+    use super::*;
+
+    /// Calls `eglGetConfigAttrib`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn egl_get_config_attrib(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::EglGetConfigAttribArgs,
+    ) -> Result<wire::EglGetConfigAttribReply, Refusal> {
+        let Some(function) = session.functions().eglGetConfigAttrib else {
+            return Ok(wire::EglGetConfigAttribReply {
+                result: EGL_BAD_MATCH as i32,
+                ..Default::default()
+            });
+        };
+        let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
+        let config: EGLConfig = session.get(Kind::Config, args.config)?;
+        let mut value: EGLint = Default::default();
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                dpy,
+                config,
+                args.attribute,
+                if args.value {
+                    &mut value
+                } else {
+                    ptr::null_mut()
+                },
+            )
+        });
+        let result = if result == EGL_TRUE {
+            EGL_SUCCESS
+        } else {
+            session.last_error()
+        };
+        Ok(wire::EglGetConfigAttribReply { result, value })
+    }
+
+    /// Calls `eglCreateContext`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn egl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::EglCreateContextArgs,
+    ) -> Result<wire::EglCreateContextReply, Refusal> {
+        let Some(function) = session.functions().eglCreateContext else {
+            return Ok(wire::EglCreateContextReply {
+                result: EGL_BAD_MATCH as i32,
+            });
+        };
+        let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
+        let config: EGLConfig = session.get_optional(Kind::Config, args.config)?;
+        let share_context: EGLContext = session.get_optional(Kind::Context, args.share_context)?;
+        let attrib_list: Option<Vec<i32>> = session
+            .properties_until(EGL_NONE as u64, &args.attrib_list, &[])?
+            .map(|list| list.iter().map(|word| *word as i32).collect());
+        session.can_bind(args.new)?;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let object = call.timed(|| unsafe {
+            function(
+                dpy,
+                config,
+                share_context,
+                length::pointer(&attrib_list).cast(),
+            )
+        });
+        let result = if object.is_null() {
+            session.last_error()
+        } else {
+            session.bind(Kind::Context, args.new, object, args.dpy)?;
+            EGL_SUCCESS as i32
+        };
+        Ok(wire::EglCreateContextReply { result })
+    }
 }
 
 /// The answer of a call that failed with an error of the API, before the driver was

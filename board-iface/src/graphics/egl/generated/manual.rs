@@ -30,6 +30,26 @@ pub trait Manual {
         args: wire::EglQueryStringArgs,
     ) -> Result<Vec<u8>, Refusal>;
 
+    /// `eglGetConfigAttrib`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_get_config_attrib(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglGetConfigAttribArgs,
+    ) -> Result<wire::EglGetConfigAttribReply, Refusal>;
+
+    /// `eglCreateContext`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglCreateContextArgs,
+    ) -> Result<wire::EglCreateContextReply, Refusal>;
+
     /// `eglMakeCurrent`.
     ///
     /// # Errors

@@ -110,6 +110,7 @@ pub const EGL_OPENGL_API: EGLenum = 0x30a2;
 pub const EGL_OPENGL_ES2_BIT: EGLint = 4;
 pub const EGL_OPENGL_ES3_BIT: EGLint = 64;
 pub const EGL_OPENGL_ES_API: EGLenum = 0x30a0;
+pub const EGL_OPENGL_ES_BIT: EGLint = 1;
 pub const EGL_OPENVG_API: EGLenum = 0x30a1;
 pub const EGL_PBUFFER_BIT: EGLint = 1;
 pub const EGL_PIXMAP_BIT: EGLint = 2;
