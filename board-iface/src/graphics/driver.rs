@@ -63,6 +63,8 @@ pub struct Driver {
     pub gles: gles::generated::Functions,
     /// Those of OpenGL ES 1.1, if the board has its library.
     pub gles1: Option<gles::generated::Functions>,
+    /// `glGetBufferPointerv`, whose answer is an address of this process: no call of a guest's.
+    pub buffer_pointer: Option<gles::generated::types::glGetBufferPointerv_fn>,
     /// The display that all sessions draw on.
     pub display: Pointer,
     /// Its version.
@@ -143,7 +145,18 @@ impl Driver {
             shield::guard(&mut functions);
             functions
         };
+        let buffer_pointer = match symbol(&gles, c"glGetBufferPointerv") {
+            exported if exported.is_null() => procedure(get_proc, c"glGetBufferPointerv"),
+            exported => exported,
+        };
         Ok(Self {
+            // SAFETY: the function of this name has this type, or is null.
+            buffer_pointer: unsafe {
+                std::mem::transmute::<
+                    *mut c_void,
+                    Option<gles::generated::types::glGetBufferPointerv_fn>,
+                >(buffer_pointer)
+            },
             egl: functions,
             gles: load(&gles, procedure),
             gles1: gles1.as_ref().map(|gles1| load(gles1, of_extension)),

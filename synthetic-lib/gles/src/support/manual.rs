@@ -1,9 +1,7 @@
 //! The other entry points that are written by hand.
 
 use super::arrays::{self, Kind};
-use super::{
-    Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms,
-};
+use super::{Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_egl::support::strings;

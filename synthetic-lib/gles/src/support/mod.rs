@@ -16,8 +16,8 @@
 
 pub mod arrays;
 pub mod debug;
-pub mod images;
 pub mod fixed;
+pub mod images;
 mod manual;
 pub mod mapping;
 pub mod pictures;
