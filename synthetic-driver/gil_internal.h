@@ -11,6 +11,7 @@
  *   attention.c a session's timer: doorbells that nobody has to ring
  *   regions.c  user memory that the host reads and writes: pinned or staged
  *   imports.c  dma-bufs of other drivers, named by regions in its place
+ *   fences.c   sync files that signal at a simulated time
  *   extents.c  that memory as chains of physical extents
  *   device.c   the simulator's device in place of the marker, if it has one
  *   doorbell.S the one instruction sequence that the simulator looks for
@@ -233,5 +234,8 @@ bool gil_import_has(const struct gil_import *import, u64 offset, u64 len);
 int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
 		     struct gil_chain *chain);
 void gil_imports_free(struct gil_session *session);
+
+/* fences.c */
+long gil_fence(struct gil_fence_arg __user *user);
 
 #endif

@@ -40,6 +40,8 @@ static long gil_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return gil_import(session, user);
 	case GIL_IOC_FORGET:
 		return gil_forget(session, arg);
+	case GIL_IOC_FENCE:
+		return gil_fence(user);
 	default:
 		return -ENOTTY;
 	}

@@ -262,8 +262,9 @@ impl Session {
             true => Err(Refusal::Lost),
             false => answer,
         };
+        let process = self.links.first().process();
         for call in calls.all().iter().filter(|call| is_a_call(call)) {
-            context.stats.entry(call.envelope.op).count += 1;
+            context.stats.counted(process, call.envelope.op);
         }
         answer
     }

@@ -1,7 +1,7 @@
 //! Counters and stopwatches of a run.
 
 use crate::boards::Boards;
-use gil_report::{self as report, Entry, Report};
+use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
 use gil_wire::Op;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -198,6 +198,41 @@ impl Stats {
         self.clock.busy = self.clock.busy.saturating_add(busy);
         self.clock.board = self.clock.board.saturating_add(busy);
         self.clock.whole_board = self.clock.whole_board.saturating_add(busy);
+    }
+
+    /// What a process did, if it is one of those that are listed.
+    pub fn process(&mut self, process: u32) -> Option<&mut Process> {
+        let all = &mut self.report.processes;
+        let known = all.iter().rposition(|known| known.process == process);
+        let place = match known {
+            Some(place) => place,
+            None if all.len() < PROCESSES_MAX => {
+                let calls = BTreeMap::new();
+                all.push(Process {
+                    process,
+                    calls,
+                    ..Process::default()
+                });
+                all.len() - 1
+            }
+            None => return None,
+        };
+        all.get_mut(place)
+    }
+
+    /// A process called an entry point of a board's API.
+    pub fn counted(&mut self, process: u32, op: Op) {
+        self.entry(op).count += 1;
+        let title = gil_wire::api::api(op.api()).map_or("unknown", |api| api.title);
+        let Some(process) = self.process(process) else {
+            return;
+        };
+        match process.calls.get_mut(title) {
+            Some(count) => *count += 1,
+            None => {
+                process.calls.insert(title.into(), 1);
+            }
+        }
     }
 
     /// A program lists what it called.

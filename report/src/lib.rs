@@ -13,5 +13,6 @@ mod table;
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
 pub use run::{
-    Board, Entry, Failure, Guest, Program, Report, Served, Simulated, Totals, VERSION, Wall,
+    Board, Entry, Failure, Guest, PROCESSES_MAX, Process, Program, Report, Served, Simulated,
+    Totals, VERSION, Wall,
 };

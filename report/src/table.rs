@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use crate::{Document, Entry, Report, SeenRun, Served};
+use crate::{Document, Entry, Process, Report, SeenRun, Served};
 use comfy_table::{CellAlignment, Table, presets};
 
 impl Document {
@@ -19,11 +19,33 @@ fn table(report: &Report, run: &SeenRun) -> String {
         text.push('\n');
     }
     text += &times(report, run);
+    if report.processes.len() > 1 {
+        text.push('\n');
+        text += &processes(&report.processes);
+    }
     if !report.boards.is_empty() {
         text.push('\n');
         text += &boards(&report.boards);
     }
     text
+}
+
+fn processes(processes: &[Process]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["process", "calls", "GPU time", "board's CPU"]);
+    for process in processes {
+        let calls = process.calls.iter();
+        let calls = calls.map(|(api, count)| format!("{count} {api}"));
+        table.add_row([
+            process.process.to_string(),
+            calls.collect::<Vec<_>>().join(", "),
+            time(process.gpu_ns),
+            time(process.board_cpu_ns),
+        ]);
+    }
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
 }
 
 fn boards(boards: &[Served]) -> String {

@@ -146,12 +146,26 @@ struct gil_info {
 	__u64 session;
 };
 
+/*
+ * GIL_IOC_FENCE. A sync file that signals at the deadline, and at once if that has
+ * passed: poll, and the ioctls of linux/sync_file.h, as with any driver's. It stays
+ * with its descriptors when the session ends.
+ * EINVAL: flags. EMFILE, ENFILE: no descriptor. ENOMEM, EPERM as above.
+ */
+struct gil_fence_arg {
+	__u64 deadline_ns; /* CLOCK_MONOTONIC */
+	__u32 flags;       /* 0 */
+	/* out */
+	__s32 fd; /* closed by execve */
+};
+
 #define GIL_IOC_MAGIC 'g'
 #define GIL_IOC_INFO _IOR(GIL_IOC_MAGIC, 0x01, struct gil_info)
 #define GIL_IOC_SUBMIT _IOWR(GIL_IOC_MAGIC, 0x02, struct gil_submit)
 #define GIL_IOC_WAIT _IOW(GIL_IOC_MAGIC, 0x03, struct gil_wait)
 #define GIL_IOC_IMPORT _IOWR(GIL_IOC_MAGIC, 0x04, struct gil_import_arg)
 #define GIL_IOC_FORGET _IO(GIL_IOC_MAGIC, 0x05)
+#define GIL_IOC_FENCE _IOWR(GIL_IOC_MAGIC, 0x08, struct gil_fence_arg)
 
 /* ---- driver <-> host interface --------------------------------------- */
 

@@ -97,6 +97,7 @@ static void both(int rounds)
 static void loses(void)
 {
 	GLenum (*status)(void);
+	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE };
 	struct scene scene = scene_begin(NULL);
 	int drawn = 1, computed = 1, i;
 
@@ -113,7 +114,8 @@ static void loses(void)
 		printf("no picture: %#x", eglGetError());
 		printf(", %#x, reset %d\n", glGetError(),
 		       status && status() == GL_UNKNOWN_CONTEXT_RESET);
-		printf("another context: %d", !!eglCreateContext(scene.display, scene.config, NULL, NULL));
+		printf("another context: %d",
+		       !!eglCreateContext(scene.display, scene.config, NULL, version));
 		printf(", %#x\n", eglGetError());
 	}
 	if (!computed)

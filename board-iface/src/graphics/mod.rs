@@ -23,6 +23,7 @@ mod shield;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};
+use crate::process::bound_memory;
 use crate::region::Budget;
 use driver::{Driver, VARIABLE};
 use gil_wire::generated as wire;
@@ -111,8 +112,11 @@ impl Board for GraphicsBoard {
     fn open<'b>(
         &'b self,
         _guest: Guest,
-        _budget: &Budget,
+        budget: &Budget,
     ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
+        if let Err(error) = bound_memory(budget.limit()) {
+            tracing::warn!("the memory of pictures has no bound: {error}");
+        }
         Ok(Box::new(GuestThreads::new(session::Session::new(self.0))))
     }
 }

@@ -165,7 +165,11 @@ impl Session {
         if done.status == CallStatus::Ran {
             link.remember(kept, Some(done.result));
         }
-        account(context, main, (self.links.place(main.envelope.op), &done));
+        let of = (
+            self.links.place(main.envelope.op),
+            self.links.first().process(),
+        );
+        account(context, main, of, &done);
         self.delivery.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
@@ -214,13 +218,21 @@ impl Session {
     }
 }
 
-fn account(context: &mut Context<'_>, main: &Call<'_>, (place, done): (usize, &Done<'_>)) {
+fn account(
+    context: &mut Context<'_>,
+    main: &Call<'_>,
+    (place, process): (usize, u32),
+    done: &Done<'_>,
+) {
     let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
     let now_ns = main.submission.now_ns();
     context.stats.board_busy(place, done.busy_ns);
     let entry = context.stats.entry(main.envelope.op);
     entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(done.cpu_ns);
     entry.bytes_from_board += done.out.iter().sum::<u64>();
+    if let Some(process) = context.stats.process(process) {
+        process.board_cpu_ns = process.board_cpu_ns.saturating_add(done.cpu_ns);
+    }
     let simulated = &mut context.stats.report.simulated;
     simulated.excess_ns = simulated
         .excess_ns

@@ -118,6 +118,9 @@ impl Session {
         entry.gpu_ns = entry.gpu_ns.saturating_add(duration_ns);
         let bytes = report.out.iter().sum::<u64>();
         entry.bytes_from_board += bytes;
+        if let Some(process) = context.stats.process(self.links.first().process()) {
+            process.gpu_ns = process.gpu_ns.saturating_add(duration_ns);
+        }
         // The driver refused it behind the program's back, and says more.
         self.delivery.notices |= report.rejected;
         let timeline = &mut self.schedule.timeline;
