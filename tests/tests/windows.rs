@@ -8,7 +8,10 @@ use std::process::Stdio;
 fn is_ok(run: &Finished, points: usize) {
     let lines: Vec<_> = run.stdout.lines().collect();
     let right = lines.iter().filter(|line| line.starts_with("ok ")).count();
-    assert!(!run.stdout.contains("FAILED") && right >= points, "{run:#?}");
+    assert!(
+        !run.stdout.contains("FAILED") && right >= points,
+        "{run:#?}"
+    );
 }
 
 /// Red, green and blue of a picture's pixels, and its size.
@@ -87,7 +90,15 @@ both_widths! {
 fn is_a_cube(args: &[&str]) {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("screen.png");
-    let options = ["-i", "--screen", out.to_str().unwrap(), "--pkg", "kmscube", "--", "kmscube"];
+    let options = [
+        "-i",
+        "--screen",
+        out.to_str().unwrap(),
+        "--pkg",
+        "kmscube",
+        "--",
+        "kmscube",
+    ];
     // It ends when there is something to read for it, an end too.
     let all = options.iter().chain(args).copied();
     let mut run = Run::new(all.chain(["-c", "60"]));
@@ -104,9 +115,15 @@ fn is_a_cube(args: &[&str]) {
         assert_eq!(picture.at(corner.0, corner.1), GREY, "{corner:?}");
     }
     let (count, [left, top, right, bottom]) = picture.extent(|pixel| pixel != GREY);
-    assert!((150_000..400_000).contains(&count), "{count} pixels of the cube");
+    assert!(
+        (150_000..400_000).contains(&count),
+        "{count} pixels of the cube"
+    );
     let middle = ((left + right) / 2, (top + bottom) / 2);
-    assert!(middle.0.abs_diff(640) < 80 && middle.1.abs_diff(400) < 80, "{middle:?}");
+    assert!(
+        middle.0.abs_diff(640) < 80 && middle.1.abs_diff(400) < 80,
+        "{middle:?}"
+    );
     for channel in 0..3 {
         let is_bright = |pixel: [u8; 3]| pixel[channel] > 140 && pixel != GREY;
         let (bright, _) = picture.extent(is_bright);
