@@ -23,6 +23,7 @@ use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, flag, kin
 use gil_wire::Op;
 use gil_wire::control::{EXCHANGE, Exited};
 use gil_wire::envelope::Envelope;
+use gil_wire::finish::Finish;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,6 +45,7 @@ struct State {
     memory: Option<Box<dyn GuestMemory>>,
     board: BoardConfig,
     time: Time,
+    finish: Finish,
     /// Whether sessions can be in a checkpoint.
     keeps_log: bool,
     sessions: HashMap<u64, Session>,
@@ -148,6 +150,7 @@ impl Host {
         };
         let trace = recorder(config)?;
         let mut stats = Stats::new(simulator);
+        stats.report.finish = config.finish.name().into();
         stats.report.board.address = config.board.as_ref().map(ToString::to_string);
         let mut events = Events::new(sink);
         let simulator = simulator.into();
@@ -162,6 +165,7 @@ impl Host {
                 cancel: cancel.clone(),
             },
             time: config.time,
+            finish: config.finish,
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
             engines: Engines::default(),
@@ -491,6 +495,7 @@ impl State {
             memory,
             board: &self.board,
             time: self.time,
+            finish: self.finish,
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
@@ -546,6 +551,7 @@ impl State {
                 memory: &*memory,
                 board: &self.board,
                 time: self.time,
+                finish: self.finish,
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,

@@ -6,10 +6,12 @@
 
 mod document;
 mod exit;
+mod frames;
 mod run;
 #[cfg(feature = "table")]
 mod table;
 
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
+pub use frames::{FrameCall, FrameTime, Frames};
 pub use run::{Board, Entry, Failure, Guest, Program, Report, Simulated, Totals, VERSION, Wall};

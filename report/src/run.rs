@@ -3,6 +3,7 @@
 //! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
 //! monotonic clock, under [`Wall`] of this machine's.
 
+use crate::Frames;
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout; raised when a field changes its meaning or goes.
@@ -32,6 +33,12 @@ pub struct Report {
     /// their environment and exited.
     #[serde(default)]
     pub called: Vec<String>,
+    /// Frames, one for each thread that ended two or more.
+    #[serde(default)]
+    pub frames: Vec<Frames>,
+    /// When the board waited for its device: `program`, `frame` or `call`.
+    #[serde(default)]
+    pub finish: String,
     /// The board.
     pub board: Board,
     /// With instruction counting only.

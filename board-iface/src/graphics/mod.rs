@@ -5,6 +5,8 @@
 //! |---|---|
 //! | here | how the driver is found, and what it has |
 //! | [`driver`] | the libraries, and the board's one display |
+//! | [`work`] | what contexts have the device do, and how long that takes |
+//! | [`posted`] | what calls without an answer took |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
 //! | [`mod@egl`] | EGL's calls |
 //! | [`gles`] | those of OpenGL ES |
@@ -12,7 +14,9 @@
 pub mod driver;
 pub mod egl;
 pub mod gles;
+pub mod posted;
 pub mod session;
+pub mod work;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};
@@ -103,9 +107,14 @@ impl Board for GraphicsBoard {
 
     fn open<'b>(
         &'b self,
-        _guest: Guest,
+        guest: Guest,
         _budget: &Budget,
     ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
-        Ok(Box::new(GuestThreads::new(session::Session::new(self.0))))
+        // Asked while no context is current here, as its own would replace that.
+        self.0.identity();
+        Ok(Box::new(GuestThreads::new(session::Session::new(
+            self.0,
+            guest.finish,
+        ))))
     }
 }

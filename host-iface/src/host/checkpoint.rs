@@ -33,6 +33,7 @@ impl State {
             memory,
             board: &self.board,
             time: self.time,
+            finish: self.finish,
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,

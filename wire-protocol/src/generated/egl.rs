@@ -371,6 +371,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[31];
+
 /// Arguments of `eglInitialize`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EglInitializeArgs {

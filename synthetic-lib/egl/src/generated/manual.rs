@@ -205,6 +205,12 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglSwapInterval(entry: u64, dpy: EGLDisplay, interval: EGLint) -> EGLBoolean;
 
+    /// `eglSwapBuffers`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglSwapBuffers(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean;
+
     /// `eglCreateWindowSurface`.
     ///
     /// # Safety

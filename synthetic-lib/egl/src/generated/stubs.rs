@@ -630,20 +630,8 @@ pub unsafe extern "C" fn eglSwapInterval(dpy: EGLDisplay, interval: EGLint) -> E
 pub unsafe extern "C" fn eglSwapBuffers(dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
     gil_guest::note(gil_wire::Op::new(2, 31));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        let dpy = Object::find(Kind::Display, dpy)?;
-        let surface = Object::find(Kind::Surface, surface)?;
-        <Guest as Helpers>::initialized(&dpy)?;
-        let request = Request::new(wire::EGL_SWAP_BUFFERS, Class::Sync, entry);
-        let args = wire::EglSwapBuffersArgs {
-            dpy: dpy.number(),
-            surface: surface.number(),
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::EglSwapBuffersReply = reply.decode()?;
-            Guest::check(reply.result)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::eglSwapBuffers(entry, dpy, surface) }
 }
 
 /// `eglCreateWindowSurface`.

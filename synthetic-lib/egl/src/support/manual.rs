@@ -1,6 +1,6 @@
 //! The entry points that are written by hand.
 
-use super::{current, display, error, procedures, strings};
+use super::{current, display, error, procedures, strings, work};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};
@@ -247,10 +247,10 @@ impl Manual for Guest {
 
     unsafe fn eglWaitClient(entry: u64) -> EGLBoolean {
         Self::returned(|| {
-            if current::context().is_none() {
+            let Some(context) = current::context() else {
                 return Ok(());
-            }
-            let request = Request::new(wire::EGL_WAIT_CLIENT, Class::Sync, entry);
+            };
+            let request: Request = work::handed_over(wire::EGL_WAIT_CLIENT, entry, &context, true);
             request.forward(&wire::EglWaitClientArgs, |reply| {
                 let reply: wire::EglWaitClientReply = reply.decode()?;
                 Self::check(reply.result)
@@ -286,6 +286,24 @@ impl Manual for Guest {
         Self::returned(|| {
             display_of(dpy)?;
             Object::release(Kind::Surface, surface, entry)
+        })
+    }
+
+    unsafe fn eglSwapBuffers(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
+        Self::returned(|| {
+            let (dpy, surface) = (display_of(dpy)?, Object::find(Kind::Surface, surface)?);
+            let request: Request = match current::context() {
+                Some(context) => work::handed_over(wire::EGL_SWAP_BUFFERS, entry, &context, false),
+                None => Request::new(wire::EGL_SWAP_BUFFERS, Class::Sync, entry),
+            };
+            let args = wire::EglSwapBuffersArgs {
+                dpy: dpy.number(),
+                surface: surface.number(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::EglSwapBuffersReply = reply.decode()?;
+                Self::check(reply.result)
+            })
         })
     }
 

@@ -7,6 +7,7 @@
 //! | [`error`] | the error of a thread's last call |
 //! | [`display`] | displays, and what is on them |
 //! | [`current`] | what is current in a thread |
+//! | [`work`] | what a context has the board's device do |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
@@ -20,6 +21,7 @@ pub mod glvnd;
 mod manual;
 pub mod procedures;
 pub mod strings;
+pub mod work;
 
 use crate::generated::manual::{self as generated, Guest, Helpers, Local, Object};
 use crate::generated::types::*;

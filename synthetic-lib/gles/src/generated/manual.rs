@@ -96,6 +96,12 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glEnableVertexAttribArray(entry: u64, index: GLuint);
 
+    /// `glFinish`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFinish(entry: u64);
+
     /// `glFlush`.
     ///
     /// # Safety
@@ -293,6 +299,17 @@ pub trait Manual {
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glIsSync(entry: u64, sync: GLsync) -> GLboolean;
+
+    /// `glClientWaitSync`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glClientWaitSync(
+        entry: u64,
+        sync: GLsync,
+        flags: GLbitfield,
+        timeout: GLuint64,
+    ) -> GLenum;
 
     /// `glVertexAttribDivisor`.
     ///
