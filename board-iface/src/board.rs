@@ -6,8 +6,9 @@ use gil_wire::Op;
 use gil_wire::api::Described;
 use gil_wire::checkpoint::{PastEvent, Survey};
 use gil_wire::ending::Ending;
+use gil_wire::finish::Finish;
 use gil_wire::identity::{DeviceIdentity, DeviceInfo};
-use gil_wire::message::{self, CallStatus};
+use gil_wire::message::{self, CallStatus, Posted};
 
 /// The guest program a session stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Guest {
     pub process: u32,
     /// 32 or 64: the width of its pointers.
     pub pointer_bits: u32,
+    /// When the board waits for its device.
+    pub finish: Finish,
 }
 
 /// A board: a back end, several of them, or a recording that stands for them.
@@ -171,6 +174,8 @@ pub struct Outcome {
     pub ended: Vec<Ended>,
     /// Whether something was said of a context that the guest may ask for.
     pub notices: bool,
+    /// Parts of `cpu_ns` that are other calls': posts before this one.
+    pub posted: Vec<Posted>,
 }
 
 /// The first `len` bytes of a region go back to the guest.
@@ -277,6 +282,7 @@ impl Outcome {
             out: Vec::new(),
             ended: Vec::new(),
             notices: false,
+            posted: Vec::new(),
         }
     }
 }

@@ -228,7 +228,12 @@ impl Server<'_> {
             Request::Open {
                 process,
                 pointer_bits,
-            } => self.open(process, pointer_bits)?,
+                finish,
+            } => self.open(Guest {
+                process,
+                pointer_bits,
+                finish,
+            })?,
             Request::Ping { nonce } => Reply::Pong { nonce },
             Request::Devices => Reply::Devices {
                 devices: self.board.devices(),
@@ -261,17 +266,14 @@ impl Server<'_> {
         Ok(true)
     }
 
-    fn open(&mut self, process: u32, pointer_bits: u32) -> Result<Reply<'static>, SessionError> {
+    fn open(&mut self, guest: Guest) -> Result<Reply<'static>, SessionError> {
+        let (process, pointer_bits) = (guest.process, guest.pointer_bits);
         if self.session.is_some() {
             return Err(SessionError::OpenTwice);
         }
         if !matches!(pointer_bits, 32 | 64) {
             return Err(SessionError::PointerBits(pointer_bits));
         }
-        let guest = Guest {
-            process,
-            pointer_bits,
-        };
         let session = self.session.insert(self.board.open(guest, &self.budget)?);
         let apis = session.apis();
         self.bound_silence(self.options.silence)?;
@@ -427,6 +429,10 @@ impl Server<'_> {
             outcome.cpu_ns = times.cpu_ns;
             let ended = outcome.ended.iter_mut();
             ended.for_each(|op| op.duration_ns = times.device_ns);
+            // They are the call's own.
+            outcome.posted.iter_mut().for_each(|posted| {
+                (posted.cpu_ns, posted.longest_ns) = (0, 0);
+            });
         }
         outcome
     }
@@ -543,7 +549,8 @@ impl Server<'_> {
             reports: outcome.ended.iter().map(report).collect(),
             notices: outcome.notices,
         };
-        let reply = Reply::Done { seq, done };
+        let posted = outcome.posted.clone();
+        let reply = Reply::Done { seq, done, posted };
         Ok(self.connection.reply(&reply, &payload, in_window)?)
     }
 }

@@ -49,6 +49,7 @@ impl Session for Echo {
             out: outs.map(Output::whole).collect(),
             ended: Vec::new(),
             notices: false,
+            posted: Vec::new(),
         }
     }
 

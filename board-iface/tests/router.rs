@@ -101,6 +101,7 @@ impl Session for Program {
             out: Vec::new(),
             ended: Vec::new(),
             notices: false,
+            posted: Vec::new(),
         }
     }
 
@@ -121,6 +122,7 @@ impl Session for Program {
 const GUEST: Guest = Guest {
     process: 1,
     pointer_bits: 64,
+    finish: gil_wire::finish::Finish::Program,
 };
 
 fn call<'a>(op: Op, event: Option<u64>, budget: &'a Budget) -> Call<'a> {

@@ -58,6 +58,7 @@ impl Session for EchoSession {
             out: turned.collect(),
             ended: Vec::new(),
             notices: false,
+            posted: Vec::new(),
         }
     }
 
@@ -224,6 +225,7 @@ fn what_breaks_the_protocol_is_refused_in_a_sentence() {
     let open = Request::Open {
         process: 1,
         pointer_bits: 16,
+        finish: gil_wire::finish::Finish::Program,
     };
     client.send(&open, &[]);
     assert!(client.refusal().contains("16 bits"));

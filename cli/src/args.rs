@@ -29,7 +29,7 @@ pub use display::{DisplayOptions, Size};
 pub use gem5::{Gem5Options, Mode};
 pub use network::{Network, SERVERS};
 pub use share::{Out, Share};
-pub use simulator::{Sim, Time};
+pub use simulator::{GlTime, Sim, Time};
 
 /// Run programs in a simulated ARM Linux system, with a real GPU in the loop.
 #[derive(Debug, Parser)]
@@ -228,6 +228,11 @@ pub struct RunArgs {
     /// returns.
     #[arg(long, value_enum, default_value_t = Time::Async)]
     pub time: Time,
+    /// When the board waits until what OpenGL ES drew is done: where the
+    /// program waits; also at each swap, for the times of frames; or after
+    /// each call, for what every call costs.
+    #[arg(long, value_name = "WAITS", value_enum, default_value_t = GlTime::Program)]
+    pub gl_time: GlTime,
     /// Keep the run's files here: kernel, initramfs, the simulator's command
     /// line, logs.
     #[arg(long, value_name = "FOLDER")]

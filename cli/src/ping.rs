@@ -53,6 +53,7 @@ impl NullCalls {
         let open = Request::Open {
             process: std::process::id(),
             pointer_bits: 64,
+            finish: gil_wire::finish::Finish::Program,
         };
         connection.ask(&open, |reply| match reply {
             Reply::Opened { .. } => Ok(()),
@@ -80,11 +81,9 @@ impl NullCalls {
         });
         let start = Instant::now();
         self.connection.ask(&request, |reply| match reply {
-            Reply::Done { seq: theirs, done }
-                if theirs == seq && done.status == CallStatus::Ran =>
-            {
-                Ok(())
-            }
+            Reply::Done {
+                seq: theirs, done, ..
+            } if theirs == seq && done.status == CallStatus::Ran => Ok(()),
             _ => Err(AgentError::Confused),
         })?;
         Ok(start.elapsed())

@@ -106,6 +106,9 @@ def add_bridge_options(parser: argparse.ArgumentParser) -> None:
         "--key", default="", metavar="FILE", help="the board's key"
     )
     bridge.add_argument("--time", choices=("async", "strict"), default="async")
+    bridge.add_argument(
+        "--finish", choices=("program", "frame", "call"), default="program"
+    )
     bridge.add_argument("--board-timeout", type=float, default=0.0)
     bridge.add_argument(
         "--record", default="", metavar="FILE", help="record all calls"
@@ -143,6 +146,8 @@ def bridge_for(args) -> GilBridge:
     private = {"key": args.key} if args.key else {}
     # The same of compression.
     packed = {"trace_compress": True} if args.compress else {}
+    # And of when the board waits.
+    waits = {} if args.finish == "program" else {"finish_mode": args.finish}
     # And of channels.
     names = ("channel_files", "channel_input")
     channels = {name: getattr(args, name) for name in names}
@@ -155,6 +160,7 @@ def bridge_for(args) -> GilBridge:
         board_timeout=args.board_timeout,
         trace=args.record,
         **packed,
+        **waits,
         report=args.report,
         monitor=args.monitor,
         **channels,

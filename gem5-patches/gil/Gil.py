@@ -49,6 +49,12 @@ class GilBridge(SimObject):
         "simulation goes on, or 'strict', every operation ends on the board "
         "before its enqueue returns (the reference)",
     )
+    finish_mode = Param.String(
+        "",
+        "When the board waits until what was drawn is done: 'program' (or "
+        "empty), where the program waits; 'frame', also at the end of each "
+        "frame, and the program with it; 'call', after each call",
+    )
     board_timeout = Param.Float(
         0.0,
         "Longest wall time of one call, in seconds; then the board counts as "

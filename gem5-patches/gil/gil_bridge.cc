@@ -78,6 +78,7 @@ GilBridge::configuration() const
     std::string all = setting(*this, "board", p.board);
     all += setting(*this, "key", p.key);
     all += setting(*this, "time", p.time_mode);
+    all += setting(*this, "finish", p.finish_mode);
     all += setting(*this, "trace", inOutputFolder(p.trace));
     if (p.trace_compress)
         all += "trace-compress=on,";

@@ -5,12 +5,13 @@ use gil_detect::watch::{Spec, SpecError};
 use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
 use gil_wire::choice::{Together, UnknownApi};
+use gil_wire::finish::Finish;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys, as a user writes them.
-pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, checkpoint-log, kernel, watch, watch-limit";
+pub const KEYS: &str = "board, key, monitor, channel-files, channel-input, ram, ram-mapped, ram-base, detect, module, trace, trace-compress, report, board-timeout, count, time, finish, checkpoint-log, kernel, watch, watch-limit";
 
 /// How the host interface is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct Config {
     pub count: bool,
     /// `time=strict|async`.
     pub time: Time,
+    /// `finish=program|frame|call`: when the board waits for its device.
+    pub finish: Finish,
     /// `checkpoint-log=on`: remember what made the board's objects, so that
     /// checkpoints can be taken while programs use the GPU.
     pub checkpoint_log: bool,
@@ -117,6 +120,7 @@ impl Default for Config {
             count: false,
             checkpoint_log: false,
             time: Time::Async,
+            finish: Finish::Program,
             kernel: None,
             watch: Vec::new(),
             watch_limit: WATCH_LIMIT,
@@ -286,6 +290,7 @@ impl Config {
             "count" => self.count = switch("count", value)?,
             "checkpoint-log" => self.checkpoint_log = switch("checkpoint-log", value)?,
             "time" => self.time = time(value)?,
+            "finish" => self.finish = finish(value)?,
             "kernel" => self.kernel = Some(path("kernel", value)?),
             "watch" => self.watch.push(value.parse::<Spec>()?),
             "watch-limit" => self.watch_limit = number("watch-limit", value)?,
@@ -354,6 +359,11 @@ fn time(value: &str) -> Result<Time, ConfigError> {
         "async" => Ok(Time::Async),
         _ => Err(wrong("time", value, "strict or async")),
     }
+}
+
+fn finish(value: &str) -> Result<Finish, ConfigError> {
+    let found = value.parse();
+    found.map_err(|_| wrong("finish", value, "program, frame or call"))
 }
 
 fn seconds(value: &str) -> Result<Duration, ConfigError> {

@@ -24,6 +24,7 @@ use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, flag, kin
 use gil_wire::Op;
 use gil_wire::control::{EXCHANGE, Exited};
 use gil_wire::envelope::Envelope;
+use gil_wire::finish::Finish;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +46,7 @@ struct State {
     memory: Option<Box<dyn GuestMemory>>,
     boards: Arc<Boards>,
     time: Time,
+    finish: Finish,
     /// Whether sessions can be in a checkpoint.
     keeps_log: bool,
     sessions: HashMap<u64, Session>,
@@ -151,6 +153,7 @@ impl Host {
         let boards = Boards::new(config, &cancel)?;
         let mut stats = Stats::new(simulator);
         stats.report.boards = boards.reports();
+        stats.report.finish = config.finish.name().into();
         stats.report.board.address = config.board.as_ref().map(ToString::to_string);
         let mut events = Events::new(sink);
         let simulator = simulator.into();
@@ -159,6 +162,7 @@ impl Host {
             memory: None,
             boards: Arc::new(boards),
             time: config.time,
+            finish: config.finish,
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
             engines: Engines::default(),
@@ -492,6 +496,7 @@ impl State {
         let mut context = Context {
             memory,
             time: self.time,
+            finish: self.finish,
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,
@@ -546,6 +551,7 @@ impl State {
             session.close(&mut Context {
                 memory: &*memory,
                 time: self.time,
+                finish: self.finish,
                 stats: &mut self.stats,
                 trace: &mut self.trace,
                 events: &mut self.events,

@@ -15,6 +15,7 @@
 //! | [`held`], [`executed`] | output that waits for its end; sequence numbers |
 //! | [`checkpoint`] | the sessions in a simulator's checkpoint |
 //! | [`recorder`], [`stats`], [`prediction`] | the recording and the counters of a run |
+//! | [`frames`] | the frames of programs that draw |
 //! | [`events`], [`control`] | the program's output, warnings, progress |
 //! | [`channels`] | what else a run serves its guest: messages with an answer |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
@@ -28,6 +29,7 @@ pub mod devices;
 pub mod events;
 pub mod executed;
 pub mod ffi;
+pub mod frames;
 pub mod held;
 pub mod host;
 pub mod mailbox;

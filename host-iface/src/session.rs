@@ -27,6 +27,7 @@ use crate::config::Time;
 use crate::devices::Devices;
 use crate::events::Events;
 use crate::executed::Executed;
+use crate::frames::Thread;
 use crate::mailbox::Answer;
 use crate::memory::GuestMemory;
 use crate::recorder::Recorder;
@@ -42,6 +43,7 @@ use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
+use gil_wire::finish::Finish;
 use gil_wire::monitor::Event as Monitor;
 use links::Links;
 use schedule::Schedule;
@@ -54,6 +56,8 @@ pub struct Context<'a> {
     pub memory: &'a dyn GuestMemory,
     /// When operations' durations are learnt.
     pub time: Time,
+    /// When the board waits for its device.
+    pub finish: Finish,
     /// Counters.
     pub stats: &'a mut Stats,
     /// The recording.
@@ -191,6 +195,7 @@ impl Session {
         let answer = self.execute(context, submission);
         self.delivery.deliver(context, now_ns);
         let answer = answer.unwrap_or_else(|refusal| self.refused(context, refusal));
+        self.count_frames(context, submission, &answer);
         self.finish(context, answer, now_ns)
     }
 
@@ -263,10 +268,28 @@ impl Session {
             false => answer,
         };
         let process = self.links.first().process();
-        for call in calls.all().iter().filter(|call| is_a_call(call)) {
+        let part = context.stats.frames.part(self.thread(submission));
+        part.forwards += 1;
+        let called = calls.all().iter().filter(|call| is_a_call(call));
+        part.calls += called.clone().count() as u64;
+        for call in called {
             context.stats.counted(process, call.envelope.op);
         }
         answer
+    }
+
+    /// The guest thread of a submission.
+    fn thread(&self, submission: &Submission) -> Thread {
+        (self.links.first().process(), submission.thread)
+    }
+
+    /// A frame lasts until its last call returns.
+    fn count_frames(&self, context: &mut Context<'_>, submission: &Submission, answer: &Answer) {
+        let last = context.took.op.filter(|_| answer.status == Status::Ok);
+        if last.is_some_and(gil_wire::api::ends_frame) {
+            let end_ns = submission.now_ns().max(answer.deadline_ns);
+            context.stats.frames.ended(self.thread(submission), end_ns);
+        }
     }
 
     /// Enqueues in front of the last call are sent and put on the timeline,

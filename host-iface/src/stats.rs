@@ -1,6 +1,7 @@
 //! Counters and stopwatches of a run.
 
 use crate::boards::Boards;
+use crate::frames::Frames;
 use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
 use gil_wire::Op;
 use std::collections::BTreeMap;
@@ -48,6 +49,8 @@ const UNKNOWN: Op = Op(0);
 pub struct Stats {
     /// Filled as things happen; times of [`report::Wall`] at the end.
     pub report: Report,
+    /// Frames of programs that draw.
+    pub frames: Frames,
     entries: BTreeMap<Op, Entry>,
     clock: Clock,
 }
@@ -91,6 +94,7 @@ impl Stats {
         };
         Self {
             report,
+            frames: Frames::default(),
             entries: BTreeMap::new(),
             clock: Clock {
                 loaded: now,
@@ -299,6 +303,7 @@ impl Stats {
             self.cut_short();
         }
         self.report.wall.since_load_ns = nanos(self.clock.loaded.elapsed());
+        self.report.frames = self.frames.report();
         self.report.entries = self.entries.values().cloned().collect();
         let sum = |of: fn(&Entry) -> u64| self.entries.values().map(of).sum();
         self.report.simulated.gpu_ns = sum(|entry| entry.gpu_ns);

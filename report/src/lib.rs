@@ -6,12 +6,14 @@
 
 mod document;
 mod exit;
+mod frames;
 mod run;
 #[cfg(feature = "table")]
 mod table;
 
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
+pub use frames::{FrameCall, FrameTime, Frames};
 pub use run::{
     Board, Entry, Failure, Guest, PROCESSES_MAX, Process, Program, Report, Served, Simulated,
     Totals, VERSION, Wall,

@@ -3,6 +3,7 @@
 //! Times called `_ns` are nanoseconds: under [`Simulated`] of the guest's
 //! monotonic clock, under [`Wall`] of this machine's.
 
+use crate::Frames;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,6 +34,12 @@ pub struct Report {
     /// their environment and exited.
     #[serde(default)]
     pub called: Vec<String>,
+    /// Frames, one for each thread that ended two or more.
+    #[serde(default)]
+    pub frames: Vec<Frames>,
+    /// When the board waited for its device: `program`, `frame` or `call`.
+    #[serde(default)]
+    pub finish: String,
     /// The board; of several, the one for APIs that no other serves.
     pub board: Board,
     /// Each board, if there are several.

@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use crate::{Document, Entry, Process, Report, SeenRun, Served};
+use crate::{Document, Entry, Frames, Process, Report, SeenRun, Served};
 use comfy_table::{CellAlignment, Table, presets};
 
 impl Document {
@@ -16,6 +16,10 @@ fn table(report: &Report, run: &SeenRun) -> String {
     let mut text = String::from("\n");
     if !report.entries.is_empty() {
         text += &calls(&report.entries);
+        text.push('\n');
+    }
+    for frames in &report.frames {
+        text += &drawn(frames, report.frames.len() > 1);
         text.push('\n');
     }
     text += &times(report, run);
@@ -100,6 +104,42 @@ fn calls(entries: &[Entry]) -> String {
         percent(all, all),
         time(all_cpu),
     ]);
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
+}
+
+/// Most calls of a frame that are shown.
+const FRAME_CALLS: usize = 5;
+
+fn drawn(frames: &Frames, is_one_of_many: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut row = |name: &str, value: String| {
+        table.add_row([name.to_owned(), value]);
+    };
+    let whose = match is_one_of_many {
+        true => format!("frames of thread {}", frames.thread),
+        false => "frames".into(),
+    };
+    let times = &frames.time;
+    row(&whose, frames.count.to_string());
+    row("  mean time", time(times.mean_ns));
+    row("  half within", time(times.p50_ns));
+    row("  95 % within", time(times.p95_ns));
+    row("  longest", time(times.max_ns));
+    for (name, sum) in [
+        ("  calls a frame", frames.calls),
+        ("  requests a frame", frames.forwards),
+        ("  bytes to the board", frames.bytes_to_board),
+        ("  bytes from the board", frames.bytes_from_board),
+    ] {
+        row(name, format!("{:.1}", frames.each(sum)));
+    }
+    for call in frames.slowest.iter().take(FRAME_CALLS) {
+        let sum = call.cpu_ns.saturating_add(call.gpu_ns);
+        let name = format!("  in {}", call.name);
+        row(&name, time(frames.each(sum) as u64));
+    }
     right_align(&mut table);
     table.trim_fmt() + "\n"
 }
@@ -220,6 +260,40 @@ mod tests {
         assert_eq!(line("transport"), "transport 20.000 ms 1.0 %");
         assert_eq!(line("sum"), "sum 1.980 s 99.0 %");
         assert_eq!(line("predicted"), "");
+    }
+
+    #[test]
+    fn frames_stand_between_calls_and_times() {
+        let mut report = report();
+        assert!(!table(&report, &SeenRun::default()).contains("frame"));
+        let swap = crate::FrameCall {
+            name: "eglSwapBuffers".into(),
+            calls: 4,
+            cpu_ns: 40_000,
+            gpu_ns: 8_000_000,
+            longest_ns: 2_500_000,
+        };
+        report.frames = vec![Frames {
+            count: 4,
+            time: crate::FrameTime {
+                mean_ns: 2_500_000,
+                ..crate::FrameTime::default()
+            },
+            calls: 42,
+            slowest: vec![swap],
+            ..Frames::default()
+        }];
+        let text = table(&report, &SeenRun::default());
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<_> = text.lines().map(words).collect();
+        for wanted in [
+            "frames 4",
+            "mean time 2.500 ms",
+            "calls a frame 10.5",
+            "in eglSwapBuffers 2.010 ms",
+        ] {
+            assert!(lines.iter().any(|line| line == wanted), "{text}");
+        }
     }
 
     #[test]

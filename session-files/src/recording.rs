@@ -9,13 +9,14 @@
 //! | 3 | [`Ended`] | the operation's output, then its text, as the board sent them |
 //! | 4 | [`SessionClosed`] | none |
 //! | 5 | [`Device`] | none |
+//! | 6 | [`Costs`] | none |
 //!
 //! A record is written completely before its answer reaches the guest.
 
 use crate::container::{self, FileError, FileType, Stored, head_as};
 use gil_wire::api::Described;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::{Call, Done, Report};
+use gil_wire::message::{Call, Done, Posted, Report};
 use serde::{Deserialize, Serialize};
 
 /// The type of file.
@@ -39,6 +40,8 @@ pub enum Record<'a> {
     SessionClosed(SessionClosed),
     /// The board said which physical device an API's device is.
     Device(Device),
+    /// What calls without an answer took, as the session's next answer says.
+    Posted(Costs),
 }
 
 /// A session was opened on the board. The run's sessions are numbered from 1 in
@@ -86,6 +89,16 @@ pub struct Device {
     pub identity: Option<DeviceIdentity>,
 }
 
+/// What calls without an answer took: parts of the time of the session's next call that
+/// has one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Costs {
+    /// The session's number in this recording.
+    pub session: u64,
+    /// An entry point each.
+    pub posted: Vec<Posted>,
+}
+
 /// One call and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Called<'a> {
@@ -109,7 +122,7 @@ impl Record<'_> {
         let called = match self {
             Self::Call(called) => called,
             Self::Ended(ended) => return Some((0, ended.report.payload_len()?)),
-            Self::SessionOpened(_) | Self::SessionClosed(_) | Self::Device(_) => {
+            Self::SessionOpened(_) | Self::SessionClosed(_) | Self::Device(_) | Self::Posted(_) => {
                 return Some((0, 0));
             }
         };
@@ -133,6 +146,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Ended(_) => 3,
             Self::SessionClosed(_) => 4,
             Self::Device(_) => 5,
+            Self::Posted(_) => 6,
         }
     }
 
@@ -143,6 +157,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             Self::Ended(ended) => postcard::to_stdvec(ended),
             Self::SessionClosed(closed) => postcard::to_stdvec(closed),
             Self::Device(device) => postcard::to_stdvec(device),
+            Self::Posted(costs) => postcard::to_stdvec(costs),
         }
     }
 
@@ -153,6 +168,7 @@ impl<'a> container::Record<'a> for Record<'a> {
             3 => head_as(head, Self::Ended),
             4 => head_as(head, Self::SessionClosed),
             5 => head_as(head, Self::Device),
+            6 => head_as(head, Self::Posted),
             _ => None,
         }
     }

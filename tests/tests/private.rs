@@ -46,6 +46,7 @@ impl Session for Echo {
             out: call.regions.into_iter().map(Output::whole).collect(),
             ended: Vec::new(),
             notices: false,
+            posted: Vec::new(),
         }
     }
 
@@ -106,6 +107,7 @@ fn open(client: &mut Client) {
     let open = Request::Open {
         process: 1,
         pointer_bits: 64,
+        finish: gil_wire::finish::Finish::Program,
     };
     client.send_message(&open).unwrap();
     let reply = client.reply().unwrap().header;

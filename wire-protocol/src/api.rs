@@ -70,6 +70,11 @@ pub fn info(op: Op) -> Option<&'static CallInfo> {
     Some(&calls[at.ok()?])
 }
 
+/// Whether a call of this operation ends a frame.
+pub fn ends_frame(op: Op) -> bool {
+    api(op.api()).is_some_and(|api| api.frames.contains(&op.entry()))
+}
+
 /// What a call leaves behind in its session, by its arguments and its result,
 /// if it was answered; `None` if nothing.
 pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<Effect> {
@@ -92,6 +97,15 @@ mod tests {
     fn apis_have_numbers_of_their_own_in_order() {
         assert!(APIS.is_sorted_by(|a, b| a.number < b.number));
         assert!(APIS.iter().all(|api| api.number != 0), "0 is gil's own");
+    }
+
+    #[test]
+    fn a_frame_ends_where_the_description_says_so() {
+        use crate::generated::{egl, gles, opencl};
+        assert!(ends_frame(egl::EGL_SWAP_BUFFERS));
+        let others = [egl::EGL_WAIT_CLIENT, gles::GL_FINISH, opencl::CL_FINISH];
+        assert!(!others.into_iter().any(ends_frame));
+        assert!(!ends_frame(Op::new(9, 31)), "of an API that nobody knows");
     }
 
     #[test]

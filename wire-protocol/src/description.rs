@@ -30,6 +30,8 @@ pub struct Api {
     pub hash: Hash,
     /// Its entry points, by number.
     pub calls: &'static [CallInfo],
+    /// Those of its calls that end a frame, by number.
+    pub frames: &'static [u16],
     /// What a call leaves behind in its session.
     pub effect: EffectOf,
 }

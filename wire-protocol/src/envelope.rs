@@ -49,6 +49,8 @@ impl Engine {
     pub const COPY_IN: Self = Self(2);
     /// Copies from the device.
     pub const COPY_OUT: Self = Self(3);
+    /// What draws.
+    pub const GRAPHICS: Self = Self(4);
     /// The greatest number: a device has no more engines.
     pub const LAST: Self = Self(15);
 }

@@ -7,6 +7,7 @@
 //! | [`identity`] | host ↔ board | the physical device behind an API's device |
 //! | [`frame`] | host ↔ board | lengths before every message, bounded |
 //! | [`message`] | host ↔ board | the messages themselves |
+//! | [`finish`] | host → board | when a board waits for its device |
 //! | [`status`] | operator ↔ board | an agent's status |
 //! | [`envelope`] | guest → host | one call as simulators and drivers handle it: opaque numbers |
 //! | [`call`] | guest ↔ board | building blocks of the generated argument types |
@@ -33,6 +34,7 @@ pub mod control;
 pub mod description;
 pub mod ending;
 pub mod envelope;
+pub mod finish;
 pub mod frame;
 pub mod generated;
 pub mod hello;

@@ -5,6 +5,7 @@ use crate::Op;
 use crate::checkpoint::{PastEvent, Survey};
 use crate::description::Described;
 use crate::ending::Ending;
+use crate::finish::Finish;
 use crate::identity::{DeviceIdentity, DeviceInfo};
 use crate::status::Status;
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,8 @@ pub enum Request<'a> {
         process: u32,
         /// 32 or 64: width of the guest program's pointers.
         pointer_bits: u32,
+        /// When the board waits for its device.
+        finish: Finish,
     },
     /// One call. Payload: the bytes of the regions that go in, in order.
     Call(#[serde(borrow)] Call<'a>),
@@ -254,6 +257,23 @@ pub struct Done<'a> {
     pub notices: bool,
 }
 
+/// What calls of one entry point took on the board's CPU that have no answer of
+/// their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posted {
+    /// The entry point.
+    pub op: Op,
+    /// How many they were.
+    pub calls: u32,
+    /// Nanoseconds of all of them.
+    pub cpu_ns: u64,
+    /// Nanoseconds of the longest.
+    pub longest_ns: u64,
+}
+
+/// Most entry points that one answer says this of.
+pub const POSTED_MAX: usize = 1024;
+
 /// Board to host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply<'a> {
@@ -270,6 +290,9 @@ pub enum Reply<'a> {
         /// The call's result.
         #[serde(borrow)]
         done: Done<'a>,
+        /// What calls without an answer took since the answer before, an entry
+        /// point each: parts of the call's own time.
+        posted: Vec<Posted>,
     },
     /// An awaited operation ended. Payload: of each report, in order, its
     /// output, then its text.
@@ -350,8 +373,23 @@ mod tests {
             alone,
             b"\x01\x03why\x01\x02\x02\x03\x04\x01\0\0\0\0\0\0\x01"
         );
-        let reply = postcard::to_stdvec(&Reply::Done { seq: 5, done }).unwrap();
-        assert_eq!(reply, [&[1, 5], &alone[..]].concat());
+        let posted = vec![Posted {
+            op: Op(6),
+            calls: 7,
+            cpu_ns: 8,
+            longest_ns: 9,
+        }];
+        let reply = Reply::Done {
+            seq: 5,
+            done,
+            posted,
+        };
+        let reply = postcard::to_stdvec(&reply).unwrap();
+        assert_eq!(
+            reply,
+            [&[1, 5], &alone[..], &[1, 6, 7, 8, 9]].concat(),
+            "what recordings keep stands alone"
+        );
     }
 
     #[test]

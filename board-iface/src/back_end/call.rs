@@ -372,6 +372,7 @@ impl Call {
             out: outs.map(output).collect(),
             ended: self.ended,
             notices: false,
+            posted: Vec::new(),
         }
     }
 

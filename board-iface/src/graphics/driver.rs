@@ -10,10 +10,11 @@ use super::images;
 use super::shield;
 use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::egl::Kind;
-use gil_wire::identity::DeviceInfo;
+use gil_wire::identity::{DeviceIdentity, DeviceInfo};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
 
 /// Names EGL's library, where it is not among the system's by its usual name.
 pub const VARIABLE: &str = "GIL_BOARD_EGL";
@@ -74,6 +75,7 @@ pub struct Driver {
     get_error: unsafe extern "C" fn() -> EGLint,
     destroy_context: unsafe extern "C" fn(EGLDisplay, EGLContext) -> EGLBoolean,
     destroy_surface: unsafe extern "C" fn(EGLDisplay, EGLSurface) -> EGLBoolean,
+    place: OnceLock<Option<String>>,
     _libraries: Vec<Library>,
 }
 
@@ -166,6 +168,7 @@ impl Driver {
             get_error,
             destroy_context,
             destroy_surface,
+            place: OnceLock::new(),
             _libraries: [egl, gles].into_iter().chain(gles1).collect(),
         })
     }
@@ -192,6 +195,19 @@ impl Driver {
             platform: vendor,
             name: renderer,
             version,
+        })
+    }
+
+    /// Which device that is, by its names. Asked for the first time, it leaves no context
+    /// current in the thread.
+    pub fn identity(&self) -> Option<DeviceIdentity> {
+        let place = self.place.get_or_init(|| {
+            let device = self.device()?;
+            Some(format!("{}: {}", device.platform, device.name))
+        });
+        Some(DeviceIdentity {
+            place: place.clone()?,
+            ..DeviceIdentity::default()
         })
     }
 

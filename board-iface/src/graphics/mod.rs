@@ -8,6 +8,8 @@
 //! | [`images`] | images of the guest's buffers |
 //! | [`present`] | pictures of windows on their way to the guest |
 //! | [`resize`] | surfaces of windows that change their size |
+//! | [`work`] | what contexts have the device do, and how long that takes |
+//! | [`posted`] | what calls without an answer took |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
 //! | [`mod@egl`] | EGL's calls |
 //! | [`gles`] | those of OpenGL ES |
@@ -16,10 +18,12 @@ pub mod driver;
 pub mod egl;
 pub mod gles;
 pub mod images;
+pub mod posted;
 pub mod present;
 pub mod resize;
 pub mod session;
 mod shield;
+pub mod work;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};
@@ -111,12 +115,17 @@ impl Board for GraphicsBoard {
 
     fn open<'b>(
         &'b self,
-        _guest: Guest,
+        guest: Guest,
         budget: &Budget,
     ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
         if let Err(error) = bound_memory(budget.limit()) {
             tracing::warn!("the memory of pictures has no bound: {error}");
         }
-        Ok(Box::new(GuestThreads::new(session::Session::new(self.0))))
+        // Asked while no context is current here, as its own would replace that.
+        self.0.identity();
+        Ok(Box::new(GuestThreads::new(session::Session::new(
+            self.0,
+            guest.finish,
+        ))))
     }
 }

@@ -11,6 +11,8 @@ use super::egl::generated::{self, Functions};
 use super::gles::{self, Gles};
 use super::images::{Hidden, Image};
 use super::present::Shown;
+use super::posted::Costs;
+use super::work::{self, Work};
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::{Call, Current, Objects, Refusal, Table};
 use crate::board::{self, Ended, Outcome};
@@ -18,7 +20,11 @@ use crate::region::Budget;
 use gil_wire::Op;
 use gil_wire::api::{self, Described};
 use gil_wire::call::Handle;
+use gil_wire::ending::Ending;
+use gil_wire::finish::Finish;
 use gil_wire::generated::egl::{self as wire, Kind};
+use gil_wire::identity::DeviceIdentity;
+use gil_wire::message::CallStatus;
 use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,8 +56,10 @@ pub struct Session {
     thread: u32,
     /// Whether that call is one of OpenGL ES 1.1: its context is.
     pub(crate) is_fixed: bool,
-    /// Nanoseconds that posted calls took which no answer has told yet.
-    posted_ns: u64,
+    /// When it waits for the device.
+    finish: Finish,
+    /// What posted calls took which no answer has told yet.
+    posted: Costs,
 }
 
 /// What the session keeps of an object.
@@ -86,6 +94,8 @@ pub struct Context {
     thread: Option<u32>,
     draw: Handle,
     read: Handle,
+    /// What it has the device do.
+    work: Work,
     /// What OpenGL ES keeps of it.
     pub gles: gles::State,
 }
@@ -105,7 +115,7 @@ struct NotAgain {
 
 impl Session {
     /// One without objects.
-    pub fn new(driver: &'static Driver) -> Self {
+    pub fn new(driver: &'static Driver, finish: Finish) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             driver,
@@ -115,7 +125,8 @@ impl Session {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             thread: 0,
             is_fixed: false,
-            posted_ns: 0,
+            finish,
+            posted: Costs::default(),
         }
     }
 
@@ -295,12 +306,32 @@ impl Session {
         let (op, args) = (call.head.op, call.head.args);
         let names_context =
             op.api() == gil_wire::generated::gles::API || op == wire::GIL_RELEASE_THREAD;
-        let context = names_context
-            .then(|| postcard::take_from_bytes::<Handle>(args).ok())
-            .flatten();
-        match context.and_then(|(number, _)| self.table.data(number)) {
+        let context = names_context.then(|| named(args)).flatten();
+        match context.and_then(|number| self.table.data(number)) {
             Some(Data::Context(context)) => Some(context),
             _ => None,
+        }
+    }
+
+    /// A call comes, of a context's work or at its end: how many nanoseconds that took.
+    fn before(&mut self, op: Op, args: &[u8], ends: bool) -> u64 {
+        let is_counted = self.finish == Finish::Program;
+        let gl = &self.driver.gles;
+        let context = match op.api() {
+            gil_wire::generated::gles::API => named(args),
+            _ => Some(self.here()).filter(|_| ends),
+        };
+        let context = context.filter(|_| is_counted || ends);
+        let Some(context) = context.filter(|context| self.resume(*context).is_ok()) else {
+            return 0;
+        };
+        match self.context(context) {
+            Ok(context) if ends => context.work.end(gl),
+            Ok(context) => {
+                context.work.begin(gl);
+                0
+            }
+            Err(_) => 0,
         }
     }
 
@@ -310,6 +341,12 @@ impl Session {
         let thread = context.and_then(|context| context.thread);
         thread.unwrap_or(call.head.thread)
     }
+}
+
+/// The context that a call's arguments begin with.
+fn named(args: &[u8]) -> Option<Handle> {
+    let named = postcard::take_from_bytes::<Handle>(args);
+    named.ok().map(|(context, _)| context)
 }
 
 impl Objects for Session {
@@ -357,9 +394,10 @@ impl board::Session for Session {
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
         self.thread = self.owner(&call);
         self.is_fixed = self.named(&call).is_some_and(|context| context.is_fixed);
-        let (op, args) = (call.head.op, call.head.args);
+        let (op, args, event) = (call.head.op, call.head.args, call.head.event);
         let is_answered = call.head.answer;
         let mut running = Call::of(call);
+        let worked_ns = self.before(op, args, event.is_some());
         let result = match op.api() {
             wire::API => DISPATCH.run(self, &mut running, args),
             _ => gles::DISPATCH.run(Gles::of(self), &mut running, args),
@@ -368,10 +406,22 @@ impl board::Session for Session {
             Ok(result) => running.outcome(result),
             Err(refusal) => Outcome::refused(format_args!("{op} is refused: {refusal}")),
         };
+        if let (Some(event), CallStatus::Ran) = (event, outcome.status) {
+            outcome.ended.push(Ended {
+                duration_ns: worked_ns,
+                ..Ended::bare(event, Ending::Done)
+            });
+        }
+        if self.finish == Finish::Call && !self.here().is_null() {
+            outcome.cpu_ns += work::finish(&self.driver.gles);
+        }
         // A post's time is the program's, too: it passes with the next answer.
-        match is_answered {
-            true => outcome.cpu_ns += std::mem::take(&mut self.posted_ns),
-            false => self.posted_ns += outcome.cpu_ns,
+        if is_answered {
+            let (posted, sum) = self.posted.take();
+            outcome.cpu_ns = outcome.cpu_ns.saturating_add(sum);
+            outcome.posted = posted;
+        } else {
+            self.posted.add(op, outcome.cpu_ns);
         }
         outcome
     }
@@ -379,6 +429,11 @@ impl board::Session for Session {
     /// Calls end before they are answered.
     fn finish(&mut self, _event: u64, _budget: &Budget) -> Option<Ended> {
         None
+    }
+
+    /// There is one display, and one device behind it.
+    fn identify(&mut self, _api: u16, _device: u64) -> Option<DeviceIdentity> {
+        self.driver.identity()
     }
 
     fn not_run(&self, _op: Op) -> i32 {

@@ -5,10 +5,10 @@ use super::ReplayError;
 use gil_files::container::{
     self, FileError, HEADER_LEN, Payload, Prefix, ReadError, Stored, Unknown,
 };
-use gil_files::recording::{self, Device, Ended, FILE, Record, SessionOpened};
+use gil_files::recording::{self, Costs, Device, Ended, FILE, Record, SessionOpened};
 use gil_wire::api::Described;
 use gil_wire::identity::DeviceIdentity;
-use gil_wire::message::Report;
+use gil_wire::message::{Posted, Report};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -48,6 +48,8 @@ pub struct RecordedSession {
     pub apis: Vec<Described>,
     /// Its calls in order.
     pub calls: Vec<Recorded>,
+    /// What posts took, for the next call that is answered: with its place among them.
+    posted: HashMap<usize, Vec<Posted>>,
     /// How operations ended that were awaited, by event.
     pub ended: HashMap<u64, RecordedEnd>,
     /// What was known of devices, by API and number.
@@ -75,6 +77,13 @@ pub struct Recorded {
 pub struct Place {
     prefix: Prefix,
     at: u64,
+}
+
+impl RecordedSession {
+    /// What posts took, as the answer to call `place` says.
+    pub fn posted(&self, place: usize) -> Vec<Posted> {
+        self.posted.get(&place).cloned().unwrap_or_default()
+    }
 }
 
 impl Recorded {
@@ -250,6 +259,10 @@ impl Sessions {
                 self.device(device);
                 return Ok(());
             }
+            Some(Record::Posted(costs)) => {
+                self.posted(costs);
+                return Ok(());
+            }
             Some(Record::Call(call)) => call.session,
             Some(Record::SessionClosed(_)) | None => return Ok(()),
         };
@@ -275,12 +288,21 @@ impl Sessions {
         }
     }
 
+    /// The call that says so is recorded next.
+    fn posted(&mut self, costs: Costs) {
+        if let Some(place) = self.places.get(&costs.session) {
+            let session = &mut self.all[*place];
+            session.posted.insert(session.calls.len(), costs.posted);
+        }
+    }
+
     fn open(&mut self, opened: SessionOpened) {
         self.places.insert(opened.session, self.all.len());
         self.all.push(RecordedSession {
             pointer_bits: opened.pointer_bits,
             apis: opened.apis,
             calls: Vec::new(),
+            posted: HashMap::new(),
             ended: HashMap::new(),
             devices: HashMap::new(),
         });

@@ -364,6 +364,7 @@ impl ReplaySession<'_> {
         let mut outcome = Outcome {
             status: done.status,
             notices: done.notices,
+            posted: self.recording.sessions[self.number].posted(self.next - 1),
             ..ran(done.result, done.cpu_ns)
         };
         if !done.out.is_empty() && !fits(&done.out, &rooms(&call.regions)) {
@@ -467,5 +468,6 @@ fn ran(result: &[u8], cpu_ns: u64) -> Outcome {
         out: Vec::new(),
         ended: Vec::new(),
         notices: false,
+        posted: Vec::new(),
     }
 }

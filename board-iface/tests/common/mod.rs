@@ -128,6 +128,7 @@ impl Client {
         let open = Request::Open {
             process: 42,
             pointer_bits: 64,
+            finish: gil_wire::finish::Finish::Program,
         };
         self.send(&open, &[]);
     }
@@ -292,7 +293,7 @@ impl Client {
 
     pub fn done(&mut self) -> Done {
         self.receive_from(|reply, payload, window| match reply {
-            Reply::Done { seq, done } => {
+            Reply::Done { seq, done, .. } => {
                 let mut rest = payload;
                 let mut cut = |lens: &[u64]| -> Vec<Vec<u8>> {
                     let piece = |len: &u64| {

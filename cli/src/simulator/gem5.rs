@@ -3,7 +3,7 @@
 mod check;
 
 use super::{Ending, Pipe, Simulator, SimulatorError};
-use crate::args::{Gem5Options, Mode, RunArgs, Sim};
+use crate::args::{Gem5Options, GlTime, Mode, RunArgs, Sim};
 use crate::kernel_command;
 use crate::watch;
 use gil_board_client::boards::Options;
@@ -206,6 +206,10 @@ impl<'a> Gem5<'a> {
         if let Some(timeout) = self.args.board_timeout {
             let seconds = timeout.as_secs_f64().to_string();
             command.args(["--board-timeout", &seconds]);
+        }
+        if self.args.gl_time != GlTime::Program {
+            let finish = self.args.gl_time.finish();
+            command.args(["--finish", finish.name()]);
         }
         if self.args.record.is_some() {
             command.arg("--record").arg(at.join(file::TRACE));

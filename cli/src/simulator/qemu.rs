@@ -7,7 +7,7 @@ pub mod saved;
 pub mod version;
 
 use super::{Ending, Simulator, SimulatorError};
-use crate::args::{RunArgs, Time};
+use crate::args::{GlTime, RunArgs, Time};
 use crate::reach;
 use crate::watch;
 use gil_board_client::boards::Options;
@@ -245,6 +245,9 @@ impl Qemu<'_> {
         }
         if args.time == Time::Strict {
             option += ",time=strict";
+        }
+        if args.gl_time != GlTime::Program {
+            option += &format!(",finish={}", args.gl_time.finish());
         }
         if let Some(timeout) = args.board_timeout {
             option += &format!(",board-timeout={}", timeout.as_secs_f64());

@@ -32,6 +32,7 @@ impl State {
         Context {
             memory,
             time: self.time,
+            finish: self.finish,
             stats: &mut self.stats,
             trace: &mut self.trace,
             events: &mut self.events,

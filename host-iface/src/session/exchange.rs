@@ -5,14 +5,16 @@ use super::forward::{unexpected, window_places};
 use super::output::{self, Slot};
 use super::{Context, Refusal, Session, reports};
 use crate::config::Time;
+use crate::frames::{Cost, Thread};
 use crate::mailbox::Answer;
 use gil_address_tables::Extents;
 use gil_timing::Event;
 use gil_transport::client::{Client, ClientError};
 use gil_uapi::GuestLength;
 use gil_wire::envelope::Class;
+use gil_wire::finish::Finish;
 use gil_wire::frame::FrameError;
-use gil_wire::message::{CallStatus, Done, RegionDesc, Reply, Report};
+use gil_wire::message::{CallStatus, Done, Posted, RegionDesc, Reply, Report};
 use gil_wire::words::Words;
 use std::collections::BTreeSet;
 
@@ -98,7 +100,9 @@ impl Session {
     fn must_wait(&self, context: &Context<'_>, main: &Call<'_>) -> bool {
         let out_len: GuestLength = out_regions(main).map(Extents::len).sum();
         let held = self.delivery.held.guest_bytes().saturating_add(out_len);
-        main.envelope.blocking || !out_len.is_zero() && held > context.memory.size()
+        main.envelope.blocking
+            || is_last_of_frame(context, main)
+            || !out_len.is_zero() && held > context.memory.size()
     }
 
     /// Publishes operations ahead while the board keeps more input of them
@@ -148,7 +152,7 @@ impl Session {
             false => None,
         };
         *header = received.header;
-        let done = decode(main, header)?;
+        let (done, posted) = decode(main, header)?;
         self.check(main, &done, received.payload_len, received.in_window)?;
         let places = places.as_deref();
         let mut slots = self.delivery.slots(context, main, &done, waits, places);
@@ -159,17 +163,17 @@ impl Session {
         let own = slots.iter().map(|slot| &slot.bytes);
         let all = own.chain(bytes.iter().flatten()).map(Vec::as_slice);
         let all: Vec<&[u8]> = all.collect();
+        let place = self.links.place(main.envelope.op);
+        let process = self.links.first().process();
+        let thread = self.thread(main.submission);
         let link = self.links.of_mut(main.envelope.op);
+        link.record_posted(context, &posted);
         link.record_call(context, main, input, Some(&done), &all);
         let kept = link.kept.take();
         if done.status == CallStatus::Ran {
             link.remember(kept, Some(done.result));
         }
-        let of = (
-            self.links.place(main.envelope.op),
-            self.links.first().process(),
-        );
-        account(context, main, of, &done);
+        account(context, (thread, place, process), main, &done, &posted);
         self.delivery.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
@@ -218,21 +222,74 @@ impl Session {
     }
 }
 
+/// Whether the board waits there for its device, and the program with it.
+fn is_last_of_frame(context: &Context<'_>, main: &Call<'_>) -> bool {
+    let envelope = main.envelope;
+    context.finish == Finish::Frame
+        && envelope.class == Class::Enqueue
+        && gil_wire::api::ends_frame(envelope.op)
+}
+
+/// Counts an answer in its thread's frame.
+fn frame_part(
+    context: &mut Context<'_>,
+    thread: Thread,
+    main: &Call<'_>,
+    done: &Done<'_>,
+    own_ns: u64,
+    posted: &[Posted],
+) {
+    let own = done
+        .reports
+        .iter()
+        .find(|report| main.envelope.signals == Some(report.event));
+    let gpu_ns = own.map_or(0, |report| report.duration_ns);
+    let part = context.stats.frames.part(thread);
+    part.bytes_from_board += done.result.len() as u64 + done.out.iter().sum::<u64>();
+    let cost = Cost {
+        calls: 1,
+        cpu_ns: own_ns,
+        gpu_ns,
+        longest_ns: own_ns.saturating_add(gpu_ns),
+    };
+    part.took(main.envelope.op, cost);
+    for post in posted {
+        let cost = Cost {
+            calls: post.calls.into(),
+            cpu_ns: post.cpu_ns,
+            gpu_ns: 0,
+            longest_ns: post.longest_ns,
+        };
+        part.took(post.op, cost);
+    }
+}
+
+/// Counts what an answer says of a call of this thread, on the board of this place, in this
+/// process.
 fn account(
     context: &mut Context<'_>,
+    (thread, place, process): (Thread, usize, u32),
     main: &Call<'_>,
-    (place, process): (usize, u32),
     done: &Done<'_>,
+    posted: &[Posted],
 ) {
     let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
     let now_ns = main.submission.now_ns();
     context.stats.board_busy(place, done.busy_ns);
+    let own_ns = posted
+        .iter()
+        .fold(done.cpu_ns, |left, post| left.saturating_sub(post.cpu_ns));
     let entry = context.stats.entry(main.envelope.op);
-    entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(done.cpu_ns);
+    entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(own_ns);
     entry.bytes_from_board += done.out.iter().sum::<u64>();
     if let Some(process) = context.stats.process(process) {
         process.board_cpu_ns = process.board_cpu_ns.saturating_add(done.cpu_ns);
     }
+    for post in posted {
+        let entry = context.stats.entry(post.op);
+        entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(post.cpu_ns);
+    }
+    frame_part(context, thread, main, done, own_ns, posted);
     let simulated = &mut context.stats.report.simulated;
     simulated.excess_ns = simulated
         .excess_ns
@@ -240,9 +297,9 @@ fn account(
 }
 
 /// The answer to a call.
-fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<Done<'a>, ClientError> {
+fn decode<'a>(main: &Call<'_>, header: &'a [u8]) -> Result<(Done<'a>, Vec<Posted>), ClientError> {
     match postcard::from_bytes(header).map_err(FrameError::from)? {
-        Reply::Done { seq, done } if seq == main.submission.seq => Ok(done),
+        Reply::Done { seq, done, posted } if seq == main.submission.seq => Ok((done, posted)),
         Reply::Refused { reason } => Err(ClientError::Refused(reason.into())),
         other => Err(unexpected(&other, "the call's answer")),
     }

@@ -93,7 +93,8 @@ impl Session {
                         false => link.remember(kept, None),
                     }
                 }
-                let sent = sent(context, calls, inputs);
+                let process = link.process();
+                let sent = sent(context, process, calls, inputs);
                 link.record_posts(context, calls, &sent, answered);
                 Ok(sent)
             }
@@ -153,11 +154,18 @@ impl Delivery {
 }
 
 /// Counts what was sent; what was copied of it.
-fn sent(context: &mut Context<'_>, calls: &[&Call<'_>], inputs: Vec<Vec<Input<'_>>>) -> Sent {
+fn sent(
+    context: &mut Context<'_>,
+    process: u32,
+    calls: &[&Call<'_>],
+    inputs: Vec<Vec<Input<'_>>>,
+) -> Sent {
     let mut all = Vec::with_capacity(calls.len());
     for (call, inputs) in calls.iter().zip(inputs) {
         let len: u64 = lens(call).iter().sum();
         context.stats.entry(call.envelope.op).bytes_to_board += len;
+        let part = context.stats.frames.part((process, call.submission.thread));
+        part.bytes_to_board += len + call.envelope.args.len() as u64;
         let copied = inputs.into_iter().filter_map(|input| match input {
             Input::Copied(bytes) => Some(bytes),
             Input::InPlace(_) => None,

@@ -12,7 +12,7 @@ use gil_transport::client::{Client, ClientError};
 use gil_wire::Op;
 use gil_wire::api::{Described, effect};
 use gil_wire::frame::FrameError;
-use gil_wire::message::{Done, Reply, Request};
+use gil_wire::message::{Done, Posted, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
 use std::sync::Arc;
 
@@ -160,10 +160,10 @@ impl Link {
             });
         let mut client = Box::new(connected?);
         client.begin();
-        let (process, pointer_bits) = (self.process, self.pointer_bits);
         client.send_message(&Request::Open {
-            process,
-            pointer_bits,
+            process: self.process,
+            pointer_bits: self.pointer_bits,
+            finish: context.finish,
         })?;
         let header = client.reply()?.header;
         context.took.waited += client.take_waited();
@@ -214,6 +214,18 @@ impl Link {
                 self.record_call(context, call, input, None, &[]);
             }
         }
+    }
+
+    /// Records what calls without an answer took, which the next answer says.
+    pub(super) fn record_posted(&self, context: &mut Context<'_>, posted: &[Posted]) {
+        if context.trace.is_none() || posted.is_empty() {
+            return;
+        }
+        let record = Record::Posted(recording::Costs {
+            session: self.recorded_as,
+            posted: posted.to_vec(),
+        });
+        context.record(&record, &[]);
     }
 
     /// Records one call.

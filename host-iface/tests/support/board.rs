@@ -418,7 +418,8 @@ fn act(
         notices: act.notices,
     };
     let seq = call.seq + u64::from(act.answers_another);
-    let reply = Reply::Done { seq, done };
+    let posted = Vec::new();
+    let reply = Reply::Done { seq, done, posted };
     send(
         stream,
         &reply,

@@ -142,6 +142,33 @@ fn what_was_said_of_a_device_is_kept() {
     assert_eq!(record(&all[0].0), Ok(Some(device())));
 }
 
+fn costs() -> Record<'static> {
+    Record::Posted(Costs {
+        session: 1,
+        posted: vec![Posted {
+            op: Op::new(3, 24),
+            calls: 2,
+            cpu_ns: 900,
+            longest_ns: 700,
+        }],
+    })
+}
+
+/// The file of a kind that is later still.
+fn costs_file() -> Vec<u8> {
+    let mut file = FILE.header().to_vec();
+    append(&mut file, &costs(), &[], Compression::None);
+    file
+}
+
+#[test]
+fn what_posts_took_is_kept() {
+    let golden: &[u8] = include_bytes!("../../tests/golden/costs");
+    assert_eq!(costs_file(), golden);
+    let all = read_all(&mut &golden[16..]).unwrap();
+    assert_eq!(record(&all[0].0), Ok(Some(costs())));
+}
+
 /// A later encoder may compress better: only reading it stays.
 #[test]
 fn a_compressed_payload_of_before_is_read() {
@@ -181,6 +208,7 @@ fn make_golden() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     std::fs::write(folder.join("recording"), file()).unwrap();
     std::fs::write(folder.join("device"), device_file()).unwrap();
+    std::fs::write(folder.join("costs"), costs_file()).unwrap();
     let mut packed = FILE.header().to_vec();
     append(&mut packed, &printed(), &[&[b'g'; 1000]], Compression::Lz4);
     std::fs::write(folder.join("compressed"), packed).unwrap();

@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 const GUEST: Guest = Guest {
     process: 1,
     pointer_bits: 64,
+    finish: gil_wire::finish::Finish::Program,
 };
 
 /// A host that says its hello and then any bytes.

@@ -70,6 +70,7 @@ impl Session for Buffer {
             out,
             ended,
             notices: false,
+            posted: Vec::new(),
         }
     }
 

@@ -453,6 +453,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[31, 1020];
+
 /// Arguments of `eglInitialize`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EglInitializeArgs {

@@ -1611,7 +1611,7 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 46,
         name: "glFlush",
-        class: Some(crate::envelope::Class::Post),
+        class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
         entry: 47,
@@ -4710,6 +4710,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[];
+
 /// What a pointer means, which depends on its context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pixels<'a> {
@@ -5145,6 +5148,10 @@ pub struct GlFinishReply;
 pub struct GlFlushArgs {
     pub current: Handle,
 }
+
+/// Reply of `glFlush`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFlushReply;
 
 /// Arguments of `glFramebufferRenderbuffer`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -7106,6 +7113,7 @@ pub struct GlClientWaitSyncArgs {
 /// Reply of `glClientWaitSync`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlClientWaitSyncReply {
+    pub result: i32,
     pub value: u32,
 }
 
@@ -10064,6 +10072,12 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
         }
         GL_FINISH => {
             let args: GlFinishArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.current);
+            effect
+        }
+        GL_FLUSH => {
+            let args: GlFlushArgs = decode(args)?;
             let mut effect = Effect::default();
             effect.uses(&args.current);
             effect

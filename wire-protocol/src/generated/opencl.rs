@@ -1026,6 +1026,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[];
+
 /// `cl_buffer_region`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClBufferRegion {

@@ -137,6 +137,9 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     },
 ];
 
+/// Those that end a frame.
+pub static FRAMES: &[u16] = &[];
+
 /// Arguments of `toyDeviceInfo`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToyDeviceInfoArgs {

@@ -21,6 +21,13 @@ pub fn table(api: &Api, krate: &str, out: &mut String) {
         );
     }
     out.push_str("];\n");
+    let frames = api.calls.iter().filter(|call| call.frame);
+    let frames: Vec<_> = frames.map(|call| call.number.to_string()).collect();
+    let _ = writeln!(
+        out,
+        "\n/// Those that end a frame.\npub static FRAMES: &[u16] = &[{}];",
+        frames.join(", ")
+    );
 }
 
 /// `generated/mod.rs` of the wire crate.
@@ -40,7 +47,7 @@ pub fn index(apis: &[(Api, [u8; 32])]) -> String {
         let is_own = api.home.is_none();
         let _ = writeln!(
             out,
-            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, hash: {hash:?}, calls: {name}::CALLS, effect: {name}::effect }},"
+            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, hash: {hash:?}, calls: {name}::CALLS, frames: {name}::FRAMES, effect: {name}::effect }},"
         );
     }
     out.push_str("];\n\n/// An API's place among [`APIS`].\n#[inline]\npub const fn place(api: u16) -> Option<usize> {\nmatch api {\n");

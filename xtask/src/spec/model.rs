@@ -487,6 +487,8 @@ pub struct Call {
     pub current: bool,
     /// Whether the board has something by hand around what is generated.
     pub around: bool,
+    /// Whether it ends a frame.
+    pub frame: bool,
     /// The queue it works on: a parameter, or [`CURRENT`].
     pub queue: Option<String>,
     /// The engine of its operation, and how that is ordered with others.

@@ -77,6 +77,8 @@ pub struct RawCall {
     pub current: bool,
     #[serde(default)]
     pub around: bool,
+    #[serde(default)]
+    pub frame: bool,
     pub queue: Option<String>,
     pub engine: Option<String>,
     pub blocking: Option<String>,

@@ -492,7 +492,10 @@ impl Manual for Board {
             Some(function) => call.timed(|| unsafe { function(sync, args.flags, timeout) }),
             None => GL_WAIT_FAILED,
         };
-        Ok(wire::GlClientWaitSyncReply { value })
+        Ok(wire::GlClientWaitSyncReply {
+            result: NONE,
+            value,
+        })
     }
 
     fn gl_read_pixels(

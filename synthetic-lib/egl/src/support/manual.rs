@@ -1,7 +1,9 @@
 //! The entry points that are written by hand.
 
 use super::platform::{self, Platform};
-use super::{configs, current, display, error, image, present, procedures, strings, window};
+use super::{
+    configs, current, display, error, image, present, procedures, strings, window, work,
+};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};
@@ -278,10 +280,10 @@ impl Manual for Guest {
 
     unsafe fn eglWaitClient(entry: u64) -> EGLBoolean {
         Self::returned(|| {
-            if current::context().is_none() {
+            let Some(context) = current::context() else {
                 return Ok(());
-            }
-            let request = Request::new(wire::EGL_WAIT_CLIENT, Class::Sync, entry);
+            };
+            let request: Request = work::handed_over(wire::EGL_WAIT_CLIENT, entry, &context, true);
             request.forward(&wire::EglWaitClientArgs, |reply| {
                 let reply: wire::EglWaitClientReply = reply.decode()?;
                 Self::check(reply.result)

@@ -13,6 +13,7 @@
 //! | [`window`] | surfaces, and windows among them |
 //! | [`present`] | a window's pictures |
 //! | [`current`] | what is current in a thread |
+//! | [`work`] | what a context has the board's device do |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
@@ -32,6 +33,7 @@ pub mod present;
 pub mod procedures;
 pub mod strings;
 pub mod window;
+pub mod work;
 
 use crate::generated::manual::{self as generated, Guest, Helpers, Local, Object};
 use crate::generated::types::*;

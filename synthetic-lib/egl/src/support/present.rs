@@ -1,7 +1,7 @@
 //! A window's pictures: the end of a frame, and the way of its picture into the buffer
 //! that is shown.
 
-use super::current;
+use super::{current, work};
 use super::native::Place;
 use super::window::{self, Window};
 use crate::generated::manual::{Guest, Object, Request};
@@ -39,7 +39,10 @@ pub fn swap(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
 }
 
 fn swap_pbuffer(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
-    let request = Request::new(wire::EGL_SWAP_BUFFERS, Class::Sync, entry);
+    let request: Request = match current::context() {
+        Some(context) => work::handed_over(wire::EGL_SWAP_BUFFERS, entry, &context, false),
+        None => Request::new(wire::EGL_SWAP_BUFFERS, Class::Sync, entry),
+    };
     let args = wire::EglSwapBuffersArgs {
         dpy: dpy.number(),
         surface: surface.number(),
@@ -55,7 +58,9 @@ fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> Call
     let frames = || window.frames.lock().unwrap_or_else(PoisonError::into_inner);
     let (place, layout) = window.native.target(buffer)?;
     let rows = band_rows(layout.height);
-    let mut request = Request::new(wire::GIL_PRESENT, Class::Sync, entry);
+    let context = current::context().ok_or(EGL_BAD_CONTEXT)?;
+    // Whoever shows the buffer finds the whole picture there.
+    let mut request: Request = work::handed_over(wire::GIL_PRESENT, entry, &context, true);
     for band in bands(layout.height, rows) {
         let (offset, band) = window::band(&layout, &band);
         match place {

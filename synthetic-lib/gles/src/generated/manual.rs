@@ -355,6 +355,17 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glIsSync(entry: u64, sync: GLsync) -> GLboolean;
 
+    /// `glClientWaitSync`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glClientWaitSync(
+        entry: u64,
+        sync: GLsync,
+        flags: GLbitfield,
+        timeout: GLuint64,
+    ) -> GLenum;
+
     /// `glVertexAttribDivisor`.
     ///
     /// # Safety

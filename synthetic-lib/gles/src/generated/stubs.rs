@@ -5651,21 +5651,8 @@ pub unsafe extern "C" fn glClientWaitSync(
 ) -> GLenum {
     gil_guest::note(gil_wire::Op::new(3, 216));
     let entry = gil_guest::entry();
-    Guest::value(|| {
-        let current = Guest::current()?;
-        let sync = Object::find(Kind::Sync, sync)?;
-        let request = Request::new(wire::GL_CLIENT_WAIT_SYNC, Class::Sync, entry);
-        let args = wire::GlClientWaitSyncArgs {
-            current: current.number(),
-            sync: sync.number(),
-            flags,
-            timeout,
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::GlClientWaitSyncReply = reply.decode()?;
-            Ok(reply.value)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glClientWaitSync(entry, sync, flags, timeout) }
 }
 
 /// `glWaitSync`.

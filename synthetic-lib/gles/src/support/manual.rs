@@ -4,7 +4,7 @@ use super::arrays::{self, Kind};
 use super::{Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
-use gil_egl::support::strings;
+use gil_egl::support::{strings, work};
 use gil_gles_common::fixed::Array;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
@@ -1067,10 +1067,23 @@ impl Manual for Guest {
         });
     }
 
+    unsafe fn glFlush(entry: u64) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let request: Request = work::handed_over(wire::GL_FLUSH, entry, &current, false);
+            let args = wire::GlFlushArgs {
+                current: current.number(),
+            };
+            request.forward(&args, |_| Ok(()))?;
+            images::drain(entry, &current)?;
+            debug::deliver(&current)
+        });
+    }
+
     unsafe fn glFinish(entry: u64) {
         Self::nothing(|| {
             let current = Self::current()?;
-            let request = Request::new(wire::GL_FINISH, Class::Sync, entry);
+            let request: Request = work::handed_over(wire::GL_FINISH, entry, &current, true);
             let args = wire::GlFinishArgs {
                 current: current.number(),
             };
@@ -1079,18 +1092,31 @@ impl Manual for Guest {
         });
     }
 
-    unsafe fn glFlush(entry: u64) {
-        Self::nothing(|| {
-            let current = Self::current()?;
-            let request = Request::new(wire::GL_FLUSH, Class::Post, entry);
-            request.post(&wire::GlFlushArgs {
+    /// Without a timeout, it asks how the board stands.
+    unsafe fn glClientWaitSync(
+        entry: u64,
+        sync: GLsync,
+        flags: GLbitfield,
+        timeout: GLuint64,
+    ) -> GLenum {
+        Self::value(|| {
+            let (current, op) = (Self::current()?, wire::GL_CLIENT_WAIT_SYNC);
+            let sync = Object::find(wire::Kind::Sync, sync)?;
+            let request: Request = match timeout {
+                0 => Request::new(op, Class::Sync, entry),
+                _ => work::handed_over(op, entry, &current, true),
+            };
+            let args = wire::GlClientWaitSyncArgs {
                 current: current.number(),
-            })?;
-            let flushed = gil_guest::client().and_then(|client| client.flush(wire::GL_FLUSH));
-            flushed.map_err(|error| Self::failed(wire::GL_FLUSH, &error))?;
-            images::drain(entry, &current)?;
-            debug::deliver(&current)
-        });
+                sync: sync.number(),
+                flags,
+                timeout,
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlClientWaitSyncReply = reply.decode()?;
+                Ok(reply.value)
+            })
+        })
     }
 }
 

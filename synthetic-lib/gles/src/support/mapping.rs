@@ -6,6 +6,7 @@ use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::stubs;
 use crate::generated::types::*;
+use gil_egl::support::work;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::call::InData;
 use gil_wire::envelope::Class;
@@ -39,7 +40,11 @@ pub fn map(
     let mut bytes = bytes.into_boxed_slice();
     let place: *mut c_void = bytes.as_mut_ptr().cast();
     let discards = GL_MAP_INVALIDATE_RANGE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT;
-    let mut request = Request::new(wire::GL_MAP_BUFFER_RANGE, Class::Sync, entry);
+    let mut request: Request = match access & GL_MAP_READ_BIT {
+        0 => Request::new(wire::GL_MAP_BUFFER_RANGE, Class::Sync, entry),
+        // What the device wrote is there first.
+        _ => work::handed_over(wire::GL_MAP_BUFFER_RANGE, entry, current, true),
+    };
     let args = wire::GlMapBufferRangeArgs {
         current: current.number(),
         target,

@@ -5,10 +5,10 @@ use super::shadow::Shadow;
 use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::types::*;
+use gil_egl::support::work;
 use gil_gles_common::pixels::{Size, Store};
 use gil_guest::api::{Api, CallResult, Described, data};
 use gil_wire::call::OutRoom;
-use gil_wire::envelope::Class;
 use gil_wire::generated::gles::{self as wire, Pixels};
 use gil_wire::rows::Rows;
 use std::ffi::c_void;
@@ -158,7 +158,7 @@ pub unsafe fn read(
         let shadow = shadow::of(current);
         (shadow.has_pixel_buffer(GL_PIXEL_PACK_BUFFER), shadow.pack)
     };
-    let mut request = Request::new(wire::GL_READ_PIXELS, Class::Sync, entry);
+    let mut request: Request = work::handed_over(wire::GL_READ_PIXELS, entry, current, !is_bound);
     let (begin, rows) = match is_bound {
         true => (std::ptr::null(), Rows::default()),
         false => rows(store, (width, height, 1), (format, ty), pixels)?,

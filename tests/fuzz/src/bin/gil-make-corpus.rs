@@ -135,6 +135,7 @@ impl Corpus {
             let reply = Reply::Done {
                 seq: call.seq,
                 done: done.clone(),
+                posted: Vec::new(),
             };
             self.keep("frames", &format!("{name}-done"), &frame_of(&reply, &[]));
         }
@@ -321,7 +322,8 @@ impl Corpus {
                 notices: false,
                 out: out.clone(),
             };
-            let reply = Reply::Done { seq, done };
+            let posted = Vec::new();
+            let reply = Reply::Done { seq, done, posted };
             frame_of(&reply, &vec![9; out.iter().sum::<u64>() as usize])
         };
         let report = Report {
@@ -435,6 +437,7 @@ __kernel void k(const double3 a, unsigned long b, size_t c[4]) { }
 const OPEN: Request<'static> = Request::Open {
     process: 7,
     pointer_bits: 64,
+    finish: gil_wire::finish::Finish::Program,
 };
 
 fn input_of<'p>(call: &Call<'_>, payload: &'p [u8]) -> &'p [u8] {

@@ -37,6 +37,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         is_local: false,
         current: raw.current,
         around: raw.around,
+        frame: raw.frame,
         queue: raw.queue.clone(),
         engine: raw
             .engine

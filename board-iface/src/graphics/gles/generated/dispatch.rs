@@ -1235,13 +1235,13 @@ fn gl_finish(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<
 fn gl_flush(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GlFlushArgs = back_end::decode(args)?;
     let Some(function) = session.functions().glFlush else {
-        return Ok(Vec::new());
+        return back_end::encode(&wire::GlFlushReply);
     };
     session.make_current(args.current)?;
     // SAFETY: objects are alive and of their kind; memory is as long as the function
     // will read or write, by the same expressions.
     call.timed(|| unsafe { function() });
-    Ok(Vec::new())
+    back_end::encode(&wire::GlFlushReply)
 }
 
 fn gl_framebuffer_renderbuffer(
@@ -10507,6 +10507,10 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
             ..Default::default()
         }),
         213 => back_end::encode(&wire::GlFenceSyncReply { result }),
+        216 => back_end::encode(&wire::GlClientWaitSyncReply {
+            result,
+            ..Default::default()
+        }),
         326 => back_end::encode(&wire::GlGetObjectPtrLabelReply {
             result,
             ..Default::default()
