@@ -1,6 +1,8 @@
 //! The guest's display: `gil run --screen`, `--screen-every`, `--display`.
 
 use gil_tests::{Link, Run, guest_program};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -186,10 +188,16 @@ fn pictures_are_taken_at_regular_simulated_times() {
 fn a_run_that_is_ended_leaves_what_was_seen() {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("out.png");
-    let script = format!("{FILL}; while :; do :; done");
-    let options = ["--timeout", "20", "--screen", out.to_str().unwrap()];
-    let run = Run::new(options.into_iter().chain(["sh", "-c", &script])).finish();
-    assert_eq!(run.code, Some(124), "{run:#?}");
+    let script = format!("{FILL}; sleep 1; echo drawn; while :; do :; done");
+    let args = ["--screen", out.to_str().unwrap(), "sh", "-c", &script];
+    let (mut child, _folder) = Run::new(args).start();
+    let mut drawn = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut drawn).unwrap();
+    assert_eq!(drawn, "drawn\n");
+    let pid = Pid::from_raw(child.id().cast_signed());
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
     assert!(Picture::read(&out).is_filled());
 }
 
