@@ -23,6 +23,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 pub use picture::{Picture, PictureError};
 
@@ -86,7 +87,11 @@ impl Screen {
         let Some(album) = Album::of(&args.display) else {
             return Ok(None);
         };
-        let qmp = pictures::connect(at, || process.ended().is_none())?;
+        let qmp = match pictures::connect(at, || process.ended().is_none()) {
+            // Its log says why.
+            Err(_) if process.ends_within(Duration::from_secs(1)) => return Ok(None),
+            other => other?,
+        };
         let album = Arc::new(Mutex::new(album));
         let (kept, place) = (album.clone(), at.to_owned());
         let watching = thread::spawn(move || {

@@ -140,7 +140,7 @@ mod tests {
             b"P5\n1 1\n255\nabc",
             b"P6\n1 1\n65535\nabc",
             b"P6\n1 1\n255\nab",
-            b"P6\n1 1\n255\nabcd",
+            b"P6\n1 1\n255\nabcde",
             b"P6\n0 1\n255\n",
             b"P6\n99999 99999\n255\nabc",
             b"P6\n-1 1\n255\nabc",
