@@ -8,6 +8,7 @@ pub mod board_machine;
 pub mod conformance;
 pub mod cost;
 pub mod coverage;
+pub mod picture;
 pub mod scripted;
 
 use std::ffi::OsStr;

@@ -1,9 +1,7 @@
 //! The entry points that are written by hand.
 
 use super::platform::{self, Platform};
-use super::{
-    configs, current, display, error, image, present, procedures, strings, window, work,
-};
+use super::{configs, current, display, error, image, present, procedures, strings, window, work};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};

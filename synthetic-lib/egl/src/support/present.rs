@@ -1,9 +1,9 @@
 //! A window's pictures: the end of a frame, and the way of its picture into the buffer
 //! that is shown.
 
-use super::{current, work};
 use super::native::Place;
 use super::window::{self, Window};
+use super::{current, work};
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_gles_common::windows::{band_rows, bands};
