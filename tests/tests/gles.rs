@@ -68,6 +68,10 @@ both_widths! {
         same(width, "gles32_pbuffer");
     }
 
+    fn so_does_what_only_conformance_tests_look_at(width: Width) {
+        is_the_same(width, "gles_strict", &[]);
+    }
+
     fn threads_share_objects(width: Width) {
         same(width, "gles_threads");
     }

@@ -57,6 +57,8 @@ pub struct Driver {
     pub egl: Functions,
     /// Those of OpenGL ES.
     pub gles: gles::generated::Functions,
+    /// `glGetBufferPointerv`, whose answer is an address of this process: no call of a guest's.
+    pub buffer_pointer: Option<gles::generated::types::glGetBufferPointerv_fn>,
     /// The display that all sessions draw on.
     pub display: Pointer,
     /// Its version.
@@ -127,9 +129,12 @@ impl Driver {
         // SAFETY: the libraries are kept beside them.
         let gles_functions =
             unsafe { gles::generated::Functions::load(|name| procedure(&gles, get_proc, name)) };
+        let buffer_pointer = procedure(&gles, get_proc, c"glGetBufferPointerv");
         Ok(Self {
             egl: functions,
             gles: gles_functions,
+            // SAFETY: the function of this name has this type, or is null.
+            buffer_pointer: unsafe { std::mem::transmute(buffer_pointer) },
             display,
             version,
             get_error,

@@ -173,15 +173,13 @@ impl Gles {
     /// Where the driver has a buffer mapped for writing, and how many bytes; null if it
     /// has not.
     fn writable(&self, target: GLenum) -> (*mut c_void, usize) {
-        let functions = self.functions();
         let none = (null_mut(), 0);
-        let (Some(get), Some(pointer)) = (
-            functions.glGetBufferParameteriv,
-            functions.glGetBufferPointerv,
-        ) else {
+        let get = self.functions().glGetBufferParameteriv;
+        let Some((get, pointer)) = get.zip(self.0.driver.buffer_pointer) else {
             return none;
         };
-        let (mut access, mut length, mut place) = (0, 0, null_mut());
+        let (mut access, mut length): (GLint, GLint) = (0, 0);
+        let mut place = null_mut();
         // SAFETY: each name has one value.
         unsafe {
             get(target, GL_BUFFER_ACCESS_FLAGS, &mut access);

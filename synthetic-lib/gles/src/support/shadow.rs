@@ -30,6 +30,10 @@ pub struct Shadow {
     pub mapped: HashMap<u32, Mapped>,
     /// Who gets the driver's messages.
     pub debug: debug::Receiver,
+    /// Whether before the call returns that they are about.
+    pub debugs_at_once: bool,
+    /// While they are delivered.
+    pub is_delivering: bool,
     /// What `glGetString` gave.
     pub texts: HashMap<u32, &'static CStr>,
 }

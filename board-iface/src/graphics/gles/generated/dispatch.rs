@@ -1367,11 +1367,7 @@ fn gl_get_active_attrib(
             args.program,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.size {
                 &mut size
             } else {
@@ -1389,7 +1385,7 @@ fn gl_get_active_attrib(
         length,
         size,
         r#type,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1415,11 +1411,7 @@ fn gl_get_active_uniform(
             args.program,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.size {
                 &mut size
             } else {
@@ -1437,7 +1429,7 @@ fn gl_get_active_uniform(
         length,
         size,
         r#type,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1718,17 +1710,13 @@ fn gl_get_program_info_log(
         function(
             args.program,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             infoLog.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetProgramInfoLogReply {
         length,
-        infoLog: infoLog.data(call, infoLog_len),
+        infoLog: infoLog.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1815,17 +1803,13 @@ fn gl_get_shader_info_log(
         function(
             args.shader,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             infoLog.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetShaderInfoLogReply {
         length,
-        infoLog: infoLog.data(call, infoLog_len),
+        infoLog: infoLog.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1886,17 +1870,13 @@ fn gl_get_shader_source(
         function(
             args.shader,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             source.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetShaderSourceReply {
         length,
-        source: source.data(call, source_len),
+        source: source.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -3977,11 +3957,7 @@ fn gl_get_transform_feedback_varying(
             args.program,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.size {
                 &mut size
             } else {
@@ -3999,7 +3975,7 @@ fn gl_get_transform_feedback_varying(
         length,
         size,
         r#type,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -4606,17 +4582,13 @@ fn gl_get_active_uniform_block_name(
             args.program,
             args.uniformBlockIndex,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             uniformBlockName.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetActiveUniformBlockNameReply {
         length,
-        uniformBlockName: uniformBlockName.data(call, uniformBlockName_len),
+        uniformBlockName: uniformBlockName.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -4767,7 +4739,7 @@ fn gl_get_synciv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
             sync,
             args.pname,
             values_room as GLsizei,
-            if args.length {
+            if args.length || args.values {
                 &mut length
             } else {
                 ptr::null_mut()
@@ -4779,7 +4751,11 @@ fn gl_get_synciv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
             },
         )
     });
-    values.truncate(if !args.values { 0 } else { values_room });
+    values.truncate(if !args.values {
+        0
+    } else {
+        usize::try_from(length).unwrap_or(0)
+    });
     back_end::encode(&wire::GlGetSyncivReply { length, values })
 }
 
@@ -5229,11 +5205,7 @@ fn gl_get_program_binary(
         function(
             args.program,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.binaryFormat {
                 &mut binaryFormat
             } else {
@@ -5245,7 +5217,7 @@ fn gl_get_program_binary(
     back_end::encode(&wire::GlGetProgramBinaryReply {
         length,
         binaryFormat,
-        binary: binary.data(call, binary_len),
+        binary: binary.data(call, back_end::written(length, 0)),
     })
 }
 
@@ -5603,17 +5575,13 @@ fn gl_get_program_resource_name(
             args.programInterface,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             name.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetProgramResourceNameReply {
         length,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -5647,7 +5615,7 @@ fn gl_get_program_resourceiv(
             args.propCount,
             length::pointer(&args.props).cast(),
             params_room as GLsizei,
-            if args.length {
+            if args.length || args.params {
                 &mut length
             } else {
                 ptr::null_mut()
@@ -5659,7 +5627,11 @@ fn gl_get_program_resourceiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        usize::try_from(length).unwrap_or(0)
+    });
     back_end::encode(&wire::GlGetProgramResourceivReply { length, params })
 }
 
@@ -6671,17 +6643,13 @@ fn gl_get_program_pipeline_info_log(
         function(
             args.pipeline,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             infoLog.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetProgramPipelineInfoLogReply {
         length,
-        infoLog: infoLog.data(call, infoLog_len),
+        infoLog: infoLog.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -7282,17 +7250,13 @@ fn gl_get_object_label(
             args.identifier,
             args.name,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             label.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetObjectLabelReply {
         length,
-        label: label.data(call, label_len),
+        label: label.data(call, back_end::written(length, 1)),
     })
 }
 
