@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Held user memory as chains of physical extents, contiguous ones merged.
+ * Held memory as chains of physical extents, contiguous ones merged.
  */
 #include <linux/gfp.h>
 #include <linux/io.h>
@@ -46,7 +46,7 @@ static int gil_chain_grow(struct gil_chain *chain)
 	return 0;
 }
 
-static int gil_chain_add(struct gil_chain *chain, u64 gpa, u64 len)
+int gil_chain_add(struct gil_chain *chain, u64 gpa, u64 len)
 {
 	struct gil_extent_page *page = chain->tail;
 	struct gil_extent *last;
@@ -92,6 +92,9 @@ int gil_chain_region(struct gil_chain *chain,
 	out->extents = virt_to_phys(chain->tail);
 	out->dir = region->dir;
 	out->reserved = 0;
+	if (region->import)
+		return gil_import_chain(region->import, region->addr,
+					region->len, chain);
 	for (i = 0; i < region->page_count; i++) {
 		u64 len = min_t(u64, PAGE_SIZE - offset, left);
 

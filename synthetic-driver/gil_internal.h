@@ -10,6 +10,8 @@
  *   mailbox.c  blocks of guest memory that the host reads and writes; doorbells
  *   attention.c a session's timer: doorbells that nobody has to ring
  *   regions.c  user memory that the host reads and writes: pinned or staged
+ *   imports.c  dma-bufs of other drivers, named by regions in its place
+ *   fences.c   sync files that signal at a simulated time
  *   extents.c  that memory as chains of physical extents
  *   device.c   the simulator's device in place of the marker, if it has one
  *   doorbell.S the one instruction sequence that the simulator looks for
@@ -26,6 +28,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 
 #include "uapi/gil.h"
 
@@ -63,12 +66,15 @@ struct gil_block {
 	struct gil_block_memory *memory;
 };
 
+struct gil_import;
+
 /*
  * A region of user memory, each page pinned where it is or staged in a page of
- * ours.
+ * ours; or a part of an import, which needs neither.
  */
 struct gil_user_region {
-	u64 addr; /* user virtual address, without a tag */
+	struct gil_import *import; /* NULL: user memory */
+	u64 addr; /* user virtual address, without a tag; or offset */
 	u64 len;
 	u32 dir; /* GIL_DIR_* */
 	unsigned int page_count; /* 0: not held */
@@ -129,6 +135,7 @@ struct gil_session {
 	u64 progress; /* written under ring_lock, read anywhere */
 	struct list_head held;
 	unsigned int held_count;
+	struct xarray imports; /* written under lock */
 	struct gil_block *control; /* for OPEN, COLLECT and CLOSE */
 	struct gil_block *spare; /* idle too; exchanged without the lock */
 	struct list_head idle;
@@ -190,7 +197,7 @@ void gil_attention_end(struct gil_session *session);
 void gil_attention_free(struct gil_session *session);
 
 /* regions.c */
-struct gil_transfer *gil_transfer_create(struct gil_account *account,
+struct gil_transfer *gil_transfer_create(struct gil_session *session,
 					 const struct gil_region *regions,
 					 unsigned int count);
 bool gil_transfer_charge(struct gil_transfer *transfer);
@@ -212,6 +219,23 @@ void gil_chain_init(struct gil_chain *chain, struct gil_block *block);
 int gil_chain_region(struct gil_chain *chain,
 		     const struct gil_user_region *region,
 		     struct gil_mbox_region *out);
+int gil_chain_add(struct gil_chain *chain, u64 gpa, u64 len);
 void gil_chain_free(struct gil_chain *chain);
+
+/* imports.c */
+int gil_imports_init(void);
+void gil_imports_exit(void);
+long gil_import(struct gil_session *session,
+		struct gil_import_arg __user *user);
+long gil_forget(struct gil_session *session, u32 id);
+struct gil_import *gil_import_get(struct gil_session *session, u32 id);
+void gil_import_put(struct gil_import *import);
+bool gil_import_has(const struct gil_import *import, u64 offset, u64 len);
+int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
+		     struct gil_chain *chain);
+void gil_imports_free(struct gil_session *session);
+
+/* fences.c */
+long gil_fence(struct gil_fence_arg __user *user);
 
 #endif

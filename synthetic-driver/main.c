@@ -36,6 +36,12 @@ static long gil_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return gil_submit(session, user);
 	case GIL_IOC_WAIT:
 		return gil_wait(session, user);
+	case GIL_IOC_IMPORT:
+		return gil_import(session, user);
+	case GIL_IOC_FORGET:
+		return gil_forget(session, arg);
+	case GIL_IOC_FENCE:
+		return gil_fence(user);
 	default:
 		return -ENOTTY;
 	}
@@ -109,15 +115,22 @@ static int __init gil_init(void)
 	err = gil_device_init();
 	if (err)
 		return err;
-	err = misc_register(&gil_device);
+	err = gil_imports_init();
 	if (err)
-		gil_device_exit();
+		goto device;
+	err = misc_register(&gil_device);
+	if (!err)
+		return 0;
+	gil_imports_exit();
+device:
+	gil_device_exit();
 	return err;
 }
 
 static void __exit gil_exit(void)
 {
 	misc_deregister(&gil_device);
+	gil_imports_exit();
 	gil_device_exit();
 }
 

@@ -2,7 +2,7 @@
 /*
  * User memory that the host reads and writes: pinned where it is, or, page by
  * page where that cannot be (mappings without struct pages, such as [vvar] or a
- * device's), staged in pages of ours.
+ * device's), staged in pages of ours. A part of an import needs neither.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -22,18 +22,35 @@ static bool gil_is_output(const struct gil_user_region *region)
 	return region->dir & GIL_DIR_OUT;
 }
 
-static int gil_region_init(struct gil_user_region *region,
+/* A part of an import. */
+static int gil_region_import(struct gil_session *session,
+			     struct gil_user_region *region,
+			     const struct gil_region *from)
+{
+	struct gil_import *import = gil_import_get(session, from->import);
+
+	if (!import)
+		return -EINVAL;
+	region->import = import;
+	region->addr = from->addr;
+	return gil_import_has(import, region->addr, region->len) ? 0 : -EFAULT;
+}
+
+static int gil_region_init(struct gil_session *session,
+			   struct gil_user_region *region,
 			   const struct gil_region *from)
 {
 	u64 end;
 
-	if (!from->len || from->reserved)
+	if (!from->len)
 		return -EINVAL;
 	if (from->dir < GIL_DIR_IN || from->dir > GIL_DIR_INOUT)
 		return -EINVAL;
-	region->addr = untagged_addr(from->addr);
 	region->len = from->len;
 	region->dir = from->dir;
+	if (from->import)
+		return gil_region_import(session, region, from);
+	region->addr = untagged_addr(from->addr);
 	if (check_add_overflow(region->addr, region->len, &end) ||
 	    end > TASK_SIZE_MAX)
 		return -EFAULT;
@@ -47,7 +64,7 @@ static u64 gil_region_pages(const struct gil_user_region *region)
 }
 
 /* Checks the regions and adds up what they will occupy. */
-struct gil_transfer *gil_transfer_create(struct gil_account *account,
+struct gil_transfer *gil_transfer_create(struct gil_session *session,
 					 const struct gil_region *regions,
 					 unsigned int count)
 {
@@ -59,14 +76,18 @@ struct gil_transfer *gil_transfer_create(struct gil_account *account,
 			    GFP_KERNEL_ACCOUNT);
 	if (!transfer)
 		return ERR_PTR(-ENOMEM);
-	transfer->account = account;
+	transfer->account = session->account;
 	transfer->count = count;
 	for (i = 0; i < count; i++) {
-		err = gil_region_init(&transfer->region[i], &regions[i]);
+		err = gil_region_init(session, &transfer->region[i],
+				      &regions[i]);
 		if (err) {
-			kvfree(transfer);
+			gil_transfer_destroy(transfer);
 			return ERR_PTR(err);
 		}
+		/* An import's pages are counted already. */
+		if (transfer->region[i].import)
+			continue;
 		/* 64 regions of 2^48 bytes do not overflow. */
 		transfer->bytes +=
 			gil_region_pages(&transfer->region[i]) * PAGE_SIZE;
@@ -182,6 +203,11 @@ static void gil_drop_region(struct gil_account *account,
 {
 	unsigned int i, staged = region->staged_count;
 
+	if (region->import) {
+		gil_import_put(region->import);
+		region->import = NULL;
+		return;
+	}
 	if (!staged)
 		unpin_user_pages_dirty_lock((struct page **)region->pages,
 					    region->page_count,
@@ -208,6 +234,8 @@ static int gil_hold_region(struct gil_account *account,
 {
 	u64 total = gil_region_pages(region);
 
+	if (region->import)
+		return 0;
 	if (total > INT_MAX / sizeof(*region->pages))
 		return -ENOMEM;
 	region->pages = kvmalloc_array(total, sizeof(*region->pages),

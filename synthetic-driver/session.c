@@ -55,6 +55,7 @@ static struct gil_session *gil_session_create(void)
 	mutex_init(&session->lock);
 	INIT_LIST_HEAD(&session->held);
 	INIT_LIST_HEAD(&session->idle);
+	xa_init_flags(&session->imports, XA_FLAGS_ALLOC1);
 	return session;
 }
 
@@ -121,6 +122,7 @@ void gil_session_close(struct gil_session *session)
 		gil_account_unhold(session->account);
 		gil_transfer_destroy(transfer);
 	}
+	gil_imports_free(session);
 	INIT_LIST_HEAD(&session->held);
 	session->held_count = 0;
 	wake_up_all(&session->progress_wait);
@@ -139,6 +141,7 @@ void gil_session_free(struct gil_session *session)
 		gil_block_free(session->spare);
 	gil_attention_free(session);
 	gil_block_free(session->control);
+	gil_imports_free(session);
 	gil_account_put(session->account);
 	mmdrop(session->mm);
 	kfree(session);

@@ -81,7 +81,7 @@ static int gil_read_regions(struct gil_call *call)
 	regions = memdup_user(u64_to_user_ptr(call->arg.regions), size);
 	if (IS_ERR(regions))
 		return PTR_ERR(regions);
-	transfer = gil_transfer_create(call->session->account, regions,
+	transfer = gil_transfer_create(call->session, regions,
 				       call->arg.region_count);
 	kfree(regions);
 	if (IS_ERR(transfer))

@@ -141,11 +141,33 @@ pub fn begin(
     confining: &Confining,
     within: Duration,
 ) -> Result<Starting, AgentError> {
+    begin_named(None, board, key, folder, confining, within)
+}
+
+/// The same, where the run has others: `name` tells their files apart.
+///
+/// # Errors
+/// As [`begin`].
+pub(crate) fn begin_named(
+    name: Option<&str>,
+    board: &Board,
+    key: Option<&Path>,
+    folder: &Path,
+    confining: &Confining,
+    within: Duration,
+) -> Result<Starting, AgentError> {
+    let own_address = |folder| own_address(folder, name);
+    let log = log(folder, name);
     let more = confining.arguments();
     match board {
         Board::Own => {
             let ready = ["--ready-sessions", READY_SESSIONS].map(OsString::from);
-            spawn(folder, own_address(folder), &[&more[..], &ready].concat())
+            spawn(
+                folder,
+                &log,
+                own_address(folder),
+                &[&more[..], &ready].concat(),
+            )
         }
         _ if !more.is_empty() => Err(AgentError::Confining),
         Board::Replay(file) => {
@@ -153,6 +175,7 @@ pub fn begin(
             let file = fs::canonicalize(file)?;
             spawn(
                 folder,
+                &log,
                 own_address(folder),
                 &["--replay".into(), file.into()],
             )
@@ -216,8 +239,14 @@ fn reach(address: &Address, key: Option<&Path>, within: Duration) -> Result<Star
     }
 }
 
-fn own_address(folder: &Path) -> String {
-    format!("unix:{}", folder.join("board").display())
+fn own_address(folder: &Path, name: Option<&str>) -> String {
+    let file = name.map_or("board".into(), |name| format!("board-{name}"));
+    format!("unix:{}", folder.join(file).display())
+}
+
+/// Where an agent's log is.
+fn log(folder: &Path, name: Option<&str>) -> PathBuf {
+    folder.join(name.map_or(file::BOARD_LOG.into(), |name| format!("board-{name}.log")))
 }
 
 /// Starts an agent that listens on `address`, with these arguments more; its
@@ -227,11 +256,15 @@ fn own_address(folder: &Path) -> String {
 /// # Errors
 /// [`AgentError`] says why it does not listen.
 pub fn start(folder: &Path, address: &str, more: &[OsString]) -> Result<Agent, AgentError> {
-    spawn(folder, address.into(), more)?.ready()
+    spawn(folder, &log(folder, None), address.into(), more)?.ready()
 }
 
-fn spawn(folder: &Path, address: String, more: &[OsString]) -> Result<Starting, AgentError> {
-    let log = folder.join(file::BOARD_LOG);
+fn spawn(
+    folder: &Path,
+    log: &Path,
+    address: String,
+    more: &[OsString],
+) -> Result<Starting, AgentError> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["board", "--exit-with-stdin", "--listen", &address])
@@ -239,11 +272,11 @@ fn spawn(folder: &Path, address: String, more: &[OsString]) -> Result<Starting, 
         .env("TMPDIR", std::path::absolute(folder)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(create_file(&log)?);
+        .stderr(create_file(log)?);
     let process = Owned::start(&mut command)?;
     Ok(Starting {
         address,
-        started: Some((process, log)),
+        started: Some((process, log.into())),
     })
 }
 

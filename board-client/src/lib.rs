@@ -3,7 +3,9 @@
 //! | module | what |
 //! |---|---|
 //! | [`agent`] | starting an agent or connecting to one, its status and ping |
+//! | [`boards`] | the boards of a run, each for some APIs or for all |
 //! | [`key`] | creating a key that a board and its users share |
 
 pub mod agent;
+pub mod boards;
 pub mod key;

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod display;
 mod environment;
 mod gem5;
 mod network;
@@ -9,7 +10,8 @@ mod simulator;
 use clap::{Args, Parser, Subcommand};
 use environment::Variables;
 use gil_benchmarks::BenchArgs;
-use gil_board_client::agent::{self, Board};
+use gil_board_client::agent;
+use gil_board_client::boards::{BoardFor, Boards, BoardsError, KeyFor};
 use gil_detect::watch::Spec;
 use gil_guest_image::copied::Copied;
 use gil_guest_image::full_system::{Reaches, Start};
@@ -23,6 +25,7 @@ use gil_wire::address::Address;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use display::{DisplayOptions, Size};
 pub use gem5::{Gem5Options, Mode};
 pub use network::{Network, SERVERS};
 pub use share::{Out, Share};
@@ -143,14 +146,16 @@ pub struct RunArgs {
     #[arg(long, value_enum, value_name = "SIMULATOR")]
     pub sim: Option<Sim>,
     /// Use this board: tcp://HOST:PORT, unix:PATH, or replay:FILE to answer
-    /// from a recording. Without it an agent is started on this machine and
-    /// ended after.
-    #[arg(long, value_name = "BOARD")]
-    pub board: Option<Board>,
+    /// from a recording. With an API in front (gles=BOARD for EGL and OpenGL ES,
+    /// opencl=BOARD) it serves that one, and may be given for each. APIs without
+    /// a board are served by an agent that is started on this machine and ended
+    /// after.
+    #[arg(long = "board", value_name = "[API=]BOARD")]
+    pub boards: Vec<BoardFor>,
     /// Use a board that takes only peers that have this key; encrypts what is
-    /// exchanged.
-    #[arg(long, value_name = "FILE")]
-    pub key: Option<PathBuf>,
+    /// exchanged. With an API in front it is that of the API's board.
+    #[arg(long = "key", value_name = "[API=]FILE")]
+    pub keys: Vec<KeyFor>,
     /// How far the agent that is started confines sessions.
     #[command(flatten)]
     pub confining: gil_board::cli::Confining,
@@ -233,6 +238,9 @@ pub struct RunArgs {
     /// Show what the guest's kernel wrote.
     #[arg(long)]
     pub console: bool,
+    /// The guest's display.
+    #[command(flatten)]
+    pub display: DisplayOptions,
     /// gem5's own options.
     #[command(flatten)]
     pub gem5: Gem5Options,
@@ -291,6 +299,7 @@ impl RunArgs {
             shares: self.shares.iter().map(Share::in_guest).collect(),
             outputs: self.outputs.iter().map(Out::in_guest).collect(),
             servers: self.net.as_ref().and_then(Network::servers),
+            every: self.display.screen_every,
         }
     }
 
@@ -307,12 +316,21 @@ impl RunArgs {
         Reaches {
             folders: self.has_shares(),
             network: self.net.is_some(),
+            display: self.display.is_wanted(),
         }
     }
 
     /// Whether the guest reaches folders of this machine.
     pub fn has_shares(&self) -> bool {
         !self.shares.is_empty() || !self.outputs.is_empty()
+    }
+
+    /// The boards.
+    ///
+    /// # Errors
+    /// [`BoardsError`] if they do not go together.
+    pub fn chosen(&self) -> Result<Boards<'_>, BoardsError> {
+        Boards::of(&self.boards, &self.keys)
     }
 
     /// How long the board may take to answer what runs nothing.
@@ -396,6 +414,7 @@ impl ImageArgs {
             shares: Vec::new(),
             outputs: Vec::new(),
             servers: None,
+            every: None,
         }
     }
 }

@@ -62,6 +62,11 @@ fn look() -> Vec<Finding> {
                 .map_err(one_line),
             mend: SETUP,
         },
+        Finding {
+            name: "guest's display".into(),
+            state: qemu::check_display().map(str::to_owned).map_err(one_line),
+            mend: SETUP,
+        },
         tool("cross compiler", Arch::Arm64.compiler(), &["--version"]),
         tool("make", "make", &["--version"]),
         tool("unpacker of modules", "xz", &["--version"]),

@@ -4,11 +4,13 @@ use crate::args::RunArgs;
 use crate::input;
 use crate::monitor::{self, Message};
 use crate::relay::Relay;
+use crate::screen::{Screen, ScreenError};
 use crate::signals::Signalled;
 use crate::simulator::{Simulator, SimulatorError};
 use crate::supervise::{self, Ended, Simulation};
 use crate::terminal;
-use gil_board_client::agent::{AgentError, Starting};
+use gil_board_client::agent::AgentError;
+use gil_board_client::boards::{Options, StartingAll};
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
 use gil_run_support::process::Owned;
@@ -33,6 +35,9 @@ pub enum LaunchError {
     /// It does not begin.
     #[error(transparent)]
     Begin(#[from] SimulatorError),
+    /// The guest's display.
+    #[error(transparent)]
+    Screen(#[from] ScreenError),
     /// Its process.
     #[error("{simulator} cannot be started: {source}")]
     Start {
@@ -47,7 +52,7 @@ pub enum LaunchError {
 /// memory when the output is not read.
 const EVENTS_WAITING: usize = 256;
 
-/// Simulates what was laid out in the folder `at`, with this board.
+/// Simulates what was laid out in the folder `at`, with these boards.
 ///
 /// # Errors
 /// [`LaunchError`] if the simulator or the board does not start.
@@ -55,7 +60,7 @@ pub fn simulate(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: Starting,
+    boards: StartingAll,
     signalled: &Signalled,
     progress: &Progress,
 ) -> Result<Ended, LaunchError> {
@@ -68,12 +73,16 @@ pub fn simulate(
     signalled.watched_by(Some(sender));
     let started = Instant::now();
     progress.say(&format!("starting {}", simulator.name()));
-    let mut process = start(args, simulator, at, &board.address)?;
+    let mut process = start(args, simulator, at, &boards.options())?;
     progress.say("asking the board");
-    let _agent = board.ready()?;
+    let _agents = boards.ready()?;
+    let screen = Screen::watch(args, at, &mut process)?;
     simulator.begin(at, &mut process)?;
+    screen
+        .as_ref()
+        .map_or(Ok(()), |it| it.serve(args, progress))?;
     let (console, log) = (simulator.console(at), simulator.log(at));
-    let ended = supervise::watch(Simulation {
+    let mut ended = supervise::watch(Simulation {
         name: simulator.name(),
         loaded: simulator.loaded(),
         ending: simulator.ending(),
@@ -85,7 +94,11 @@ pub fn simulate(
         timeout: args.timeout,
         progress,
         logs: console.into_iter().chain([log]).collect(),
+        screen: screen.as_ref(),
     });
+    if let Some(screen) = screen {
+        screen.deliver(&mut ended.exit);
+    }
     signalled.watched_by(None);
     Ok(ended)
 }
@@ -116,13 +129,13 @@ fn start(
     args: &RunArgs,
     simulator: &dyn Simulator,
     at: &Path,
-    board: &str,
+    boards: &Options,
 ) -> Result<Owned, LaunchError> {
     let failed = |source| LaunchError::Start {
         simulator: simulator.name(),
         source,
     };
-    let mut command = simulator.command(at, board);
+    let mut command = simulator.command(at, boards);
     if args.keep.is_some() {
         let name = simulator.name().to_lowercase();
         let path = at.join(format!("{name}-command"));

@@ -19,6 +19,7 @@ mod reach;
 mod relay;
 mod report;
 mod run;
+mod screen;
 mod script;
 mod setup;
 mod shares;

@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::launch::{self, LaunchError};
 use crate::output::{Made, Output, OutputError};
 use crate::report;
+use crate::screen;
 use crate::script::{self, NotInGuest};
 use crate::shares::{ShareError, Shared};
 use crate::signals::Signalled;
@@ -11,7 +12,8 @@ use crate::simulator::{self, Simulator, SimulatorError};
 use crate::stdin::{self, StdinError};
 use crate::supervise::Ended;
 use gil_board::confine::Support;
-use gil_board_client::agent::{self, AgentError, Board};
+use gil_board_client::agent::{self, AgentError};
+use gil_board_client::boards::BoardsError;
 use gil_guest_image::guest::{self, GuestError};
 use gil_guest_image::memory::{self, MemoryError};
 use gil_guest_image::placed::{self, PlaceError};
@@ -23,7 +25,7 @@ use gil_run_support::progress::Progress;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why a run does not start.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +48,9 @@ pub enum RunError {
     /// The board.
     #[error(transparent)]
     Agent(#[from] AgentError),
+    /// The boards.
+    #[error(transparent)]
+    Boards(#[from] BoardsError),
     /// The guest's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -134,11 +139,11 @@ fn prepare_and_simulate(
         .map_err(|error| explained(args, error))?;
     script::check(args, &guest)?;
     // It looks for its devices while the simulator gets ready.
-    let board = args.board.as_ref().unwrap_or(&Board::Own);
-    let within = args.first_contact();
-    let starting = agent::begin(board, args.key.as_deref(), at, &args.confining, within)?;
+    let boards = args.chosen()?;
+    let starting = boards.begin(at, &args.confining, args.first_contact())?;
     simulator.lay_out(&guest, at, progress)?;
-    if let Some(lack) = agent::lack(board, &args.confining, Support::here()) {
+    let lack = |board| agent::lack(board, &args.confining, Support::here());
+    if let Some(lack) = boards.own().and_then(lack) {
         progress.note(lack);
     }
     shared.serve(at, progress)?;
@@ -176,18 +181,12 @@ fn check_cheap_things(args: &RunArgs, simulator: &dyn Simulator) -> Result<(), R
     if let Some(keep) = &args.keep {
         Output::of("--keep", keep).check_folder()?;
     }
+    screen::check(args)?;
     placed::check(&args.files)?;
     script::check_early(args)?;
     stdin::check(args)?;
-    let key = args.key.as_deref();
-    agent::key_option(args.board.as_ref(), key)?;
-    match &args.board {
-        Some(Board::At(address)) => {
-            agent::Connection::open_within(args.first_contact(), address, key)?;
-        }
-        Some(Board::Replay(file)) => agent::check_recording(file)?,
-        Some(Board::Own) | None => {}
-    }
+    let recorded = args.record.is_some();
+    args.chosen()?.check(recorded, args.first_contact())?;
     Ok(())
 }
 
@@ -217,8 +216,21 @@ fn keep(
     if let Some(folder) = &args.keep {
         folder::keep_all(at, folder)?;
     } else if ended.exit.origin == Origin::Bridge {
-        let logs = [simulator.log(at), at.join(file::BOARD_LOG)];
-        folder::keep_logs(&logs.into_iter().chain(console).collect::<Vec<_>>())?;
+        let logs = std::iter::once(simulator.log(at)).chain(board_logs(at));
+        folder::keep_logs(&logs.chain(console).collect::<Vec<_>>())?;
     }
     Ok(())
+}
+
+/// What agents wrote that this run started, for each API or for all.
+fn board_logs(at: &Path) -> Vec<PathBuf> {
+    let names = fs::read_dir(at).into_iter().flatten().flatten();
+    let paths = names.map(|entry| entry.path());
+    let is_log = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("board") && name.ends_with(".log")
+    };
+    let mut logs: Vec<_> = paths.filter(is_log).collect();
+    logs.sort_unstable();
+    logs
 }

@@ -7,6 +7,7 @@ pub mod qemu;
 
 use crate::args::{RunArgs, Sim};
 use gem5::Gem5;
+use gil_board_client::boards::Options;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::guest::Guest;
 use gil_run_support::process::Owned;
@@ -63,8 +64,8 @@ pub trait Simulator {
         progress: &Progress,
     ) -> Result<(), SimulatorError>;
 
-    /// The command that simulates what was laid out, with the board there.
-    fn command(&self, at: &Path, board: &str) -> Command;
+    /// The command that simulates what was laid out, with the boards there.
+    fn command(&self, at: &Path, boards: &Options) -> Command;
 
     /// Starts the simulation, if the simulator waits for a command to do so.
     ///

@@ -3,6 +3,7 @@
 
 use crate::monitor::{Connection, Message};
 use crate::relay::Relay;
+use crate::screen::Screen;
 use crate::simulator::Ending;
 use gil_report::{Exit, Origin};
 use gil_run_support::process::Owned;
@@ -50,6 +51,8 @@ pub struct Simulation<'a> {
     pub progress: &'a Progress,
     /// What the guest's kernel writes, what the simulator writes.
     pub logs: Vec<PathBuf>,
+    /// The guest's display.
+    pub screen: Option<&'a Screen>,
 }
 
 /// The result of a simulation.
@@ -339,6 +342,9 @@ fn excerpt(log: &str, from: Option<usize>) -> Option<String> {
 /// waits for the board. Its report of what there is so far still counts.
 fn finish(simulation: &mut Simulation<'_>, state: &mut State) {
     let is_cut_short = state.report.is_none() && simulation.process.ended().is_none();
+    if let (true, Some(screen)) = (is_cut_short, simulation.screen) {
+        screen.before_an_early_end();
+    }
     simulation.connection.hang_up();
     if is_cut_short {
         take_report(simulation, state, BY_ITSELF);

@@ -2,7 +2,8 @@
 /*
  * What the OpenGL ES examples share: a context of OpenGL ES 2.0 that draws into a
  * pbuffer, programs, textures made from integers, rotations, and a sum of every frame.
- * Plain EGL 1.4, OpenGL ES 2.0 and C99.
+ * Plain EGL 1.4, OpenGL ES 2.0 and C99. With SCENE_GLES1 defined before it is included,
+ * OpenGL ES 1.1.
  *
  * Each example understands
  *
@@ -26,7 +27,11 @@
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
+#ifdef SCENE_GLES1
+#include <GLES/gl.h>
+#else
 #include <GLES2/gl2.h>
+#endif
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +39,13 @@
 #include <string.h>
 
 enum { WIDTH = 256, HEIGHT = 192 };
+
+/* The version of OpenGL ES, and the configurations that have it. */
+#ifdef SCENE_GLES1
+enum { SCENE_VERSION = 1, SCENE_BIT = EGL_OPENGL_ES_BIT };
+#else
+enum { SCENE_VERSION = 2, SCENE_BIT = EGL_OPENGL_ES2_BIT };
+#endif
 
 struct scene {
 	EGLDisplay display;
@@ -71,10 +83,10 @@ static inline EGLDisplay scene_display(void)
 static inline void scene_open(struct scene *s, const char *name, int argc, char **argv)
 {
 	static const EGLint wanted[] = { EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
-		EGL_OPENGL_ES2_BIT, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8,
+		SCENE_BIT, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8,
 		EGL_ALPHA_SIZE, 8, EGL_DEPTH_SIZE, 24, EGL_NONE };
 	static const EGLint size[] = { EGL_WIDTH, WIDTH, EGL_HEIGHT, HEIGHT, EGL_NONE };
-	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE };
+	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, SCENE_VERSION, EGL_NONE };
 	EGLConfig config;
 	EGLContext context;
 	EGLint count = 0;
@@ -140,6 +152,7 @@ static inline int scene_close(struct scene *s)
 	return 0;
 }
 
+#ifndef SCENE_GLES1
 static inline GLuint scene_shader(GLenum kind, const char *text)
 {
 	GLuint shader = glCreateShader(kind);
@@ -174,6 +187,7 @@ static inline GLuint scene_program(const char *vertex, const char *fragment, con
 	glUseProgram(program);
 	return program;
 }
+#endif
 
 /* A texture of 64 x 64, a brick wall or a soft disk. */
 static inline GLuint scene_texture(int is_disk)
@@ -195,9 +209,14 @@ static inline GLuint scene_texture(int is_disk)
 	}
 	glGenTextures(1, &texture);
 	glBindTexture(GL_TEXTURE_2D, texture);
+#ifdef SCENE_GLES1
+	glTexParameteri(GL_TEXTURE_2D, GL_GENERATE_MIPMAP, GL_TRUE);
+#endif
 	glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 64, 64, 0, GL_RGBA, GL_UNSIGNED_BYTE, texels);
 	glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
+#ifndef SCENE_GLES1
 	glGenerateMipmap(GL_TEXTURE_2D);
+#endif
 	return texture;
 }
 

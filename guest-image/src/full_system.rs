@@ -4,7 +4,7 @@
 use crate::apt::AptError;
 use crate::archive::Sizes;
 use crate::guest::Guest;
-use crate::image::{self, Contents, Live, RunFile, Share};
+use crate::image::{self, Contents, Display, Live, RunFile, Share};
 use crate::kernel::{self, Kernel};
 use crate::module::{self, Detect, OwnModules};
 use gil_run_support::cache::{At, Cache, CacheError};
@@ -14,6 +14,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A kernel and the modules for it.
 pub struct FullSystem {
@@ -26,6 +27,8 @@ pub struct FullSystem {
     fuse: Option<PathBuf>,
     /// The kernel's modules for a network, if the run has one.
     network: Vec<PathBuf>,
+    /// The kernel's modules for a display, and gil's own, if the run has one.
+    display: Vec<PathBuf>,
     /// What mounts disks, if the simulator has them for the packages.
     layers: Option<Vec<PathBuf>>,
 }
@@ -48,6 +51,8 @@ pub struct Start<'a> {
     pub outputs: Vec<String>,
     /// Where the guest finds the host's servers on a network that leads nowhere else.
     pub servers: Option<Ipv4Addr>,
+    /// Simulated time between pictures of the display; none: there are no such pictures.
+    pub every: Option<Duration>,
 }
 
 /// What of this machine a guest reaches.
@@ -57,6 +62,8 @@ pub struct Reaches {
     pub folders: bool,
     /// A network.
     pub network: bool,
+    /// A display.
+    pub display: bool,
 }
 
 /// Where a simulator has the packages' files.
@@ -91,6 +98,11 @@ impl FullSystem {
             true => kernel::NETWORK.ensure(&cache, &kernel, progress)?,
             false => Vec::new(),
         };
+        let mut display = Vec::new();
+        if reaches.display {
+            display = kernel::DISPLAY.ensure(&cache, &kernel, progress)?;
+            display.push(modules.screen.clone());
+        }
         let layers = match place {
             Place::Initramfs => None,
             Place::Disks => {
@@ -104,6 +116,7 @@ impl FullSystem {
             modules,
             fuse,
             network,
+            display,
             layers,
         })
     }
@@ -123,6 +136,7 @@ impl FullSystem {
             module: &self.modules.driver,
             fuse: self.fuse.as_deref(),
             network: &self.network,
+            display: &self.display,
             tree: &guest.tree,
             program: &guest.program,
             files: &guest.files,
@@ -148,6 +162,7 @@ impl FullSystem {
             shares: start.shares.clone(),
             outputs: start.outputs.clone(),
             network: image::network(&self.network, start.servers),
+            display: Display::of(&self.display, start.every),
             module: image::MODULE.into(),
             uid: 0,
         }

@@ -22,6 +22,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The file that the guest's init reads.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +45,9 @@ pub struct RunFile {
     /// The network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// The display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display: Option<Display>,
     /// The driver.
     pub module: String,
     /// Its user.
@@ -73,6 +77,24 @@ pub struct Network {
 pub fn network(modules: &[PathBuf], servers: Option<Ipv4Addr>) -> Option<Network> {
     let modules: Vec<String> = modules.iter().map(|path| module_path(path)).collect();
     (!modules.is_empty()).then_some(Network { modules, servers })
+}
+
+/// The guest's display.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Display {
+    /// Modules in the order in which they are loaded; the last one is gil's own.
+    pub modules: Vec<String>,
+    /// Microseconds of simulated time between pictures; 0: there are no such pictures.
+    pub every_us: u64,
+}
+
+impl Display {
+    /// The display that has these modules; none without.
+    pub fn of(modules: &[PathBuf], every: Option<Duration>) -> Option<Self> {
+        let modules: Vec<String> = modules.iter().map(|path| module_path(path)).collect();
+        let every_us = every.map_or(0, |every| every.as_micros() as u64);
+        (!modules.is_empty()).then_some(Self { modules, every_us })
+    }
 }
 
 /// Where the guest has a module of the kernel's.
@@ -107,6 +129,8 @@ pub struct Contents<'a> {
     pub fuse: Option<&'a Path>,
     /// The kernel's modules for a network, if there is one.
     pub network: &'a [PathBuf],
+    /// The kernel's modules for a display, and gil's own, if there is one.
+    pub display: &'a [PathBuf],
     /// All of the guest's packages.
     pub tree: &'a Tree,
     /// The program.
@@ -308,7 +332,7 @@ fn write_run(files: &mut impl Files, path: &Path, contents: &Contents) -> Result
     if let Some(fuse) = contents.fuse {
         files.copy(FUSE.trim_start_matches('/'), 0o644, fuse)?;
     }
-    for module in contents.network {
+    for module in contents.network.iter().chain(contents.display) {
         let path = module_path(module);
         files.copy(path.trim_start_matches('/'), 0o644, module)?;
     }

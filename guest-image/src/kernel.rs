@@ -60,6 +60,21 @@ pub const NETWORK: Modules = Modules {
     ],
 };
 
+/// What a machine with a display of QEMU's needs.
+pub const DISPLAY: Modules = Modules {
+    name: "display",
+    paths: &[
+        "drivers/virtio/virtio_pci_legacy_dev",
+        "drivers/virtio/virtio_pci_modern_dev",
+        "drivers/virtio/virtio_pci",
+        "drivers/gpu/drm/drm",
+        "drivers/gpu/drm/drm_kms_helper",
+        "drivers/gpu/drm/drm_shmem_helper",
+        "drivers/virtio/virtio_dma_buf",
+        "drivers/gpu/drm/virtio/virtio-gpu",
+    ],
+};
+
 /// What a root of read-only disks and a layer above them needs.
 pub const LAYERS: Modules = Modules {
     name: "layers",

@@ -3,7 +3,7 @@
 
 use crate::assets::Assets;
 use crate::tree::Tree;
-use gil_guest_names::LIBRARIES;
+use gil_guest_names::{GBM, GBM_DRIVERS, GBM_FOLDER, LIBRARIES};
 use std::path::PathBuf;
 
 /// gil's libraries in a guest that has these packages.
@@ -25,9 +25,28 @@ impl GuestLibraries<'_> {
         })
     }
 
-    /// Links in the places of loaders that no package brings: each path in the
-    /// guest, and the name beside it.
-    pub fn links(&self) -> impl Iterator<Item = (String, &'static str)> {
+    /// Links: each path in the guest, and what it leads to from there.
+    pub fn links(&self) -> impl Iterator<Item = (String, String)> {
+        let loaders = self.loaders();
+        loaders
+            .map(|(path, name)| (path, name.into()))
+            .chain(self.displays())
+    }
+
+    /// libgbm's back end, by the names of the display drivers for which it is.
+    fn displays(&self) -> impl Iterator<Item = (String, String)> {
+        self.assets.library_folders().flat_map(|(arch, _)| {
+            GBM_DRIVERS.iter().map(move |driver| {
+                let folder = arch.library_folder();
+                let path = format!("{folder}/{GBM_FOLDER}/{driver}_gbm.so");
+                (path, format!("../{}", GBM.file))
+            })
+        })
+    }
+
+    /// In the places of loaders that no package brings: each path in the guest, and the
+    /// name beside it.
+    fn loaders(&self) -> impl Iterator<Item = (String, &'static str)> {
         self.assets.library_folders().flat_map(move |(arch, _)| {
             LIBRARIES.iter().filter_map(move |library| {
                 let name = library.loader?.file;

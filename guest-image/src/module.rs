@@ -1,4 +1,4 @@
-//! Builds `gil.ko` and `gil_disk.ko` for the guest's kernel from their sources.
+//! Builds `gil.ko`, `gil_disk.ko` and `gil_screen.ko` for the guest's kernel from their sources.
 
 use crate::apt::AptError;
 use crate::kernel::{self, Kernel};
@@ -33,11 +33,14 @@ pub struct OwnModules {
     pub driver: PathBuf,
     /// Disks in memory.
     pub disk: PathBuf,
+    /// Pictures of the display.
+    pub screen: PathBuf,
 }
 
 /// Their files' names.
 const DRIVER: &str = "gil.ko";
 const DISK: &str = "gil_disk.ko";
+const SCREEN: &str = "gil_screen.ko";
 
 /// The modules, from the cache or built from `source`.
 ///
@@ -64,6 +67,7 @@ pub fn ensure(
     Ok(OwnModules {
         driver: place.join(DRIVER),
         disk: place.join(DISK),
+        screen: place.join(SCREEN),
     })
 }
 
@@ -113,7 +117,7 @@ fn build(at: &Path, kernel: &Kernel, sources: &[Source], detect: Detect) -> Resu
         command.arg("GIL_NO_MARKER=1");
     }
     tool::run(&mut command, "building the guest's driver", at)?;
-    for name in [DRIVER, DISK] {
+    for name in [DRIVER, DISK, SCREEN] {
         let built = work.join(name);
         fs::rename(&built, at.join(name)).at(&built)?;
     }

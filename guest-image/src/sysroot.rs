@@ -165,7 +165,7 @@ impl Root {
             self.file(&name, 0o644, &fs::read(&path).at(&path)?)?;
         }
         for (name, target) in libraries.links() {
-            self.link(&name, target)?;
+            self.link(&name, &target)?;
         }
         for vendors in gil_guest_names::vendors() {
             self.file(&vendors.entry_path(), 0o644, vendors.entry_text.as_bytes())?;

@@ -41,6 +41,9 @@ pub struct Config {
     /// The network; none: loopback alone.
     #[serde(default)]
     pub network: Option<Network>,
+    /// The display; none: there is none.
+    #[serde(default)]
+    pub display: Option<Display>,
     /// The driver.
     #[serde(default = "module")]
     pub module: String,
@@ -70,6 +73,16 @@ pub struct Network {
     pub modules: Vec<String>,
     /// Where the host's servers are if nothing else is reached; none: it leads outside.
     pub servers: Option<Ipv4Addr>,
+}
+
+/// A display of the simulator's.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Display {
+    /// Modules in the order in which they are loaded; the last one is gil's own.
+    pub modules: Vec<String>,
+    /// Microseconds of simulated time between pictures; 0: there are no such pictures.
+    pub every_us: u64,
 }
 
 /// A folder of the host in the guest.
@@ -152,7 +165,8 @@ mod tests {
             r#"{"argv": ["a", "b"], "env": {"PATH": "/x", "LANG": "C"}, "cwd": "/tmp",
                 "stdin": "/in", "module": "/m.ko", "uid": 1000, "seed": 7,
                 "shares": [{"at": "/mnt/a"}, {"at": "/mnt/b", "read_only": true}],
-                "outputs": ["o"], "network": {"modules": ["/n.ko"], "servers": "10.0.2.9"}}"#,
+                "outputs": ["o"], "network": {"modules": ["/n.ko"], "servers": "10.0.2.9"},
+                "display": {"modules": ["/d.ko"], "every_us": 500}}"#,
         )
         .unwrap();
         assert_eq!(config.search(), "/x");
@@ -171,6 +185,11 @@ mod tests {
         assert_eq!(
             (&network.modules[..], network.servers),
             (&["/n.ko".to_owned()][..], Some([10, 0, 2, 9].into()))
+        );
+        let display = config.display.unwrap();
+        assert_eq!(
+            (&display.modules[..], display.every_us),
+            (&["/d.ko".to_owned()][..], 500)
         );
     }
 

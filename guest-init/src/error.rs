@@ -136,6 +136,9 @@ pub enum Error {
         /// The operating system's error.
         errno: Errno,
     },
+    /// The display's last picture cannot be asked for.
+    #[error("the picture of the guest's display cannot be asked for ({0}): leave --screen out")]
+    Display(std::io::Error),
     /// The network cannot be used.
     #[error("the guest's network cannot be set up ({0}): leave --net out")]
     Network(Errno),

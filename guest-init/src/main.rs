@@ -10,6 +10,7 @@
 //! | [`streams`] | the program's streams: pipes, or a terminal |
 //! | [`shares`] | folders of the host |
 //! | [`network`] | its Ethernet device, if it has one |
+//! | [`display`] | its display, if it has one |
 //! | [`outputs`] | what is copied to the host in the end |
 //! | [`program`] | the program's process: search, fork, exec |
 //! | [`explain`] | why a program could not be executed |
@@ -19,6 +20,7 @@
 
 mod config;
 mod disks;
+mod display;
 mod error;
 mod explain;
 mod host;
@@ -74,6 +76,7 @@ fn boot() -> Result<(), Error> {
 fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let watch = watch::Watch::new()?;
     config.network.as_ref().map_or(Ok(()), network::begin)?;
+    config.display.as_ref().map_or(Ok(()), display::begin)?;
     let shares = shares::Shares::mount(0, &config.shares)?;
     let (theirs, ours) = streams::open(config)?;
     let program = program::Program::new(config, theirs)?;
@@ -90,7 +93,9 @@ fn run(config: &Config, host: &mut dyn Host) -> Result<(), Error> {
     let ended = watch.follow(pid, streams, host)?;
     let mut failed = outputs::copy(config);
     failed.extend(shares.unmount().err());
-    report(ended, &failed, host)
+    report(ended, &failed, host)?;
+    // No time of the program's.
+    config.display.as_ref().map_or(Ok(()), |_| display::end())
 }
 
 /// How the program ended; what went wrong after it is the run's end only if the

@@ -1,8 +1,10 @@
 //! A simulator's options for gil: a list of `key=value`.
 
+use crate::boards::ApiBoard;
 use gil_detect::watch::{Spec, SpecError};
 use gil_uapi::GuestAddress;
 use gil_wire::address::{Address, AddressError};
+use gil_wire::choice::{Together, UnknownApi};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -18,6 +20,10 @@ pub struct Config {
     pub board: Option<Address>,
     /// `key=FILE`: what the board has to prove that it has.
     pub key: Option<PathBuf>,
+    /// `board=API=ADDR` and `key=API=FILE`: a board for the APIs of one back end,
+    /// such as `board=gles=ADDR` for EGL and OpenGL ES. The others are served by
+    /// the one above.
+    pub api_boards: Vec<ApiBoard>,
     /// `monitor=PATH`: the Unix socket on which `gil run` listens.
     pub monitor: Option<PathBuf>,
     /// `channel-files=PATH`: the Unix socket on which somebody serves the guest
@@ -95,6 +101,7 @@ impl Default for Config {
         Self {
             board: None,
             key: None,
+            api_boards: Vec::new(),
             monitor: None,
             files: None,
             input: None,
@@ -129,6 +136,35 @@ pub enum ConfigError {
     /// The board's address.
     #[error("board={0}")]
     Board(#[from] AddressError),
+    /// An API's name in front of a value.
+    #[error("{key}={value}: {error}")]
+    Api {
+        /// The key.
+        key: &'static str,
+        /// The given value.
+        value: String,
+        /// What is wrong with the name.
+        error: UnknownApi,
+    },
+    /// Two boards for one API.
+    #[error("{key}={value}: there is one for {apis} already")]
+    Twice {
+        /// The key.
+        key: &'static str,
+        /// The given value.
+        value: String,
+        /// The APIs.
+        apis: Together,
+    },
+    /// A key for a board that is not named.
+    #[error("key={api}=FILE needs board={api}=ADDR")]
+    KeyAlone {
+        /// The API.
+        api: &'static str,
+    },
+    /// A recording or a checkpoint of several boards.
+    #[error("{0} is for runs with one board: leave it out, or the boards of single APIs")]
+    OneBoard(&'static str),
     /// A function to watch.
     #[error("watch={0}")]
     Watch(#[from] SpecError),
@@ -172,13 +208,69 @@ impl Config {
         if config.detect == Detect::Symbol && config.module.is_none() {
             return Err(ConfigError::NoModule);
         }
+        config.check_boards()?;
         Ok(config)
+    }
+
+    /// A recording has the calls of a session in one order, and so has a
+    /// checkpoint: that of one board.
+    fn check_boards(&self) -> Result<(), ConfigError> {
+        let alone = self.api_boards.iter().find(|board| board.address.is_none());
+        match alone {
+            Some(board) => {
+                let api = board.apis.name();
+                Err(ConfigError::KeyAlone { api })
+            }
+            None if self.api_boards.is_empty() => Ok(()),
+            None if self.trace.is_some() => Err(ConfigError::OneBoard("trace")),
+            None if self.checkpoint_log => Err(ConfigError::OneBoard("checkpoint-log")),
+            None => Ok(()),
+        }
+    }
+
+    fn set_board(&mut self, value: &str) -> Result<(), ConfigError> {
+        let (apis, address) = split("board", value)?;
+        let address = Some(address.parse::<Address>()?);
+        let Some(apis) = apis else {
+            self.board = address;
+            return Ok(());
+        };
+        let board = self.board_for(apis);
+        match std::mem::replace(&mut board.address, address) {
+            None => Ok(()),
+            Some(_) => Err(twice("board", value, apis)),
+        }
+    }
+
+    fn set_key(&mut self, value: &str) -> Result<(), ConfigError> {
+        let (apis, file) = split("key", value)?;
+        let file = Some(path("key", file)?);
+        let Some(apis) = apis else {
+            self.key = file;
+            return Ok(());
+        };
+        let board = self.board_for(apis);
+        match std::mem::replace(&mut board.key, file) {
+            None => Ok(()),
+            Some(_) => Err(twice("key", value, apis)),
+        }
+    }
+
+    fn board_for(&mut self, apis: Together) -> &mut ApiBoard {
+        let mut known = self.api_boards.iter();
+        let place = known.position(|board| board.apis == apis);
+        let place = place.unwrap_or_else(|| {
+            let (address, key) = (None, None);
+            self.api_boards.push(ApiBoard { apis, address, key });
+            self.api_boards.len() - 1
+        });
+        &mut self.api_boards[place]
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match key {
-            "board" => self.board = Some(value.parse()?),
-            "key" => self.key = Some(path("key", value)?),
+            "board" => self.set_board(value)?,
+            "key" => self.set_key(value)?,
             "monitor" => self.monitor = Some(path("monitor", value)?),
             "channel-files" => self.files = Some(path("channel-files", value)?),
             "channel-input" => self.input = Some(path("channel-input", value)?),
@@ -195,7 +287,7 @@ impl Config {
             "checkpoint-log" => self.checkpoint_log = switch("checkpoint-log", value)?,
             "time" => self.time = time(value)?,
             "kernel" => self.kernel = Some(path("kernel", value)?),
-            "watch" => self.watch.push(value.parse()?),
+            "watch" => self.watch.push(value.parse::<Spec>()?),
             "watch-limit" => self.watch_limit = number("watch-limit", value)?,
             _ => return Err(ConfigError::Key(key.into())),
         }
@@ -209,6 +301,23 @@ fn wrong(key: &'static str, value: &str, wanted: &'static str) -> ConfigError {
         value: value.into(),
         wanted,
     }
+}
+
+fn split<'a>(
+    key: &'static str,
+    value: &'a str,
+) -> Result<(Option<Together>, &'a str), ConfigError> {
+    let value_of = || value.to_owned();
+    Together::split(value).map_err(|error| ConfigError::Api {
+        key,
+        value: value_of(),
+        error,
+    })
+}
+
+fn twice(key: &'static str, value: &str, apis: Together) -> ConfigError {
+    let value = value.into();
+    ConfigError::Twice { key, value, apis }
 }
 
 fn path(key: &'static str, value: &str) -> Result<PathBuf, ConfigError> {
@@ -277,6 +386,7 @@ mod tests {
         let expected = Config {
             board: Some("tcp://127.0.0.1:5".parse().unwrap()),
             key: Some("/k.key".into()),
+            api_boards: Vec::new(),
             monitor: Some("/m".into()),
             files: Some("/f".into()),
             input: Some("/i".into()),
@@ -300,6 +410,36 @@ mod tests {
         };
         assert_eq!(text.parse(), Ok(expected));
         assert_eq!("".parse(), Ok(Config::default()));
+    }
+
+    #[test]
+    fn boards_of_single_apis_have_keys_of_their_own() {
+        let text = "board=unix:/a,board=gles=tcp://h:1,key=egl=/k,board=opencl=unix:/b=c";
+        let config: Config = text.parse().unwrap();
+        let named = |name: &str, address: &str, key: Option<&str>| ApiBoard {
+            apis: Together::named(name).unwrap(),
+            address: Some(address.parse().unwrap()),
+            key: key.map(Into::into),
+        };
+        let boards = [
+            named("gles", "tcp://h:1", Some("/k")),
+            named("opencl", "unix:/b=c", None),
+        ];
+        assert_eq!(config.api_boards, boards);
+        assert_eq!(config.board, Some("unix:/a".parse().unwrap()));
+        for (text, words) in [
+            ("board=vulkan=unix:/a", "there is no API"),
+            ("board=gles=unix:/a,board=egl=unix:/b", "EGL and OpenGL ES"),
+            ("key=gles=/k", "needs board=gles=ADDR"),
+            (
+                "board=gles=unix:/a,trace=/t",
+                "trace is for runs with one board",
+            ),
+            ("board=gles=unix:/a,checkpoint-log=on", "one board"),
+        ] {
+            let error = text.parse::<Config>().unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

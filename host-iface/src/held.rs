@@ -160,9 +160,11 @@ impl Held {
         }
     }
 
-    /// Forgets what will never be made; returns the submissions.
-    pub fn abandon(&mut self) -> Vec<u64> {
-        let open = self.outputs.iter().filter(|(_, o)| o.end_ns.is_none());
+    /// Forgets what will never be made, of operations for which `is_gone`; returns
+    /// the submissions.
+    pub fn abandon(&mut self, is_gone: impl Fn(Option<Event>) -> bool) -> Vec<u64> {
+        let open = self.outputs.iter();
+        let open = open.filter(|(_, o)| o.end_ns.is_none() && is_gone(o.event));
         let mut seqs: Vec<u64> = open.map(|(&seq, _)| seq).collect();
         seqs.sort_unstable();
         for &seq in &seqs {
@@ -245,7 +247,8 @@ mod tests {
         assert_eq!(order(held.take_due(29)), [(20, 2), (20, 3)]);
         assert_eq!(order(held.take_due(u64::MAX)), [(30, 1)]);
         assert_eq!(held.guest_bytes(), GuestLength(4));
-        assert_eq!(held.abandon(), [4]);
+        assert!(held.abandon(|event| event == Some(103)).is_empty());
+        assert_eq!(held.abandon(|event| event == Some(104)), [4]);
         assert_eq!(held.guest_bytes(), GuestLength::ZERO);
     }
 

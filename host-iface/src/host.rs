@@ -1,5 +1,6 @@
 //! The host interface: serves doorbells.
 
+use crate::boards::Boards;
 use crate::channels::{ChannelError, Channels};
 use crate::checkpoint::CheckpointError;
 use crate::config::{Config, Time};
@@ -18,14 +19,14 @@ use gil_files::container::Compression;
 use gil_report::{Entry, Program, Report};
 use gil_timing::Engines;
 use gil_transport::client::{BoardConfig, Cancel, Client, ClientError};
-use gil_transport::secure::{Key, KeyError};
+use gil_transport::secure::KeyError;
 use gil_uapi::{GuestAddress, Mailbox, STATUS_UNSEEN, Status, WaitKind, flag, kind};
 use gil_wire::Op;
 use gil_wire::control::{EXCHANGE, Exited};
 use gil_wire::envelope::Envelope;
 use gil_wire::monitor::Event;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod checkpoint;
 
@@ -42,7 +43,7 @@ pub struct Host {
 
 struct State {
     memory: Option<Box<dyn GuestMemory>>,
-    board: BoardConfig,
+    boards: Arc<Boards>,
     time: Time,
     /// Whether sessions can be in a checkpoint.
     keeps_log: bool,
@@ -147,20 +148,16 @@ impl Host {
             None => sink,
         };
         let trace = recorder(config)?;
+        let boards = Boards::new(config, &cancel)?;
         let mut stats = Stats::new(simulator);
+        stats.report.boards = boards.reports();
         stats.report.board.address = config.board.as_ref().map(ToString::to_string);
         let mut events = Events::new(sink);
         let simulator = simulator.into();
         events.tell(Event::Ready { simulator });
         let state = State {
             memory: None,
-            board: BoardConfig {
-                address: config.board.clone(),
-                timeout: config.board_timeout,
-                key: config.key.as_deref().map(Key::read).transpose()?,
-                operator: false,
-                cancel: cancel.clone(),
-            },
+            boards: Arc::new(boards),
             time: config.time,
             keeps_log: config.checkpoint_log,
             sessions: HashMap::new(),
@@ -197,13 +194,17 @@ impl Host {
         self.state().memory.is_some()
     }
 
-    /// Connects to the board, and hangs up.
+    /// Connects to the board, and hangs up; with several, to each that has an
+    /// address.
     ///
     /// # Errors
     /// [`ClientError`] names the address and what is wrong there.
     pub fn check_board(&self) -> Result<(), ClientError> {
-        let board = self.state().board.clone();
-        Client::connect(&board).map(drop)
+        let boards = self.state().boards.clone();
+        let is_used = |config: &&BoardConfig| !boards.are_several() || config.address.is_some();
+        let all = boards.all().iter().map(|board| &board.config);
+        all.filter(is_used)
+            .try_for_each(|config| Client::connect(config).map(drop))
     }
 
     /// Serves a doorbell that names the mailbox at `gpa`. `instructions` is
@@ -409,7 +410,8 @@ impl State {
         }
         let (process, pointer_bits) = (mailbox.process, mailbox.pointer_bits);
         let engines = self.engines.clone();
-        let session = Session::new(process, pointer_bits, engines, self.keeps_log);
+        let boards = &self.boards;
+        let session = Session::new(process, pointer_bits, engines, self.keeps_log, boards);
         self.sessions.insert(mailbox.session, session);
         let flags = if self.spins { flag::SPIN } else { 0 };
         Ok(Answer {
@@ -489,7 +491,6 @@ impl State {
         };
         let mut context = Context {
             memory,
-            board: &self.board,
             time: self.time,
             stats: &mut self.stats,
             trace: &mut self.trace,
@@ -518,7 +519,7 @@ impl State {
             return report.clone();
         }
         self.close_sessions();
-        let mut report = self.stats.finish();
+        let mut report = self.stats.finish(&self.boards);
         report.guest = self.counts_instructions.then(|| self.prediction.guest());
         self.trace = None;
         let json = serde_json::to_string_pretty(&report).unwrap_or_default();
@@ -544,7 +545,6 @@ impl State {
         for (_, session) in sessions {
             session.close(&mut Context {
                 memory: &*memory,
-                board: &self.board,
                 time: self.time,
                 stats: &mut self.stats,
                 trace: &mut self.trace,

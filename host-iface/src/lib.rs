@@ -9,6 +9,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`host`], [`session`] | doorbells, and their effect on time and guest RAM |
+//! | [`boards`] | which board serves which API |
 //! | [`mailbox`] | the driver's structures in guest RAM, checked |
 //! | [`memory`] | guest RAM: a mapped file, or the simulator's functions |
 //! | [`held`], [`executed`] | output that waits for its end; sequence numbers |
@@ -18,6 +19,7 @@
 //! | [`channels`] | what else a run serves its guest: messages with an answer |
 //! | `stand_in` | a driver without a guest, for tests and benchmarks |
 
+pub mod boards;
 pub mod channels;
 pub mod checkpoint;
 pub mod config;

@@ -7,6 +7,7 @@ mod exchange;
 mod failures;
 mod forward;
 mod link;
+mod links;
 pub(crate) mod log;
 mod observe;
 mod output;
@@ -21,6 +22,7 @@ mod schedule;
 mod served;
 mod settle;
 
+use crate::boards::Boards;
 use crate::config::Time;
 use crate::devices::Devices;
 use crate::events::Events;
@@ -35,22 +37,21 @@ use delivery::Delivery;
 use foldhash::HashMap;
 use gil_files::recording::Record;
 use gil_timing::{Engines, Event};
-use gil_transport::client::{BoardConfig, ClientError};
+use gil_transport::client::ClientError;
 use gil_uapi::{Status, WaitKind, flag};
 use gil_wire::Op;
 use gil_wire::ending::Ending;
 use gil_wire::envelope::Class;
 use gil_wire::monitor::Event as Monitor;
-use link::Link;
+use links::Links;
 use schedule::Schedule;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a session works with while one of its doorbells is served.
 pub struct Context<'a> {
     /// Guest RAM.
     pub memory: &'a dyn GuestMemory,
-    /// The connection's parameters.
-    pub board: &'a BoardConfig,
     /// When operations' durations are learnt.
     pub time: Time,
     /// Counters.
@@ -90,12 +91,12 @@ impl Context<'_> {
     }
 }
 
-/// One guest address space: its link to the board, its schedule, its deliveries,
+/// One guest address space: its links to the boards, its schedule, its deliveries,
 /// and the rules between them.
 #[derive(Debug)]
 pub struct Session {
     executed: Executed,
-    link: Link,
+    links: Links,
     schedule: Schedule,
     delivery: Delivery,
 }
@@ -130,10 +131,16 @@ fn is_a_call(call: &Call<'_>) -> bool {
 impl Session {
     /// A session of this process, on devices with these engines; one that can be
     /// in a checkpoint if `is_logged`.
-    pub fn new(process: u32, pointer_bits: u32, engines: Engines, is_logged: bool) -> Self {
+    pub fn new(
+        process: u32,
+        pointer_bits: u32,
+        engines: Engines,
+        is_logged: bool,
+        boards: &Arc<Boards>,
+    ) -> Self {
         Self {
             executed: Executed::default(),
-            link: Link::new(process, pointer_bits, is_logged),
+            links: Links::new(process, pointer_bits, is_logged, boards),
             schedule: Schedule::new(engines),
             delivery: Delivery::default(),
         }
@@ -171,7 +178,8 @@ impl Session {
 
     /// `CLOSE`: forgets every region at once; never waits for the board.
     pub fn close(mut self, context: &mut Context<'_>) {
-        self.link.close(context);
+        let links = self.links.all_mut().iter_mut();
+        links.for_each(|link| link.close(context));
     }
 
     /// Executes calls, once.
@@ -200,7 +208,7 @@ impl Session {
             }
             Refusal::Unserved => Status::Unserved,
             Refusal::Bad(reason) => {
-                let process = self.link.process();
+                let process = self.links.first().process();
                 let text = format!("process {process}: a submission was refused: {reason}");
                 context.events.warn(text);
                 Status::BadRequest
@@ -223,7 +231,7 @@ impl Session {
         let regions = rows::regions(&envelopes, &submission.regions)?;
         let mut calls = Calls::new(submission, &envelopes, &regions)?;
         context.took.op = Some(calls.last().envelope.op);
-        if self.link.is_lost() {
+        if !self.links.are_several() && self.links.first().is_lost() {
             return Err(Refusal::Lost);
         }
         if !calls.has_enqueues_in_front() {
@@ -231,14 +239,14 @@ impl Session {
         }
         self.look_first(context, &calls)?;
         self.executed.insert(submission.seq);
-        let is_served = self.leave_out_unserved(context, &mut calls)?;
+        let served = self.leave_out_unserved(context, &mut calls)?;
         self.place_devices(context, &calls)?;
         self.execute_front(context, &mut calls)?;
         self.pass_time(context, now_ns);
         let answer = match calls.last().envelope.class {
-            _ if !is_served => {
+            _ if served.is_err() => {
                 let sent = self.forward(context, calls.unsent_front(), None);
-                sent.and(Err(Refusal::Unserved))
+                sent.and(served.map(|()| Answer::status(Status::Ok)))
             }
             Class::Wait | Class::Poll | Class::Look => self.observe(context, &calls),
             Class::Post => {
@@ -248,8 +256,15 @@ impl Session {
             }
             Class::Query | Class::Sync | Class::Enqueue => self.call(context, &mut calls),
         };
+        // It may have been lost on the way, where it was not this call's turn.
+        let is_lost = self.links.are_several() && self.links.of(calls.last().envelope.op).is_lost();
+        let answer = match is_lost {
+            true => Err(Refusal::Lost),
+            false => answer,
+        };
+        let process = self.links.first().process();
         for call in calls.all().iter().filter(|call| is_a_call(call)) {
-            context.stats.entry(call.envelope.op).count += 1;
+            context.stats.counted(process, call.envelope.op);
         }
         answer
     }
@@ -268,10 +283,24 @@ impl Session {
             calls.front_is_sent();
         }
         let is_enqueue = |call: &&Call<'_>| call.envelope.class == Class::Enqueue;
-        for call in calls.front().iter().filter(is_enqueue) {
+        // A board that was lost just now has taken none.
+        let is_lost: Vec<bool> = {
+            let front = calls.front().iter();
+            let is_lost = |call: &Call<'_>| self.links.of(call.envelope.op).is_lost();
+            front.map(is_lost).collect()
+        };
+        let taken = || {
+            calls
+                .front()
+                .iter()
+                .zip(&is_lost)
+                .filter(|(_, lost)| !**lost)
+        };
+        let taken = || taken().map(|(call, _)| call);
+        for call in taken().filter(is_enqueue) {
             self.schedule.expect(call, false);
         }
-        for call in calls.front() {
+        for call in taken() {
             match call.envelope.class {
                 Class::Enqueue => {
                     self.publish_until(context, call.entry_ns)?;
@@ -344,16 +373,38 @@ impl Session {
         schedule.learn_ends(|end| delivery.ended(end));
     }
 
-    /// The session has no board any more: nothing that it owes will come.
+    /// The session has lost the board of this call: nothing that it owes will
+    /// come.
     fn lose(&mut self, context: &mut Context<'_>, op: Op, error: &ClientError) -> Refusal {
-        self.link.lose();
-        self.delivery.abandon();
-        let process = self.link.process();
-        let text = format!("process {process} lost the board in {op}: {error}");
-        let lost = &mut context.stats.report.board.lost;
-        lost.get_or_insert_with(|| text.clone());
+        self.forget_board(op);
+        let link = self.links.of(op);
+        let (process, board) = (link.process(), link.at());
+        let text = format!("process {process} lost {board} in {op}: {error}");
+        context.stats.lost(self.links.place(op), &text);
         context.events.warn(text);
         Refusal::Lost
+    }
+
+    /// What the board of this call owes will not come: its operations end at
+    /// once, so that those of other boards take their turns.
+    fn forget_board(&mut self, op: Op) {
+        let place = self.links.place(op);
+        self.links.of_mut(op).lose();
+        if !self.links.are_several() {
+            self.delivery.abandon(|_| true);
+            return;
+        }
+        let links = &self.links;
+        let is_gone = |op| links.place(op) == place;
+        let pending = &self.schedule.pending;
+        let of = |event| {
+            pending
+                .get(&event)
+                .is_none_or(|pending| is_gone(pending.op))
+        };
+        self.delivery.abandon(|event| event.is_none_or(of));
+        self.schedule.abandon(is_gone);
+        self.learn_ends();
     }
 
     /// Adds what every answer carries.
@@ -367,7 +418,8 @@ impl Session {
     /// When the driver has to ring by itself; 0: not at all.
     fn attention_ns(&self, time: Time, answer: &Answer) -> u64 {
         let output = self.delivery.attention_ns(answer);
-        let is_async = time == Time::Async && self.link.is_open();
+        let mut links = self.links.all().iter();
+        let is_async = time == Time::Async && links.any(|link| link.is_open());
         let timeline = &self.schedule.timeline;
         let start = timeline.attention_ns().filter(|_| is_async);
         // 0 is no time: a moment later does as well.
@@ -383,10 +435,13 @@ impl Session {
 mod tests {
     use super::*;
     use gil_timing::{MAX_KNOWN, MAX_WAITS, Operation, Order};
+    use gil_transport::client::Cancel;
     use gil_wire::envelope::Envelope;
 
     fn session() -> Session {
-        Session::new(1, 64, Engines::default(), false)
+        let boards = Boards::new(&crate::Config::default(), &Cancel::default());
+        let boards = Arc::new(boards.unwrap());
+        Session::new(1, 64, Engines::default(), false, &boards)
     }
 
     fn envelope(class: Class, signals: Option<Event>, waits: &[Event]) -> Envelope<'static> {

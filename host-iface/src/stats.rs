@@ -1,6 +1,7 @@
 //! Counters and stopwatches of a run.
 
-use gil_report::{self as report, Entry, Report};
+use crate::boards::Boards;
+use gil_report::{self as report, Entry, PROCESSES_MAX, Process, Report};
 use gil_wire::Op;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -179,12 +180,59 @@ impl Stats {
         true
     }
 
-    /// The board was busy for a call.
-    pub fn board_busy(&mut self, busy_ns: u64) {
+    /// A session lost a board.
+    pub fn lost(&mut self, place: usize, text: &str) {
+        let lost = &mut self.report.board.lost;
+        lost.get_or_insert_with(|| text.into());
+        if let Some(board) = self.report.boards.get_mut(place) {
+            board.lost.get_or_insert_with(|| text.into());
+        }
+    }
+
+    /// A board was busy for a call.
+    pub fn board_busy(&mut self, place: usize, busy_ns: u64) {
+        if let Some(board) = self.report.boards.get_mut(place) {
+            board.board_ns = board.board_ns.saturating_add(busy_ns);
+        }
         let busy = Duration::from_nanos(busy_ns);
         self.clock.busy = self.clock.busy.saturating_add(busy);
         self.clock.board = self.clock.board.saturating_add(busy);
         self.clock.whole_board = self.clock.whole_board.saturating_add(busy);
+    }
+
+    /// What a process did, if it is one of those that are listed.
+    pub fn process(&mut self, process: u32) -> Option<&mut Process> {
+        let all = &mut self.report.processes;
+        let known = all.iter().rposition(|known| known.process == process);
+        let place = match known {
+            Some(place) => place,
+            None if all.len() < PROCESSES_MAX => {
+                let calls = BTreeMap::new();
+                all.push(Process {
+                    process,
+                    calls,
+                    ..Process::default()
+                });
+                all.len() - 1
+            }
+            None => return None,
+        };
+        all.get_mut(place)
+    }
+
+    /// A process called an entry point of a board's API.
+    pub fn counted(&mut self, process: u32, op: Op) {
+        self.entry(op).count += 1;
+        let title = gil_wire::api::api(op.api()).map_or("unknown", |api| api.title);
+        let Some(process) = self.process(process) else {
+            return;
+        };
+        match process.calls.get_mut(title) {
+            Some(count) => *count += 1,
+            None => {
+                process.calls.insert(title.into(), 1);
+            }
+        }
     }
 
     /// A program lists what it called.
@@ -246,7 +294,7 @@ impl Stats {
     }
 
     /// The report as of now.
-    pub fn finish(&mut self) -> Report {
+    pub fn finish(&mut self, boards: &Boards) -> Report {
         if self.clock.ended.is_none() {
             self.cut_short();
         }
@@ -258,7 +306,26 @@ impl Stats {
         self.report.totals.calls = sum(|entry| entry.count);
         self.report.totals.bytes_to_board = sum(|entry| entry.bytes_to_board);
         self.report.totals.bytes_from_board = sum(|entry| entry.bytes_from_board);
+        self.sum_boards(boards);
         self.report.clone()
+    }
+
+    /// What each of several boards took.
+    fn sum_boards(&mut self, boards: &Boards) {
+        for (place, board) in self.report.boards.iter_mut().enumerate() {
+            let own = self.report.entries.iter();
+            let own = own.filter(|entry| boards.place(entry.api) == place);
+            let own: Vec<&Entry> = own.collect();
+            let sum = |of: fn(&Entry) -> u64| own.iter().map(|entry| of(entry)).sum();
+            board.calls = sum(|entry| entry.count);
+            board.gpu_ns = sum(|entry| entry.gpu_ns);
+            board.board_cpu_ns = sum(|entry| entry.board_cpu_ns);
+            board.bytes_to_board = sum(|entry| entry.bytes_to_board);
+            board.bytes_from_board = sum(|entry| entry.bytes_from_board);
+        }
+        // The one for other APIs, if there is none.
+        let is_there = |board: &report::Served| board.address.is_some() || board.calls > 0;
+        self.report.boards.retain(is_there);
     }
 
     /// The run ends before the program: its simulated time is that of its last doorbell,
@@ -311,13 +378,19 @@ fn nanos(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
+    use gil_transport::client::Cancel;
+
+    fn only() -> Boards {
+        Boards::new(&Config::default(), &Cancel::default()).unwrap()
+    }
 
     #[test]
     fn entry_points_that_nobody_knows_are_counted_together() {
         let mut stats = Stats::new("test");
         stats.entry(Op::new(1, 1)).count += 1;
         (0..1000).for_each(|n| stats.entry(Op::new(200, n)).count += 1);
-        let entries = stats.finish().entries;
+        let entries = stats.finish(&only()).entries;
         let counts: Vec<_> = entries.iter().map(|e| (e.name.as_str(), e.count)).collect();
         assert_eq!(counts, [("unknown", 1000), ("clGetPlatformIDs", 1)]);
     }
@@ -325,7 +398,7 @@ mod tests {
     #[test]
     fn a_run_that_is_cut_short_has_its_times_so_far() {
         let mut stats = Stats::new("test");
-        assert_eq!(stats.finish().simulated.program_ns, 0);
+        assert_eq!(stats.finish(&only()).simulated.program_ns, 0);
         stats.enter();
         stats.started(1000);
         stats.leave(Duration::ZERO, None);
@@ -333,7 +406,7 @@ mod tests {
         stats.rang(5000);
         stats.leave(Duration::ZERO, None);
         std::thread::sleep(Duration::from_millis(20));
-        let report = stats.finish();
+        let report = stats.finish(&only());
         let wall = report.wall;
         assert_eq!(report.simulated.program_ns, 4000);
         assert!(wall.simulator_ns >= 20_000_000, "{wall:?}");
@@ -350,11 +423,11 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         stats.enter();
         std::thread::sleep(Duration::from_millis(30));
-        stats.board_busy(10_000_000);
+        stats.board_busy(0, 10_000_000);
         stats.leave(Duration::from_millis(15), Some(Op::new(1, 1)));
         stats.enter();
         stats.ended(5000);
-        let report = stats.finish();
+        let report = stats.finish(&only());
         let wall = report.wall;
         assert_eq!(report.simulated.program_ns, 4000);
         assert!(wall.simulator_ns >= 20_000_000, "{wall:?}");

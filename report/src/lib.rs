@@ -12,4 +12,7 @@ mod table;
 
 pub use document::{Document, ReportError, SeenRun};
 pub use exit::{Exit, Origin};
-pub use run::{Board, Entry, Failure, Guest, Program, Report, Simulated, Totals, VERSION, Wall};
+pub use run::{
+    Board, Entry, Failure, Guest, PROCESSES_MAX, Process, Program, Report, Served, Simulated,
+    Totals, VERSION, Wall,
+};

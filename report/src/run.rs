@@ -4,6 +4,7 @@
 //! monotonic clock, under [`Wall`] of this machine's.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the layout; raised when a field changes its meaning or goes.
 pub const VERSION: u32 = 1;
@@ -32,10 +33,33 @@ pub struct Report {
     /// their environment and exited.
     #[serde(default)]
     pub called: Vec<String>,
-    /// The board.
+    /// The board; of several, the one for APIs that no other serves.
     pub board: Board,
+    /// Each board, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boards: Vec<Served>,
+    /// What each of the guest's processes did that used a board, in the order of
+    /// their first calls; of more than [`PROCESSES_MAX`], these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<Process>,
     /// With instruction counting only.
     pub guest: Option<Guest>,
+}
+
+/// Most processes that a report lists.
+pub const PROCESSES_MAX: usize = 256;
+
+/// A process of the guest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number in the guest.
+    pub process: u32,
+    /// Its calls to the boards' APIs, posts included, by the APIs' titles.
+    pub calls: BTreeMap<String, u64>,
+    /// Device time of the operations that it enqueued.
+    pub gpu_ns: u64,
+    /// CPU time on the boards.
+    pub board_cpu_ns: u64,
 }
 
 /// The program's end.
@@ -163,6 +187,29 @@ pub struct Board {
     pub address: Option<String>,
     /// Why a session lost it, if one did.
     pub lost: Option<String>,
+}
+
+/// One of several boards, and what it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// The APIs that it serves.
+    pub apis: String,
+    /// Its address.
+    pub address: Option<String>,
+    /// Why a session lost it, if one did.
+    pub lost: Option<String>,
+    /// Calls to these APIs, posts included.
+    pub calls: u64,
+    /// Device time of the operations that they enqueued.
+    pub gpu_ns: u64,
+    /// CPU time on the board.
+    pub board_cpu_ns: u64,
+    /// Wall time that the agent worked for calls, from the first on.
+    pub board_ns: u64,
+    /// Region bytes to the board.
+    pub bytes_to_board: u64,
+    /// Region bytes from the board.
+    pub bytes_from_board: u64,
 }
 
 /// What instruction counting found, between the program's start and end.

@@ -1,6 +1,6 @@
 //! The report as a table.
 
-use crate::{Document, Entry, Report, SeenRun};
+use crate::{Document, Entry, Process, Report, SeenRun, Served};
 use comfy_table::{CellAlignment, Table, presets};
 
 impl Document {
@@ -19,7 +19,58 @@ fn table(report: &Report, run: &SeenRun) -> String {
         text.push('\n');
     }
     text += &times(report, run);
+    if report.processes.len() > 1 {
+        text.push('\n');
+        text += &processes(&report.processes);
+    }
+    if !report.boards.is_empty() {
+        text.push('\n');
+        text += &boards(&report.boards);
+    }
     text
+}
+
+fn processes(processes: &[Process]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["process", "calls", "GPU time", "board's CPU"]);
+    for process in processes {
+        let calls = process.calls.iter();
+        let calls = calls.map(|(api, count)| format!("{count} {api}"));
+        table.add_row([
+            process.process.to_string(),
+            calls.collect::<Vec<_>>().join(", "),
+            time(process.gpu_ns),
+            time(process.board_cpu_ns),
+        ]);
+    }
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
+}
+
+fn boards(boards: &[Served]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "board for",
+        "calls",
+        "GPU time",
+        "board's CPU",
+        "wall time",
+        "address",
+    ]);
+    for board in boards {
+        table.add_row([
+            board.apis.clone(),
+            board.calls.to_string(),
+            time(board.gpu_ns),
+            time(board.board_cpu_ns),
+            time(board.board_ns),
+            board.address.clone().unwrap_or("-".into()),
+        ]);
+    }
+    right_align(&mut table);
+    table.trim_fmt() + "\n"
 }
 
 fn calls(entries: &[Entry]) -> String {

@@ -35,6 +35,14 @@ pub mod file {
     pub const SAVED_STATE: &str = "saved-state";
     /// Where QEMU takes commands.
     pub const QMP: &str = "qmp";
+    /// Where QEMU takes commands about pictures that the guest asks for.
+    pub const PICTURES: &str = "pictures";
+    /// Where it takes commands about pictures that somebody else asks for.
+    pub const VIEWS: &str = "views";
+    /// A picture of the guest's display, as QEMU writes it.
+    pub const PICTURE: &str = "picture.ppm";
+    /// The same for whoever looks at it as the program runs.
+    pub const VIEW: &str = "view.ppm";
     /// The guest's files as a folder, where no kernel unpacks them.
     pub const SYSROOT: &str = "sysroot";
     /// What the program reads as standard input.

@@ -19,7 +19,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GIL_ABI_VERSION 2
+#define GIL_ABI_VERSION 3
 #define GIL_DEVICE_NAME "gil"
 
 /* Bounds. What is larger travels in regions. */
@@ -64,10 +64,10 @@
 #define GIL_WAIT_COLLECT 1u /* ring a COLLECT doorbell when the deadline has passed */
 
 struct gil_region {
-	__u64 addr; /* user virtual address */
-	__u64 len;  /* bytes, not 0 */
-	__u32 dir;  /* GIL_DIR_* */
-	__u32 reserved;
+	__u64 addr;   /* user virtual address; in an import, the first byte's offset */
+	__u64 len;    /* bytes, not 0 */
+	__u32 dir;    /* GIL_DIR_* */
+	__u32 import; /* gil_import_arg.id, or 0: memory of the program's */
 };
 
 /*
@@ -76,7 +76,7 @@ struct gil_region {
  * deadline. A submission that returned 0 was handed to the host exactly once.
  *
  * Errors: EPERM (not the process that opened the device), EINVAL (a bound
- * above was exceeded, or an unknown field is set), EFAULT (a region or buffer
+ * above was exceeded, an unknown field is set, or an import is none), EFAULT (a region or buffer
  * is not accessible), ENOMEM (also: more memory than gil.ko's max_pinned, or
  * more outputs than it keeps, would be outstanding), EBADF (the device is being
  * closed), ENODEV (no simulator answers the doorbell). After each of them the
@@ -118,16 +118,54 @@ struct gil_wait {
 	__u32 flags;
 };
 
+/*
+ * GIL_IOC_IMPORT. A dma-buf of any driver becomes memory that regions name by
+ * its number, without being mapped. Its pages stay where they are until
+ * GIL_IOC_FORGET, which takes the number, or the session's end; what a
+ * submission names stays until that is done. The descriptor may be closed at
+ * once.
+ *
+ * Errors: EBADF (no descriptor, or the device is being closed), EINVAL (no
+ * dma-buf, or a flag), EOPNOTSUPP (its memory is not the guest's RAM), ENOMEM
+ * (also: more than gil.ko's max_pinned or than the imports it keeps), EFAULT,
+ * EPERM as above, and the errors of the driver that made it. GIL_IOC_FORGET:
+ * ENOENT.
+ */
+struct gil_import_arg {
+	__s32 fd;
+	__u32 flags; /* 0 */
+	/* out */
+	__u64 len;   /* bytes */
+	__u32 id;    /* never 0 */
+	__u32 reserved;
+};
+
 struct gil_info {
 	__u32 abi_version;
 	__u32 reserved;
 	__u64 session;
 };
 
+/*
+ * GIL_IOC_FENCE. A sync file that signals at the deadline, and at once if that has
+ * passed: poll, and the ioctls of linux/sync_file.h, as with any driver's. It stays
+ * with its descriptors when the session ends.
+ * EINVAL: flags. EMFILE, ENFILE: no descriptor. ENOMEM, EPERM as above.
+ */
+struct gil_fence_arg {
+	__u64 deadline_ns; /* CLOCK_MONOTONIC */
+	__u32 flags;       /* 0 */
+	/* out */
+	__s32 fd; /* closed by execve */
+};
+
 #define GIL_IOC_MAGIC 'g'
 #define GIL_IOC_INFO _IOR(GIL_IOC_MAGIC, 0x01, struct gil_info)
 #define GIL_IOC_SUBMIT _IOWR(GIL_IOC_MAGIC, 0x02, struct gil_submit)
 #define GIL_IOC_WAIT _IOW(GIL_IOC_MAGIC, 0x03, struct gil_wait)
+#define GIL_IOC_IMPORT _IOWR(GIL_IOC_MAGIC, 0x04, struct gil_import_arg)
+#define GIL_IOC_FORGET _IO(GIL_IOC_MAGIC, 0x05)
+#define GIL_IOC_FENCE _IOWR(GIL_IOC_MAGIC, 0x08, struct gil_fence_arg)
 
 /* ---- driver <-> host interface --------------------------------------- */
 

@@ -90,6 +90,14 @@ _Static_assert(SAME(__typeof__(&eglCreatePlatformWindowSurfaceEXT), EGLSurface (
 	"eglCreatePlatformWindowSurfaceEXT");
 _Static_assert(SAME(__typeof__(&eglCreatePlatformPixmapSurfaceEXT), EGLSurface (*)(EGLDisplay dpy, EGLConfig config, void *native_pixmap, const EGLint *attrib_list)),
 	"eglCreatePlatformPixmapSurfaceEXT");
+_Static_assert(SAME(__typeof__(&eglCreateImage), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLAttrib *attrib_list)),
+	"eglCreateImage");
+_Static_assert(SAME(__typeof__(&eglCreateImageKHR), EGLImage (*)(EGLDisplay dpy, EGLContext ctx, EGLenum target, EGLClientBuffer buffer, const EGLint *attrib_list)),
+	"eglCreateImageKHR");
+_Static_assert(SAME(__typeof__(&eglDestroyImage), EGLBoolean (*)(EGLDisplay dpy, EGLImage image)),
+	"eglDestroyImage");
+_Static_assert(SAME(__typeof__(&eglDestroyImageKHR), EGLBoolean (*)(EGLDisplay dpy, EGLImage image)),
+	"eglDestroyImageKHR");
 
 _Static_assert(sizeof(EGLAttrib) == sizeof(intptr_t), "EGLAttrib");
 _Static_assert(sizeof(EGLBoolean) == sizeof(uint32_t), "EGLBoolean");
@@ -102,6 +110,9 @@ _Static_assert(sizeof(EGLenum) == sizeof(uint32_t), "EGLenum");
 _Static_assert(sizeof(EGLint) == sizeof(int32_t), "EGLint");
 _Static_assert(sizeof(__eglMustCastToProperFunctionPointerType) == sizeof(size_t), "__eglMustCastToProperFunctionPointerType");
 
+#ifdef EGL_ALPHA_SIZE
+_Static_assert((int64_t)(EGL_ALPHA_SIZE) == 12321, "EGL_ALPHA_SIZE");
+#endif
 #ifdef EGL_BAD_ACCESS
 _Static_assert((int64_t)(EGL_BAD_ACCESS) == 12290, "EGL_BAD_ACCESS");
 #endif
@@ -138,8 +149,17 @@ _Static_assert((int64_t)(EGL_BAD_PARAMETER) == 12300, "EGL_BAD_PARAMETER");
 #ifdef EGL_BAD_SURFACE
 _Static_assert((int64_t)(EGL_BAD_SURFACE) == 12301, "EGL_BAD_SURFACE");
 #endif
+#ifdef EGL_BLUE_SIZE
+_Static_assert((int64_t)(EGL_BLUE_SIZE) == 12322, "EGL_BLUE_SIZE");
+#endif
+#ifdef EGL_BUFFER_AGE_EXT
+_Static_assert((int64_t)(EGL_BUFFER_AGE_EXT) == 12605, "EGL_BUFFER_AGE_EXT");
+#endif
 #ifdef EGL_CLIENT_APIS
 _Static_assert((int64_t)(EGL_CLIENT_APIS) == 12429, "EGL_CLIENT_APIS");
+#endif
+#ifdef EGL_CONFIG_ID
+_Static_assert((int64_t)(EGL_CONFIG_ID) == 12328, "EGL_CONFIG_ID");
 #endif
 #ifdef EGL_CONFORMANT
 _Static_assert((int64_t)(EGL_CONFORMANT) == 12354, "EGL_CONFORMANT");
@@ -159,6 +179,24 @@ _Static_assert((int64_t)(EGL_CONTEXT_MINOR_VERSION) == 12539, "EGL_CONTEXT_MINOR
 #ifdef EGL_CORE_NATIVE_ENGINE
 _Static_assert((int64_t)(EGL_CORE_NATIVE_ENGINE) == 12379, "EGL_CORE_NATIVE_ENGINE");
 #endif
+#ifdef EGL_DMA_BUF_PLANE0_FD_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_FD_EXT) == 12914, "EGL_DMA_BUF_PLANE0_FD_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT) == 13380, "EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT) == 13379, "EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_OFFSET_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_OFFSET_EXT) == 12915, "EGL_DMA_BUF_PLANE0_OFFSET_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE0_PITCH_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE0_PITCH_EXT) == 12916, "EGL_DMA_BUF_PLANE0_PITCH_EXT");
+#endif
+#ifdef EGL_DMA_BUF_PLANE1_FD_EXT
+_Static_assert((int64_t)(EGL_DMA_BUF_PLANE1_FD_EXT) == 12917, "EGL_DMA_BUF_PLANE1_FD_EXT");
+#endif
 #ifdef EGL_DONT_CARE
 _Static_assert((int64_t)(EGL_DONT_CARE) == -1, "EGL_DONT_CARE");
 #endif
@@ -171,8 +209,29 @@ _Static_assert((int64_t)(EGL_EXTENSIONS) == 12373, "EGL_EXTENSIONS");
 #ifdef EGL_FALSE
 _Static_assert((int64_t)(EGL_FALSE) == 0, "EGL_FALSE");
 #endif
+#ifdef EGL_GL_RENDERBUFFER
+_Static_assert((int64_t)(EGL_GL_RENDERBUFFER) == 12473, "EGL_GL_RENDERBUFFER");
+#endif
+#ifdef EGL_GL_TEXTURE_2D
+_Static_assert((int64_t)(EGL_GL_TEXTURE_2D) == 12465, "EGL_GL_TEXTURE_2D");
+#endif
+#ifdef EGL_GREEN_SIZE
+_Static_assert((int64_t)(EGL_GREEN_SIZE) == 12323, "EGL_GREEN_SIZE");
+#endif
 #ifdef EGL_HEIGHT
 _Static_assert((int64_t)(EGL_HEIGHT) == 12374, "EGL_HEIGHT");
+#endif
+#ifdef EGL_IMAGE_PRESERVED
+_Static_assert((int64_t)(EGL_IMAGE_PRESERVED) == 12498, "EGL_IMAGE_PRESERVED");
+#endif
+#ifdef EGL_LINUX_DMA_BUF_EXT
+_Static_assert((int64_t)(EGL_LINUX_DMA_BUF_EXT) == 12912, "EGL_LINUX_DMA_BUF_EXT");
+#endif
+#ifdef EGL_LINUX_DRM_FOURCC_EXT
+_Static_assert((int64_t)(EGL_LINUX_DRM_FOURCC_EXT) == 12913, "EGL_LINUX_DRM_FOURCC_EXT");
+#endif
+#ifdef EGL_NATIVE_VISUAL_ID
+_Static_assert((int64_t)(EGL_NATIVE_VISUAL_ID) == 12334, "EGL_NATIVE_VISUAL_ID");
 #endif
 #ifdef EGL_NONE
 _Static_assert((int64_t)(EGL_NONE) == 12344, "EGL_NONE");
@@ -192,20 +251,41 @@ _Static_assert((int64_t)(EGL_OPENGL_ES3_BIT) == 64, "EGL_OPENGL_ES3_BIT");
 #ifdef EGL_OPENGL_ES_API
 _Static_assert((int64_t)(EGL_OPENGL_ES_API) == 12448, "EGL_OPENGL_ES_API");
 #endif
+#ifdef EGL_OPENGL_ES_BIT
+_Static_assert((int64_t)(EGL_OPENGL_ES_BIT) == 1, "EGL_OPENGL_ES_BIT");
+#endif
 #ifdef EGL_OPENVG_API
 _Static_assert((int64_t)(EGL_OPENVG_API) == 12449, "EGL_OPENVG_API");
 #endif
 #ifdef EGL_PBUFFER_BIT
 _Static_assert((int64_t)(EGL_PBUFFER_BIT) == 1, "EGL_PBUFFER_BIT");
 #endif
+#ifdef EGL_PIXMAP_BIT
+_Static_assert((int64_t)(EGL_PIXMAP_BIT) == 2, "EGL_PIXMAP_BIT");
+#endif
+#ifdef EGL_PLATFORM_GBM_KHR
+_Static_assert((int64_t)(EGL_PLATFORM_GBM_KHR) == 12759, "EGL_PLATFORM_GBM_KHR");
+#endif
 #ifdef EGL_PLATFORM_SURFACELESS_MESA
 _Static_assert((int64_t)(EGL_PLATFORM_SURFACELESS_MESA) == 12765, "EGL_PLATFORM_SURFACELESS_MESA");
+#endif
+#ifdef EGL_PLATFORM_X11_KHR
+_Static_assert((int64_t)(EGL_PLATFORM_X11_KHR) == 12757, "EGL_PLATFORM_X11_KHR");
+#endif
+#ifdef EGL_PLATFORM_XCB_EXT
+_Static_assert((int64_t)(EGL_PLATFORM_XCB_EXT) == 12764, "EGL_PLATFORM_XCB_EXT");
 #endif
 #ifdef EGL_READ
 _Static_assert((int64_t)(EGL_READ) == 12378, "EGL_READ");
 #endif
+#ifdef EGL_RED_SIZE
+_Static_assert((int64_t)(EGL_RED_SIZE) == 12324, "EGL_RED_SIZE");
+#endif
 #ifdef EGL_RENDERABLE_TYPE
 _Static_assert((int64_t)(EGL_RENDERABLE_TYPE) == 12352, "EGL_RENDERABLE_TYPE");
+#endif
+#ifdef EGL_RENDER_BUFFER
+_Static_assert((int64_t)(EGL_RENDER_BUFFER) == 12422, "EGL_RENDER_BUFFER");
 #endif
 #ifdef EGL_SUCCESS
 _Static_assert((int64_t)(EGL_SUCCESS) == 12288, "EGL_SUCCESS");
@@ -224,6 +304,9 @@ _Static_assert((int64_t)(EGL_VERSION) == 12372, "EGL_VERSION");
 #endif
 #ifdef EGL_WIDTH
 _Static_assert((int64_t)(EGL_WIDTH) == 12375, "EGL_WIDTH");
+#endif
+#ifdef EGL_WINDOW_BIT
+_Static_assert((int64_t)(EGL_WINDOW_BIT) == 4, "EGL_WINDOW_BIT");
 #endif
 
 int main(void) { return 0; }

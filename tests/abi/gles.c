@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <GLES3/gl32.h>
+#include <GLES/gl.h>
 #include <GLES2/gl2ext.h>
+#include <GLES/glext.h>
 
 #define SAME(a, b) __builtin_types_compatible_p(a, b)
 
@@ -726,6 +728,178 @@ _Static_assert(SAME(__typeof__(&glTexBufferRange), void (*)(GLenum target, GLenu
 	"glTexBufferRange");
 _Static_assert(SAME(__typeof__(&glTexStorage3DMultisample), void (*)(GLenum target, GLsizei samples, GLenum internalformat, GLsizei width, GLsizei height, GLsizei depth, GLboolean fixedsamplelocations)),
 	"glTexStorage3DMultisample");
+_Static_assert(SAME(__typeof__(&glAlphaFunc), void (*)(GLenum func, GLfloat ref)),
+	"glAlphaFunc");
+_Static_assert(SAME(__typeof__(&glClipPlanef), void (*)(GLenum p, const GLfloat *eqn)),
+	"glClipPlanef");
+_Static_assert(SAME(__typeof__(&glColor4f), void (*)(GLfloat red, GLfloat green, GLfloat blue, GLfloat alpha)),
+	"glColor4f");
+_Static_assert(SAME(__typeof__(&glFogf), void (*)(GLenum pname, GLfloat param)),
+	"glFogf");
+_Static_assert(SAME(__typeof__(&glFogfv), void (*)(GLenum pname, const GLfloat *params)),
+	"glFogfv");
+_Static_assert(SAME(__typeof__(&glFrustumf), void (*)(GLfloat l, GLfloat r, GLfloat b, GLfloat t, GLfloat n, GLfloat f)),
+	"glFrustumf");
+_Static_assert(SAME(__typeof__(&glGetClipPlanef), void (*)(GLenum plane, GLfloat *equation)),
+	"glGetClipPlanef");
+_Static_assert(SAME(__typeof__(&glGetLightfv), void (*)(GLenum light, GLenum pname, GLfloat *params)),
+	"glGetLightfv");
+_Static_assert(SAME(__typeof__(&glGetMaterialfv), void (*)(GLenum face, GLenum pname, GLfloat *params)),
+	"glGetMaterialfv");
+_Static_assert(SAME(__typeof__(&glGetTexEnvfv), void (*)(GLenum target, GLenum pname, GLfloat *params)),
+	"glGetTexEnvfv");
+_Static_assert(SAME(__typeof__(&glLightModelf), void (*)(GLenum pname, GLfloat param)),
+	"glLightModelf");
+_Static_assert(SAME(__typeof__(&glLightModelfv), void (*)(GLenum pname, const GLfloat *params)),
+	"glLightModelfv");
+_Static_assert(SAME(__typeof__(&glLightf), void (*)(GLenum light, GLenum pname, GLfloat param)),
+	"glLightf");
+_Static_assert(SAME(__typeof__(&glLightfv), void (*)(GLenum light, GLenum pname, const GLfloat *params)),
+	"glLightfv");
+_Static_assert(SAME(__typeof__(&glLoadMatrixf), void (*)(const GLfloat *m)),
+	"glLoadMatrixf");
+_Static_assert(SAME(__typeof__(&glMaterialf), void (*)(GLenum face, GLenum pname, GLfloat param)),
+	"glMaterialf");
+_Static_assert(SAME(__typeof__(&glMaterialfv), void (*)(GLenum face, GLenum pname, const GLfloat *params)),
+	"glMaterialfv");
+_Static_assert(SAME(__typeof__(&glMultMatrixf), void (*)(const GLfloat *m)),
+	"glMultMatrixf");
+_Static_assert(SAME(__typeof__(&glMultiTexCoord4f), void (*)(GLenum target, GLfloat s, GLfloat t, GLfloat r, GLfloat q)),
+	"glMultiTexCoord4f");
+_Static_assert(SAME(__typeof__(&glNormal3f), void (*)(GLfloat nx, GLfloat ny, GLfloat nz)),
+	"glNormal3f");
+_Static_assert(SAME(__typeof__(&glOrthof), void (*)(GLfloat l, GLfloat r, GLfloat b, GLfloat t, GLfloat n, GLfloat f)),
+	"glOrthof");
+_Static_assert(SAME(__typeof__(&glPointParameterf), void (*)(GLenum pname, GLfloat param)),
+	"glPointParameterf");
+_Static_assert(SAME(__typeof__(&glPointParameterfv), void (*)(GLenum pname, const GLfloat *params)),
+	"glPointParameterfv");
+_Static_assert(SAME(__typeof__(&glPointSize), void (*)(GLfloat size)),
+	"glPointSize");
+_Static_assert(SAME(__typeof__(&glRotatef), void (*)(GLfloat angle, GLfloat x, GLfloat y, GLfloat z)),
+	"glRotatef");
+_Static_assert(SAME(__typeof__(&glScalef), void (*)(GLfloat x, GLfloat y, GLfloat z)),
+	"glScalef");
+_Static_assert(SAME(__typeof__(&glTexEnvf), void (*)(GLenum target, GLenum pname, GLfloat param)),
+	"glTexEnvf");
+_Static_assert(SAME(__typeof__(&glTexEnvfv), void (*)(GLenum target, GLenum pname, const GLfloat *params)),
+	"glTexEnvfv");
+_Static_assert(SAME(__typeof__(&glTranslatef), void (*)(GLfloat x, GLfloat y, GLfloat z)),
+	"glTranslatef");
+_Static_assert(SAME(__typeof__(&glAlphaFuncx), void (*)(GLenum func, GLfixed ref)),
+	"glAlphaFuncx");
+_Static_assert(SAME(__typeof__(&glClearColorx), void (*)(GLfixed red, GLfixed green, GLfixed blue, GLfixed alpha)),
+	"glClearColorx");
+_Static_assert(SAME(__typeof__(&glClearDepthx), void (*)(GLfixed depth)),
+	"glClearDepthx");
+_Static_assert(SAME(__typeof__(&glClientActiveTexture), void (*)(GLenum texture)),
+	"glClientActiveTexture");
+_Static_assert(SAME(__typeof__(&glClipPlanex), void (*)(GLenum plane, const GLfixed *equation)),
+	"glClipPlanex");
+_Static_assert(SAME(__typeof__(&glColor4ub), void (*)(GLubyte red, GLubyte green, GLubyte blue, GLubyte alpha)),
+	"glColor4ub");
+_Static_assert(SAME(__typeof__(&glColor4x), void (*)(GLfixed red, GLfixed green, GLfixed blue, GLfixed alpha)),
+	"glColor4x");
+_Static_assert(SAME(__typeof__(&glColorPointer), void (*)(GLint size, GLenum type, GLsizei stride, const void *pointer)),
+	"glColorPointer");
+_Static_assert(SAME(__typeof__(&glDepthRangex), void (*)(GLfixed n, GLfixed f)),
+	"glDepthRangex");
+_Static_assert(SAME(__typeof__(&glDisableClientState), void (*)(GLenum array)),
+	"glDisableClientState");
+_Static_assert(SAME(__typeof__(&glEnableClientState), void (*)(GLenum array)),
+	"glEnableClientState");
+_Static_assert(SAME(__typeof__(&glFogx), void (*)(GLenum pname, GLfixed param)),
+	"glFogx");
+_Static_assert(SAME(__typeof__(&glFogxv), void (*)(GLenum pname, const GLfixed *param)),
+	"glFogxv");
+_Static_assert(SAME(__typeof__(&glFrustumx), void (*)(GLfixed l, GLfixed r, GLfixed b, GLfixed t, GLfixed n, GLfixed f)),
+	"glFrustumx");
+_Static_assert(SAME(__typeof__(&glGetClipPlanex), void (*)(GLenum plane, GLfixed *equation)),
+	"glGetClipPlanex");
+_Static_assert(SAME(__typeof__(&glGetFixedv), void (*)(GLenum pname, GLfixed *params)),
+	"glGetFixedv");
+_Static_assert(SAME(__typeof__(&glGetLightxv), void (*)(GLenum light, GLenum pname, GLfixed *params)),
+	"glGetLightxv");
+_Static_assert(SAME(__typeof__(&glGetMaterialxv), void (*)(GLenum face, GLenum pname, GLfixed *params)),
+	"glGetMaterialxv");
+_Static_assert(SAME(__typeof__(&glGetTexEnviv), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetTexEnviv");
+_Static_assert(SAME(__typeof__(&glGetTexEnvxv), void (*)(GLenum target, GLenum pname, GLfixed *params)),
+	"glGetTexEnvxv");
+_Static_assert(SAME(__typeof__(&glGetTexParameterxv), void (*)(GLenum target, GLenum pname, GLfixed *params)),
+	"glGetTexParameterxv");
+_Static_assert(SAME(__typeof__(&glLightModelx), void (*)(GLenum pname, GLfixed param)),
+	"glLightModelx");
+_Static_assert(SAME(__typeof__(&glLightModelxv), void (*)(GLenum pname, const GLfixed *param)),
+	"glLightModelxv");
+_Static_assert(SAME(__typeof__(&glLightx), void (*)(GLenum light, GLenum pname, GLfixed param)),
+	"glLightx");
+_Static_assert(SAME(__typeof__(&glLightxv), void (*)(GLenum light, GLenum pname, const GLfixed *params)),
+	"glLightxv");
+_Static_assert(SAME(__typeof__(&glLineWidthx), void (*)(GLfixed width)),
+	"glLineWidthx");
+_Static_assert(SAME(__typeof__(&glLoadIdentity), void (*)(void)),
+	"glLoadIdentity");
+_Static_assert(SAME(__typeof__(&glLoadMatrixx), void (*)(const GLfixed *m)),
+	"glLoadMatrixx");
+_Static_assert(SAME(__typeof__(&glLogicOp), void (*)(GLenum opcode)),
+	"glLogicOp");
+_Static_assert(SAME(__typeof__(&glMaterialx), void (*)(GLenum face, GLenum pname, GLfixed param)),
+	"glMaterialx");
+_Static_assert(SAME(__typeof__(&glMaterialxv), void (*)(GLenum face, GLenum pname, const GLfixed *param)),
+	"glMaterialxv");
+_Static_assert(SAME(__typeof__(&glMatrixMode), void (*)(GLenum mode)),
+	"glMatrixMode");
+_Static_assert(SAME(__typeof__(&glMultMatrixx), void (*)(const GLfixed *m)),
+	"glMultMatrixx");
+_Static_assert(SAME(__typeof__(&glMultiTexCoord4x), void (*)(GLenum texture, GLfixed s, GLfixed t, GLfixed r, GLfixed q)),
+	"glMultiTexCoord4x");
+_Static_assert(SAME(__typeof__(&glNormal3x), void (*)(GLfixed nx, GLfixed ny, GLfixed nz)),
+	"glNormal3x");
+_Static_assert(SAME(__typeof__(&glNormalPointer), void (*)(GLenum type, GLsizei stride, const void *pointer)),
+	"glNormalPointer");
+_Static_assert(SAME(__typeof__(&glOrthox), void (*)(GLfixed l, GLfixed r, GLfixed b, GLfixed t, GLfixed n, GLfixed f)),
+	"glOrthox");
+_Static_assert(SAME(__typeof__(&glPointParameterx), void (*)(GLenum pname, GLfixed param)),
+	"glPointParameterx");
+_Static_assert(SAME(__typeof__(&glPointParameterxv), void (*)(GLenum pname, const GLfixed *params)),
+	"glPointParameterxv");
+_Static_assert(SAME(__typeof__(&glPointSizex), void (*)(GLfixed size)),
+	"glPointSizex");
+_Static_assert(SAME(__typeof__(&glPolygonOffsetx), void (*)(GLfixed factor, GLfixed units)),
+	"glPolygonOffsetx");
+_Static_assert(SAME(__typeof__(&glPopMatrix), void (*)(void)),
+	"glPopMatrix");
+_Static_assert(SAME(__typeof__(&glPushMatrix), void (*)(void)),
+	"glPushMatrix");
+_Static_assert(SAME(__typeof__(&glRotatex), void (*)(GLfixed angle, GLfixed x, GLfixed y, GLfixed z)),
+	"glRotatex");
+_Static_assert(SAME(__typeof__(&glSampleCoveragex), void (*)(GLclampx value, GLboolean invert)),
+	"glSampleCoveragex");
+_Static_assert(SAME(__typeof__(&glScalex), void (*)(GLfixed x, GLfixed y, GLfixed z)),
+	"glScalex");
+_Static_assert(SAME(__typeof__(&glShadeModel), void (*)(GLenum mode)),
+	"glShadeModel");
+_Static_assert(SAME(__typeof__(&glTexCoordPointer), void (*)(GLint size, GLenum type, GLsizei stride, const void *pointer)),
+	"glTexCoordPointer");
+_Static_assert(SAME(__typeof__(&glTexEnvi), void (*)(GLenum target, GLenum pname, GLint param)),
+	"glTexEnvi");
+_Static_assert(SAME(__typeof__(&glTexEnvx), void (*)(GLenum target, GLenum pname, GLfixed param)),
+	"glTexEnvx");
+_Static_assert(SAME(__typeof__(&glTexEnviv), void (*)(GLenum target, GLenum pname, const GLint *params)),
+	"glTexEnviv");
+_Static_assert(SAME(__typeof__(&glTexEnvxv), void (*)(GLenum target, GLenum pname, const GLfixed *params)),
+	"glTexEnvxv");
+_Static_assert(SAME(__typeof__(&glTexParameterx), void (*)(GLenum target, GLenum pname, GLfixed param)),
+	"glTexParameterx");
+_Static_assert(SAME(__typeof__(&glTexParameterxv), void (*)(GLenum target, GLenum pname, const GLfixed *params)),
+	"glTexParameterxv");
+_Static_assert(SAME(__typeof__(&glTranslatex), void (*)(GLfixed x, GLfixed y, GLfixed z)),
+	"glTranslatex");
+_Static_assert(SAME(__typeof__(&glVertexPointer), void (*)(GLint size, GLenum type, GLsizei stride, const void *pointer)),
+	"glVertexPointer");
+_Static_assert(SAME(__typeof__(&glPointSizePointerOES), void (*)(GLenum type, GLsizei stride, const void *pointer)),
+	"glPointSizePointerOES");
 _Static_assert(SAME(__typeof__(&glBindFragDataLocationIndexedEXT), void (*)(GLuint program, GLuint colorNumber, GLuint index, const GLchar *name)),
 	"glBindFragDataLocationIndexedEXT");
 _Static_assert(SAME(__typeof__(&glBindFragDataLocationEXT), void (*)(GLuint program, GLuint color, const GLchar *name)),
@@ -992,15 +1166,190 @@ _Static_assert(SAME(__typeof__(&glDepthRangeIndexedfOES), void (*)(GLuint index,
 	"glDepthRangeIndexedfOES");
 _Static_assert(SAME(__typeof__(&glGetFloati_vOES), void (*)(GLenum target, GLuint index, GLfloat *data)),
 	"glGetFloati_vOES");
+_Static_assert(SAME(__typeof__(&glEGLImageTargetTexture2DOES), void (*)(GLenum target, GLeglImageOES image)),
+	"glEGLImageTargetTexture2DOES");
+_Static_assert(SAME(__typeof__(&glEGLImageTargetRenderbufferStorageOES), void (*)(GLenum target, GLeglImageOES image)),
+	"glEGLImageTargetRenderbufferStorageOES");
+_Static_assert(SAME(__typeof__(&glBlendEquationSeparateOES), void (*)(GLenum modeRGB, GLenum modeAlpha)),
+	"glBlendEquationSeparateOES");
+_Static_assert(SAME(__typeof__(&glBlendFuncSeparateOES), void (*)(GLenum srcRGB, GLenum dstRGB, GLenum srcAlpha, GLenum dstAlpha)),
+	"glBlendFuncSeparateOES");
+_Static_assert(SAME(__typeof__(&glBlendEquationOES), void (*)(GLenum mode)),
+	"glBlendEquationOES");
+_Static_assert(SAME(__typeof__(&glDrawTexsOES), void (*)(GLshort x, GLshort y, GLshort z, GLshort width, GLshort height)),
+	"glDrawTexsOES");
+_Static_assert(SAME(__typeof__(&glDrawTexiOES), void (*)(GLint x, GLint y, GLint z, GLint width, GLint height)),
+	"glDrawTexiOES");
+_Static_assert(SAME(__typeof__(&glDrawTexxOES), void (*)(GLfixed x, GLfixed y, GLfixed z, GLfixed width, GLfixed height)),
+	"glDrawTexxOES");
+_Static_assert(SAME(__typeof__(&glDrawTexsvOES), void (*)(const GLshort *coords)),
+	"glDrawTexsvOES");
+_Static_assert(SAME(__typeof__(&glDrawTexivOES), void (*)(const GLint *coords)),
+	"glDrawTexivOES");
+_Static_assert(SAME(__typeof__(&glDrawTexxvOES), void (*)(const GLfixed *coords)),
+	"glDrawTexxvOES");
+_Static_assert(SAME(__typeof__(&glDrawTexfOES), void (*)(GLfloat x, GLfloat y, GLfloat z, GLfloat width, GLfloat height)),
+	"glDrawTexfOES");
+_Static_assert(SAME(__typeof__(&glDrawTexfvOES), void (*)(const GLfloat *coords)),
+	"glDrawTexfvOES");
+_Static_assert(SAME(__typeof__(&glAlphaFuncxOES), void (*)(GLenum func, GLfixed ref)),
+	"glAlphaFuncxOES");
+_Static_assert(SAME(__typeof__(&glClearColorxOES), void (*)(GLfixed red, GLfixed green, GLfixed blue, GLfixed alpha)),
+	"glClearColorxOES");
+_Static_assert(SAME(__typeof__(&glClearDepthxOES), void (*)(GLfixed depth)),
+	"glClearDepthxOES");
+_Static_assert(SAME(__typeof__(&glClipPlanexOES), void (*)(GLenum plane, const GLfixed *equation)),
+	"glClipPlanexOES");
+_Static_assert(SAME(__typeof__(&glColor4xOES), void (*)(GLfixed red, GLfixed green, GLfixed blue, GLfixed alpha)),
+	"glColor4xOES");
+_Static_assert(SAME(__typeof__(&glDepthRangexOES), void (*)(GLfixed n, GLfixed f)),
+	"glDepthRangexOES");
+_Static_assert(SAME(__typeof__(&glFogxOES), void (*)(GLenum pname, GLfixed param)),
+	"glFogxOES");
+_Static_assert(SAME(__typeof__(&glFogxvOES), void (*)(GLenum pname, const GLfixed *param)),
+	"glFogxvOES");
+_Static_assert(SAME(__typeof__(&glFrustumxOES), void (*)(GLfixed l, GLfixed r, GLfixed b, GLfixed t, GLfixed n, GLfixed f)),
+	"glFrustumxOES");
+_Static_assert(SAME(__typeof__(&glGetClipPlanexOES), void (*)(GLenum plane, GLfixed *equation)),
+	"glGetClipPlanexOES");
+_Static_assert(SAME(__typeof__(&glGetFixedvOES), void (*)(GLenum pname, GLfixed *params)),
+	"glGetFixedvOES");
+_Static_assert(SAME(__typeof__(&glGetTexEnvxvOES), void (*)(GLenum target, GLenum pname, GLfixed *params)),
+	"glGetTexEnvxvOES");
+_Static_assert(SAME(__typeof__(&glGetTexParameterxvOES), void (*)(GLenum target, GLenum pname, GLfixed *params)),
+	"glGetTexParameterxvOES");
+_Static_assert(SAME(__typeof__(&glLightModelxOES), void (*)(GLenum pname, GLfixed param)),
+	"glLightModelxOES");
+_Static_assert(SAME(__typeof__(&glLightModelxvOES), void (*)(GLenum pname, const GLfixed *param)),
+	"glLightModelxvOES");
+_Static_assert(SAME(__typeof__(&glLightxOES), void (*)(GLenum light, GLenum pname, GLfixed param)),
+	"glLightxOES");
+_Static_assert(SAME(__typeof__(&glLightxvOES), void (*)(GLenum light, GLenum pname, const GLfixed *params)),
+	"glLightxvOES");
+_Static_assert(SAME(__typeof__(&glLineWidthxOES), void (*)(GLfixed width)),
+	"glLineWidthxOES");
+_Static_assert(SAME(__typeof__(&glLoadMatrixxOES), void (*)(const GLfixed *m)),
+	"glLoadMatrixxOES");
+_Static_assert(SAME(__typeof__(&glMaterialxOES), void (*)(GLenum face, GLenum pname, GLfixed param)),
+	"glMaterialxOES");
+_Static_assert(SAME(__typeof__(&glMaterialxvOES), void (*)(GLenum face, GLenum pname, const GLfixed *param)),
+	"glMaterialxvOES");
+_Static_assert(SAME(__typeof__(&glMultMatrixxOES), void (*)(const GLfixed *m)),
+	"glMultMatrixxOES");
+_Static_assert(SAME(__typeof__(&glMultiTexCoord4xOES), void (*)(GLenum texture, GLfixed s, GLfixed t, GLfixed r, GLfixed q)),
+	"glMultiTexCoord4xOES");
+_Static_assert(SAME(__typeof__(&glNormal3xOES), void (*)(GLfixed nx, GLfixed ny, GLfixed nz)),
+	"glNormal3xOES");
+_Static_assert(SAME(__typeof__(&glOrthoxOES), void (*)(GLfixed l, GLfixed r, GLfixed b, GLfixed t, GLfixed n, GLfixed f)),
+	"glOrthoxOES");
+_Static_assert(SAME(__typeof__(&glPointParameterxvOES), void (*)(GLenum pname, const GLfixed *params)),
+	"glPointParameterxvOES");
+_Static_assert(SAME(__typeof__(&glPointSizexOES), void (*)(GLfixed size)),
+	"glPointSizexOES");
+_Static_assert(SAME(__typeof__(&glPolygonOffsetxOES), void (*)(GLfixed factor, GLfixed units)),
+	"glPolygonOffsetxOES");
+_Static_assert(SAME(__typeof__(&glRotatexOES), void (*)(GLfixed angle, GLfixed x, GLfixed y, GLfixed z)),
+	"glRotatexOES");
+_Static_assert(SAME(__typeof__(&glScalexOES), void (*)(GLfixed x, GLfixed y, GLfixed z)),
+	"glScalexOES");
+_Static_assert(SAME(__typeof__(&glTexEnvxOES), void (*)(GLenum target, GLenum pname, GLfixed param)),
+	"glTexEnvxOES");
+_Static_assert(SAME(__typeof__(&glTexEnvxvOES), void (*)(GLenum target, GLenum pname, const GLfixed *params)),
+	"glTexEnvxvOES");
+_Static_assert(SAME(__typeof__(&glTexParameterxOES), void (*)(GLenum target, GLenum pname, GLfixed param)),
+	"glTexParameterxOES");
+_Static_assert(SAME(__typeof__(&glTexParameterxvOES), void (*)(GLenum target, GLenum pname, const GLfixed *params)),
+	"glTexParameterxvOES");
+_Static_assert(SAME(__typeof__(&glTranslatexOES), void (*)(GLfixed x, GLfixed y, GLfixed z)),
+	"glTranslatexOES");
+_Static_assert(SAME(__typeof__(&glGetLightxvOES), void (*)(GLenum light, GLenum pname, GLfixed *params)),
+	"glGetLightxvOES");
+_Static_assert(SAME(__typeof__(&glGetMaterialxvOES), void (*)(GLenum face, GLenum pname, GLfixed *params)),
+	"glGetMaterialxvOES");
+_Static_assert(SAME(__typeof__(&glPointParameterxOES), void (*)(GLenum pname, GLfixed param)),
+	"glPointParameterxOES");
+_Static_assert(SAME(__typeof__(&glSampleCoveragexOES), void (*)(GLclampx value, GLboolean invert)),
+	"glSampleCoveragexOES");
+_Static_assert(SAME(__typeof__(&glGetTexGenxvOES), void (*)(GLenum coord, GLenum pname, GLfixed *params)),
+	"glGetTexGenxvOES");
+_Static_assert(SAME(__typeof__(&glTexGenxOES), void (*)(GLenum coord, GLenum pname, GLfixed param)),
+	"glTexGenxOES");
+_Static_assert(SAME(__typeof__(&glTexGenxvOES), void (*)(GLenum coord, GLenum pname, const GLfixed *params)),
+	"glTexGenxvOES");
+_Static_assert(SAME(__typeof__(&glIsRenderbufferOES), GLboolean (*)(GLuint renderbuffer)),
+	"glIsRenderbufferOES");
+_Static_assert(SAME(__typeof__(&glBindRenderbufferOES), void (*)(GLenum target, GLuint renderbuffer)),
+	"glBindRenderbufferOES");
+_Static_assert(SAME(__typeof__(&glDeleteRenderbuffersOES), void (*)(GLsizei n, const GLuint *renderbuffers)),
+	"glDeleteRenderbuffersOES");
+_Static_assert(SAME(__typeof__(&glGenRenderbuffersOES), void (*)(GLsizei n, GLuint *renderbuffers)),
+	"glGenRenderbuffersOES");
+_Static_assert(SAME(__typeof__(&glRenderbufferStorageOES), void (*)(GLenum target, GLenum internalformat, GLsizei width, GLsizei height)),
+	"glRenderbufferStorageOES");
+_Static_assert(SAME(__typeof__(&glGetRenderbufferParameterivOES), void (*)(GLenum target, GLenum pname, GLint *params)),
+	"glGetRenderbufferParameterivOES");
+_Static_assert(SAME(__typeof__(&glIsFramebufferOES), GLboolean (*)(GLuint framebuffer)),
+	"glIsFramebufferOES");
+_Static_assert(SAME(__typeof__(&glBindFramebufferOES), void (*)(GLenum target, GLuint framebuffer)),
+	"glBindFramebufferOES");
+_Static_assert(SAME(__typeof__(&glDeleteFramebuffersOES), void (*)(GLsizei n, const GLuint *framebuffers)),
+	"glDeleteFramebuffersOES");
+_Static_assert(SAME(__typeof__(&glGenFramebuffersOES), void (*)(GLsizei n, GLuint *framebuffers)),
+	"glGenFramebuffersOES");
+_Static_assert(SAME(__typeof__(&glCheckFramebufferStatusOES), GLenum (*)(GLenum target)),
+	"glCheckFramebufferStatusOES");
+_Static_assert(SAME(__typeof__(&glFramebufferRenderbufferOES), void (*)(GLenum target, GLenum attachment, GLenum renderbuffertarget, GLuint renderbuffer)),
+	"glFramebufferRenderbufferOES");
+_Static_assert(SAME(__typeof__(&glFramebufferTexture2DOES), void (*)(GLenum target, GLenum attachment, GLenum textarget, GLuint texture, GLint level)),
+	"glFramebufferTexture2DOES");
+_Static_assert(SAME(__typeof__(&glGetFramebufferAttachmentParameterivOES), void (*)(GLenum target, GLenum attachment, GLenum pname, GLint *params)),
+	"glGetFramebufferAttachmentParameterivOES");
+_Static_assert(SAME(__typeof__(&glGenerateMipmapOES), void (*)(GLenum target)),
+	"glGenerateMipmapOES");
+_Static_assert(SAME(__typeof__(&glQueryMatrixxOES), GLbitfield (*)(GLfixed *mantissa, GLint *exponent)),
+	"glQueryMatrixxOES");
+_Static_assert(SAME(__typeof__(&glClearDepthfOES), void (*)(GLclampf depth)),
+	"glClearDepthfOES");
+_Static_assert(SAME(__typeof__(&glClipPlanefOES), void (*)(GLenum plane, const GLfloat *equation)),
+	"glClipPlanefOES");
+_Static_assert(SAME(__typeof__(&glDepthRangefOES), void (*)(GLclampf n, GLclampf f)),
+	"glDepthRangefOES");
+_Static_assert(SAME(__typeof__(&glFrustumfOES), void (*)(GLfloat l, GLfloat r, GLfloat b, GLfloat t, GLfloat n, GLfloat f)),
+	"glFrustumfOES");
+_Static_assert(SAME(__typeof__(&glGetClipPlanefOES), void (*)(GLenum plane, GLfloat *equation)),
+	"glGetClipPlanefOES");
+_Static_assert(SAME(__typeof__(&glOrthofOES), void (*)(GLfloat l, GLfloat r, GLfloat b, GLfloat t, GLfloat n, GLfloat f)),
+	"glOrthofOES");
+_Static_assert(SAME(__typeof__(&glTexGenfOES), void (*)(GLenum coord, GLenum pname, GLfloat param)),
+	"glTexGenfOES");
+_Static_assert(SAME(__typeof__(&glTexGenfvOES), void (*)(GLenum coord, GLenum pname, const GLfloat *params)),
+	"glTexGenfvOES");
+_Static_assert(SAME(__typeof__(&glTexGeniOES), void (*)(GLenum coord, GLenum pname, GLint param)),
+	"glTexGeniOES");
+_Static_assert(SAME(__typeof__(&glTexGenivOES), void (*)(GLenum coord, GLenum pname, const GLint *params)),
+	"glTexGenivOES");
+_Static_assert(SAME(__typeof__(&glGetTexGenfvOES), void (*)(GLenum coord, GLenum pname, GLfloat *params)),
+	"glGetTexGenfvOES");
+_Static_assert(SAME(__typeof__(&glGetTexGenivOES), void (*)(GLenum coord, GLenum pname, GLint *params)),
+	"glGetTexGenivOES");
+_Static_assert(SAME(__typeof__(&glMultiDrawArraysEXT), void (*)(GLenum mode, const GLint *first, const GLsizei *count, GLsizei primcount)),
+	"glMultiDrawArraysEXT");
+_Static_assert(SAME(__typeof__(&glMultiDrawElementsEXT), void (*)(GLenum mode, const GLsizei *count, GLenum type, const void *const *indices, GLsizei primcount)),
+	"glMultiDrawElementsEXT");
 
 _Static_assert(sizeof(GLbitfield) == sizeof(uint32_t), "GLbitfield");
 _Static_assert(sizeof(GLboolean) == sizeof(uint8_t), "GLboolean");
 _Static_assert(sizeof(GLchar) == sizeof(uint8_t), "GLchar");
+_Static_assert(sizeof(GLclampf) == sizeof(float), "GLclampf");
+_Static_assert(sizeof(GLclampx) == sizeof(int32_t), "GLclampx");
+_Static_assert(sizeof(GLeglImageOES) == sizeof(size_t), "GLeglImageOES");
 _Static_assert(sizeof(GLenum) == sizeof(uint32_t), "GLenum");
+_Static_assert(sizeof(GLfixed) == sizeof(int32_t), "GLfixed");
 _Static_assert(sizeof(GLfloat) == sizeof(float), "GLfloat");
 _Static_assert(sizeof(GLint) == sizeof(int32_t), "GLint");
 _Static_assert(sizeof(GLint64) == sizeof(int64_t), "GLint64");
 _Static_assert(sizeof(GLintptr) == sizeof(intptr_t), "GLintptr");
+_Static_assert(sizeof(GLshort) == sizeof(int16_t), "GLshort");
 _Static_assert(sizeof(GLsizei) == sizeof(int32_t), "GLsizei");
 _Static_assert(sizeof(GLsizeiptr) == sizeof(intptr_t), "GLsizeiptr");
 _Static_assert(sizeof(GLubyte) == sizeof(uint8_t), "GLubyte");
@@ -1015,6 +1364,12 @@ _Static_assert((int64_t)(GL_ARRAY_BUFFER) == 34962, "GL_ARRAY_BUFFER");
 #endif
 #ifdef GL_ARRAY_BUFFER_BINDING
 _Static_assert((int64_t)(GL_ARRAY_BUFFER_BINDING) == 34964, "GL_ARRAY_BUFFER_BINDING");
+#endif
+#ifdef GL_BACK
+_Static_assert((int64_t)(GL_BACK) == 1029, "GL_BACK");
+#endif
+#ifdef GL_BGRA_EXT
+_Static_assert((int64_t)(GL_BGRA_EXT) == 32993, "GL_BGRA_EXT");
 #endif
 #ifdef GL_BUFFER_ACCESS_FLAGS
 _Static_assert((int64_t)(GL_BUFFER_ACCESS_FLAGS) == 37151, "GL_BUFFER_ACCESS_FLAGS");
@@ -1037,8 +1392,14 @@ _Static_assert((int64_t)(GL_BUFFER_SIZE) == 34660, "GL_BUFFER_SIZE");
 #ifdef GL_BYTE
 _Static_assert((int64_t)(GL_BYTE) == 5120, "GL_BYTE");
 #endif
+#ifdef GL_CLIENT_ACTIVE_TEXTURE
+_Static_assert((int64_t)(GL_CLIENT_ACTIVE_TEXTURE) == 34017, "GL_CLIENT_ACTIVE_TEXTURE");
+#endif
 #ifdef GL_COLOR
 _Static_assert((int64_t)(GL_COLOR) == 6144, "GL_COLOR");
+#endif
+#ifdef GL_COLOR_ATTACHMENT0
+_Static_assert((int64_t)(GL_COLOR_ATTACHMENT0) == 36064, "GL_COLOR_ATTACHMENT0");
 #endif
 #ifdef GL_COMPRESSED_TEXTURE_FORMATS
 _Static_assert((int64_t)(GL_COMPRESSED_TEXTURE_FORMATS) == 34467, "GL_COMPRESSED_TEXTURE_FORMATS");
@@ -1079,6 +1440,12 @@ _Static_assert((int64_t)(GL_FIXED) == 5132, "GL_FIXED");
 #ifdef GL_FLOAT
 _Static_assert((int64_t)(GL_FLOAT) == 5126, "GL_FLOAT");
 #endif
+#ifdef GL_FRAMEBUFFER
+_Static_assert((int64_t)(GL_FRAMEBUFFER) == 36160, "GL_FRAMEBUFFER");
+#endif
+#ifdef GL_FRAMEBUFFER_BINDING
+_Static_assert((int64_t)(GL_FRAMEBUFFER_BINDING) == 36006, "GL_FRAMEBUFFER_BINDING");
+#endif
 #ifdef GL_INT
 _Static_assert((int64_t)(GL_INT) == 5124, "GL_INT");
 #endif
@@ -1117,6 +1484,9 @@ _Static_assert((int64_t)(GL_MAP_UNSYNCHRONIZED_BIT) == 32, "GL_MAP_UNSYNCHRONIZE
 #endif
 #ifdef GL_MAP_WRITE_BIT
 _Static_assert((int64_t)(GL_MAP_WRITE_BIT) == 2, "GL_MAP_WRITE_BIT");
+#endif
+#ifdef GL_MAX_TEXTURE_UNITS
+_Static_assert((int64_t)(GL_MAX_TEXTURE_UNITS) == 34018, "GL_MAX_TEXTURE_UNITS");
 #endif
 #ifdef GL_MAX_VERTEX_ATTRIBS
 _Static_assert((int64_t)(GL_MAX_VERTEX_ATTRIBS) == 34921, "GL_MAX_VERTEX_ATTRIBS");
@@ -1166,6 +1536,21 @@ _Static_assert((int64_t)(GL_PIXEL_UNPACK_BUFFER_BINDING) == 35055, "GL_PIXEL_UNP
 #ifdef GL_PRIMITIVE_RESTART_FIXED_INDEX
 _Static_assert((int64_t)(GL_PRIMITIVE_RESTART_FIXED_INDEX) == 36201, "GL_PRIMITIVE_RESTART_FIXED_INDEX");
 #endif
+#ifdef GL_READ_BUFFER
+_Static_assert((int64_t)(GL_READ_BUFFER) == 3074, "GL_READ_BUFFER");
+#endif
+#ifdef GL_READ_FRAMEBUFFER
+_Static_assert((int64_t)(GL_READ_FRAMEBUFFER) == 36008, "GL_READ_FRAMEBUFFER");
+#endif
+#ifdef GL_READ_FRAMEBUFFER_BINDING
+_Static_assert((int64_t)(GL_READ_FRAMEBUFFER_BINDING) == 36010, "GL_READ_FRAMEBUFFER_BINDING");
+#endif
+#ifdef GL_RENDERBUFFER
+_Static_assert((int64_t)(GL_RENDERBUFFER) == 36161, "GL_RENDERBUFFER");
+#endif
+#ifdef GL_RENDERBUFFER_BINDING
+_Static_assert((int64_t)(GL_RENDERBUFFER_BINDING) == 36007, "GL_RENDERBUFFER_BINDING");
+#endif
 #ifdef GL_RENDERER
 _Static_assert((int64_t)(GL_RENDERER) == 7937, "GL_RENDERER");
 #endif
@@ -1184,8 +1569,23 @@ _Static_assert((int64_t)(GL_SHADING_LANGUAGE_VERSION) == 35724, "GL_SHADING_LANG
 #ifdef GL_SHORT
 _Static_assert((int64_t)(GL_SHORT) == 5122, "GL_SHORT");
 #endif
+#ifdef GL_TEXTURE0
+_Static_assert((int64_t)(GL_TEXTURE0) == 33984, "GL_TEXTURE0");
+#endif
+#ifdef GL_TEXTURE_2D
+_Static_assert((int64_t)(GL_TEXTURE_2D) == 3553, "GL_TEXTURE_2D");
+#endif
+#ifdef GL_TEXTURE_BINDING_2D
+_Static_assert((int64_t)(GL_TEXTURE_BINDING_2D) == 32873, "GL_TEXTURE_BINDING_2D");
+#endif
+#ifdef GL_TEXTURE_BINDING_EXTERNAL_OES
+_Static_assert((int64_t)(GL_TEXTURE_BINDING_EXTERNAL_OES) == 36199, "GL_TEXTURE_BINDING_EXTERNAL_OES");
+#endif
 #ifdef GL_TEXTURE_BORDER_COLOR
 _Static_assert((int64_t)(GL_TEXTURE_BORDER_COLOR) == 4100, "GL_TEXTURE_BORDER_COLOR");
+#endif
+#ifdef GL_TEXTURE_EXTERNAL_OES
+_Static_assert((int64_t)(GL_TEXTURE_EXTERNAL_OES) == 36197, "GL_TEXTURE_EXTERNAL_OES");
 #endif
 #ifdef GL_TIMEOUT_EXPIRED
 _Static_assert((int64_t)(GL_TIMEOUT_EXPIRED) == 37147, "GL_TIMEOUT_EXPIRED");

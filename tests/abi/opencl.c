@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <CL/cl.h>
-#include <CL/cl_ext.h>
 #include <CL/cl_gl.h>
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
 #define SAME(a, b) __builtin_types_compatible_p(a, b)

@@ -159,8 +159,10 @@ pub enum Link {
     Static,
     /// Against the guest's `libOpenCL.so.1`.
     OpenCl,
-    /// With EGL and OpenGL ES.
+    /// With EGL and OpenGL ES from 2.0 on.
     Gles,
+    /// With EGL and OpenGL ES 1.1.
+    Gles1,
     /// Against that and the toy API's library.
     Toy,
 }
@@ -207,14 +209,12 @@ impl Width {
         let mut command = match (link, self) {
             (Link::Static, Self::Arm64) => Command::new("aarch64-linux-gnu-gcc"),
             (Link::Static, Self::Armhf) => Command::new("arm-linux-gnueabihf-gcc"),
-            (Link::OpenCl | Link::Gles | Link::Toy, _) => {
-                Command::new(root().join("scripts/guest-cc"))
-            }
+            (_, _) => Command::new(root().join("scripts/guest-cc")),
         };
         match (link, self) {
             (Link::Static, _) => command.arg("-static"),
-            (Link::OpenCl | Link::Gles | Link::Toy, Self::Armhf) => command.arg("--armhf"),
-            (Link::OpenCl | Link::Gles | Link::Toy, Self::Arm64) => &mut command,
+            (_, Self::Armhf) => command.arg("--armhf"),
+            (_, Self::Arm64) => &mut command,
         };
         command
     }
@@ -290,9 +290,7 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
             .arg(root().join("examples/toy-api"))
             .arg(width.library(gil_guest_names::TOY.file));
     }
-    if link == Link::Gles {
-        cc.args(GLES_LIBRARIES);
-    }
+    cc.args(link.libraries());
     let output = cc.output().expect("a cross compiler: run scripts/setup");
     assert!(
         output.status.success(),
@@ -304,8 +302,16 @@ pub fn guest_program_of(width: Width, source: &str, link: Link) -> PathBuf {
     out
 }
 
-/// What programs of EGL and OpenGL ES are linked with.
-pub const GLES_LIBRARIES: [&str; 2] = ["-lEGL", "-lGLESv2"];
+impl Link {
+    /// The compiler's arguments for the libraries of EGL and OpenGL ES.
+    pub fn libraries(self) -> &'static [&'static str] {
+        match self {
+            Self::Gles => &["-lEGL", "-lGLESv2"],
+            Self::Gles1 => &["-lEGL", "-lGLESv1_CM"],
+            Self::Static | Self::OpenCl | Self::Toy => &[],
+        }
+    }
+}
 
 /// Compiles a C program for this machine, against its OpenCL.
 ///

@@ -89,6 +89,24 @@ impl Scripted {
         self.agent.wait().expect("it ends");
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.agent.id()
+    }
+
+    /// Its sessions that are open, as it says itself.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub fn open_sessions(&self) -> u64 {
+        let status = Command::new(binary("gil"))
+            .args(["status", "--json", &self.address])
+            .output()
+            .expect("gil starts");
+        let json: serde_json::Value = serde_json::from_slice(&status.stdout).expect("its status");
+        json["open_sessions"].as_u64().expect("a number")
+    }
+
     /// Its address, as `--board` takes it.
     pub fn address(&self) -> &str {
         &self.address

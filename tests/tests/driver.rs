@@ -35,6 +35,10 @@ both_widths! {
         passes(width, "limits");
     }
 
+    fn fences_signal_at_their_deadlines(width: Width) {
+        passes(width, "fence");
+    }
+
     fn threads_may_submit_while_the_session_ends(width: Width) {
         passes(width, "threads");
     }

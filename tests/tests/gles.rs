@@ -2,19 +2,31 @@
 //! this machine from the same driver.
 
 use gil_tests::coverage::{LIST_CALLS, called, covers};
-use gil_tests::{
-    Finished, GLES_LIBRARIES, Link, Run, Width, both_widths, guest_program_of, native_program_with,
-};
+use gil_tests::{Finished, Link, Run, Width, both_widths, guest_program_of, native_program_with};
 use std::ffi::OsStr;
 use std::process::Command;
 
 /// The examples that draw.
-const EXAMPLES: [&str; 4] = ["gles-quads", "gles-shape", "gles-fog", "gles-rubik"];
+const EXAMPLES: [&str; 5] = [
+    "gles-quads",
+    "gles-shape",
+    "gles-fog",
+    "gles-rubik",
+    "gles1-fog",
+];
+
+/// What a program is linked with, by its name.
+fn link(source: &str) -> Link {
+    match source.contains("gles1") {
+        true => Link::Gles1,
+        false => Link::Gles,
+    }
+}
 
 /// What a program prints on this machine.
 fn natively(source: &str, args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let libraries = GLES_LIBRARIES.map(OsStr::new);
+    let libraries: Vec<_> = link(source).libraries().iter().map(OsStr::new).collect();
     let program = native_program_with(source, folder.path(), &libraries);
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{source} natively: {output:?}");
@@ -26,7 +38,8 @@ fn without_glvnd(width: Width) -> Vec<String> {
     let mut options = ["--env", "LD_LIBRARY_PATH=/direct"]
         .map(String::from)
         .to_vec();
-    for library in [gil_guest_names::EGL, gil_guest_names::GLES] {
+    use gil_guest_names::{EGL, GLES, GLES1};
+    for library in [EGL, GLES, GLES1] {
         let loader = library.loader.expect("GLVND has one").file;
         let file = width.library(library.file);
         options.extend([
@@ -40,7 +53,7 @@ fn without_glvnd(width: Width) -> Vec<String> {
 /// In the guest, with these options, a program prints what it prints here.
 fn is_the_same(width: Width, name: &str, options: &[String]) -> Finished {
     let source = format!("tests/guest/{name}.c");
-    let program = guest_program_of(width, &source, Link::Gles)
+    let program = guest_program_of(width, &source, link(&source))
         .display()
         .to_string();
     let options = options.iter().map(String::as_str);
@@ -72,19 +85,25 @@ both_widths! {
         is_the_same(width, "gles_strict", &[]);
     }
 
+    fn so_does_one_of_version_1(width: Width) {
+        same(width, "gles1_pbuffer");
+    }
+
     fn threads_share_objects(width: Width) {
         same(width, "gles_threads");
     }
 
     fn a_system_without_glvnd_has_the_same(width: Width) {
-        is_the_same(width, "gles_pbuffer", &without_glvnd(width));
+        for name in ["gles_pbuffer", "gles1_pbuffer"] {
+            is_the_same(width, name, &without_glvnd(width));
+        }
     }
 }
 
 /// An example in the guest, with so many frames.
 fn example(name: &str, frames: &str) -> Finished {
     let source = format!("examples/{name}/{name}.c");
-    let program = guest_program_of(Width::Arm64, &source, Link::Gles)
+    let program = guest_program_of(Width::Arm64, &source, link(&source))
         .display()
         .to_string();
     Run::new([program.as_str(), frames]).finish().ok()

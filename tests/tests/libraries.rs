@@ -6,15 +6,29 @@ use gil_tests::{Link, Run, Width, both_widths, guest_program_of, root};
 use object::{Object, ObjectSymbol};
 use std::path::Path;
 
-/// Entry points that an API's description gives a declaration, by name.
-fn described(api: &str) -> Vec<String> {
+/// Entry points that the description of a library's API gives a declaration, by name;
+/// of one version's library those that this version has.
+fn described(api: &str, library: &Library) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(format!("api/{api}.toml"))).unwrap();
     let spec: toml::Table = text.parse().unwrap();
     let calls = spec["call"].as_table().unwrap();
-    let exported = calls.iter().filter(|(_, call)| call.get("c").is_some());
+    let version = |call: &toml::Value, key| call.get(key).and_then(|it| it.as_str()).map(numbers);
+    let exported = calls.iter().filter(|(_, call)| {
+        let wanted = library.of_version.map(numbers);
+        call.get("c").is_some()
+            && wanted.is_none_or(|wanted| {
+                version(call, "since").is_some_and(|since| since <= wanted)
+                    && version(call, "until").is_none_or(|until| wanted <= until)
+            })
+    });
     let mut names: Vec<_> = exported.map(|(name, _)| name.clone()).collect();
     names.sort_unstable();
     names
+}
+
+fn numbers(version: &str) -> (u16, u16) {
+    let (major, minor) = version.split_once('.').unwrap();
+    (major.parse().unwrap(), minor.parse().unwrap())
 }
 
 /// What a library exports, by name.
@@ -32,7 +46,10 @@ fn exported(path: &Path) -> Vec<String> {
 }
 
 fn exports_its_apis_names(width: Width, library: &Library) {
-    let mut names = described(library.api);
+    let mut names = library
+        .api
+        .map(|api| described(api, library))
+        .unwrap_or_default();
     names.extend(library.also.iter().map(|&name| name.to_owned()));
     names.sort_unstable();
     assert!(!names.is_empty());

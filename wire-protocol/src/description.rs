@@ -18,8 +18,14 @@ pub type EffectOf = fn(Op, &[u8], Option<&[u8]>) -> Option<Effect>;
 pub struct Api {
     /// The upper half of its operations' numbers; never reused.
     pub number: u16,
+    /// Its name in options, as its description is called.
+    pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
+    /// The board's module that serves it, alone or with others.
+    pub back_end: &'static str,
+    /// Whether it is part of gil, and not a test's or an example's.
+    pub is_own: bool,
     /// Of its description.
     pub hash: Hash,
     /// Its entry points, by number.

@@ -18,6 +18,7 @@
 //! | [`monitor`] | host interface → `gil run` | console output, progress, the report |
 //! | [`api`], [`description`] | host ↔ board | the APIs, and which of them both sides have |
 //! | [`address`] | users → host, board | where an agent listens |
+//! | [`choice`] | users → host | options that are for some APIs only |
 //! | [`checkpoint`] | host ↔ board | a session's contents for a checkpoint |
 //! | [`generated`] | guest ↔ board | one argument and one reply type per entry point |
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod address;
 pub mod api;
 pub mod call;
 pub mod checkpoint;
+pub mod choice;
 pub mod compact;
 pub mod control;
 pub mod description;

@@ -4,7 +4,10 @@
 use super::egl::generated::Functions;
 use super::egl::generated::types::*;
 use super::gles;
+use super::gles::generated::functions::ALIASES;
 use super::gles::generated::types::{GL_RENDERER, GL_VERSION};
+use super::images;
+use super::shield;
 use crate::back_end::{Pointer, References, symbol};
 use gil_wire::generated::egl::Kind;
 use gil_wire::identity::DeviceInfo;
@@ -17,27 +20,28 @@ pub const VARIABLE: &str = "GIL_BOARD_EGL";
 
 const EGL: &str = "libEGL.so.1";
 const GLES: &str = "libGLESv2.so.2";
+const GLES1: &str = "libGLESv1_CM.so.1";
 
 /// `EGL_PLATFORM_DEVICE_EXT`, of `EGL_EXT_platform_device`.
 const DEVICES: EGLenum = 0x313F;
 
 /// For a context of OpenGL ES 2.0 and a surface of any kind.
-const CONFIG: [EGLint; 5] = [
+pub(super) const CONFIG: [EGLint; 5] = [
     EGL_SURFACE_TYPE,
     EGL_PBUFFER_BIT,
     EGL_RENDERABLE_TYPE,
     EGL_OPENGL_ES2_BIT,
     EGL_NONE,
 ];
-const VERSION_2: [EGLint; 3] = [EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE];
-const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE];
+pub(super) const VERSION_2: [EGLint; 3] = [EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE];
+pub(super) const ONE_PIXEL: [EGLint; 5] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE];
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum EglError {
     /// A library.
     #[error(
-        "EGL and OpenGL ES cannot be loaded ({0}): install a driver for them (Debian: libegl1 and libgles2), or name its libEGL in {VARIABLE}"
+        "EGL and OpenGL ES cannot be loaded ({0}): install a driver for them (Debian: libegl1, libgles2, and libgles1 for OpenGL ES 1.1), or name its libEGL in {VARIABLE}"
     )]
     Library(#[source] libloading::Error),
     /// A library that is none.
@@ -55,18 +59,22 @@ pub enum EglError {
 pub struct Driver {
     /// EGL's functions.
     pub egl: Functions,
-    /// Those of OpenGL ES.
+    /// Those of OpenGL ES from 2.0 on.
     pub gles: gles::generated::Functions,
+    /// Those of OpenGL ES 1.1, if the board has its library.
+    pub gles1: Option<gles::generated::Functions>,
     /// `glGetBufferPointerv`, whose answer is an address of this process: no call of a guest's.
     pub buffer_pointer: Option<gles::generated::types::glGetBufferPointerv_fn>,
     /// The display that all sessions draw on.
     pub display: Pointer,
     /// Its version.
     pub version: (EGLint, EGLint),
+    /// Those of images, if there are any.
+    pub images: Option<images::Functions>,
     get_error: unsafe extern "C" fn() -> EGLint,
     destroy_context: unsafe extern "C" fn(EGLDisplay, EGLContext) -> EGLBoolean,
     destroy_surface: unsafe extern "C" fn(EGLDisplay, EGLSurface) -> EGLBoolean,
-    _libraries: [Library; 2],
+    _libraries: Vec<Library>,
 }
 
 type GetProcAddress = unsafe extern "C" fn(*const c_char) -> *mut c_void;
@@ -85,9 +93,10 @@ impl Driver {
     /// [`EglError`].
     pub fn load() -> Result<Self, EglError> {
         // SAFETY: what a driver does as it is loaded is what its API promises.
-        let (egl, gles) = unsafe {
+        let (egl, gles, gles1) = unsafe {
             let egl = Library::new(Self::file()).map_err(EglError::Library)?;
-            (egl, Library::new(GLES).map_err(EglError::Library)?)
+            let gles = Library::new(GLES).map_err(EglError::Library)?;
+            (egl, gles, Library::new(GLES1).ok())
         };
         /// A function that no board goes without.
         macro_rules! function {
@@ -126,21 +135,38 @@ impl Driver {
         let display = display.and_then(|display| Pointer::new(display.cast()));
         // SAFETY: it has no conditions.
         let display = display.ok_or_else(|| EglError::Display(unsafe { get_error() }))?;
-        // SAFETY: the libraries are kept beside them.
-        let gles_functions =
-            unsafe { gles::generated::Functions::load(|name| procedure(&gles, get_proc, name)) };
-        let buffer_pointer = procedure(&gles, get_proc, c"glGetBufferPointerv");
+        let load = |gles: &Library, find: fn(GetProcAddress, &CStr) -> *mut c_void| {
+            let function = |name: &CStr| match symbol(gles, name) {
+                exported if exported.is_null() => find(get_proc, name),
+                exported => exported,
+            };
+            // SAFETY: the libraries are kept beside them.
+            let mut functions = unsafe { gles::generated::Functions::load(function) };
+            shield::guard(&mut functions);
+            functions
+        };
+        let buffer_pointer = match symbol(&gles, c"glGetBufferPointerv") {
+            exported if exported.is_null() => procedure(get_proc, c"glGetBufferPointerv"),
+            exported => exported,
+        };
         Ok(Self {
-            egl: functions,
-            gles: gles_functions,
             // SAFETY: the function of this name has this type, or is null.
-            buffer_pointer: unsafe { std::mem::transmute(buffer_pointer) },
+            buffer_pointer: unsafe {
+                std::mem::transmute::<
+                    *mut c_void,
+                    Option<gles::generated::types::glGetBufferPointerv_fn>,
+                >(buffer_pointer)
+            },
+            egl: functions,
+            gles: load(&gles, procedure),
+            gles1: gles1.as_ref().map(|gles1| load(gles1, of_extension)),
+            images: images::Functions::load(|name| platforms.procedure(name)),
             display,
             version,
             get_error,
             destroy_context,
             destroy_surface,
-            _libraries: [egl, gles],
+            _libraries: [egl, gles].into_iter().chain(gles1).collect(),
         })
     }
 
@@ -208,14 +234,22 @@ impl Driver {
     }
 }
 
-/// A function of OpenGL ES: one that its library exports, or of an extension.
-fn procedure(gles: &Library, get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
-    let exported = symbol(gles, name);
-    match exported.is_null() {
-        // SAFETY: a string.
-        true => unsafe { get_proc(name.as_ptr()) },
-        false => exported,
-    }
+/// A function that no library exports.
+fn procedure(get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
+    // SAFETY: a string.
+    unsafe { get_proc(name.as_ptr()) }
+}
+
+/// A function that OpenGL ES 1.1 has by an extension alone, which may give it another
+/// name than later versions. A loader may have functions for names that no driver knows.
+fn of_extension(get_proc: GetProcAddress, name: &CStr) -> *mut c_void {
+    let begin = ALIASES.partition_point(|(known, _)| *known < name);
+    let others = ALIASES[begin..]
+        .iter()
+        .take_while(|(known, _)| *known == name);
+    let mut all = others.map(|(_, other)| *other).chain([name]);
+    let found = all.find_map(|name| Pointer::new(procedure(get_proc, name)));
+    found.map_or(null_mut(), |found| found.as_ptr())
 }
 
 /// A function's name, of the bytes that name it.
@@ -301,12 +335,17 @@ impl References for Driver {
     fn retain(&self, _: Kind, _: Pointer) {}
 
     fn release(&self, kind: Kind, object: Pointer) {
+        let object_pointer = object;
         let object = object.as_ptr();
         // SAFETY: the object is alive and the session's.
         unsafe {
             match kind {
                 Kind::Context => (self.destroy_context)(self.display(), object.cast()),
                 Kind::Surface => (self.destroy_surface)(self.display(), object.cast()),
+                Kind::Image => {
+                    self.release_image(object_pointer);
+                    EGL_TRUE
+                }
                 Kind::Display | Kind::Config => EGL_TRUE,
             }
         };

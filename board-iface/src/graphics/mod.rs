@@ -5,6 +5,9 @@
 //! |---|---|
 //! | here | how the driver is found, and what it has |
 //! | [`driver`] | the libraries, and the board's one display |
+//! | [`images`] | images of the guest's buffers |
+//! | [`present`] | pictures of windows on their way to the guest |
+//! | [`resize`] | surfaces of windows that change their size |
 //! | [`session`] | one guest program's objects, and what is current in its threads |
 //! | [`mod@egl`] | EGL's calls |
 //! | [`gles`] | those of OpenGL ES |
@@ -12,10 +15,15 @@
 pub mod driver;
 pub mod egl;
 pub mod gles;
+pub mod images;
+pub mod present;
+pub mod resize;
 pub mod session;
+mod shield;
 
 use crate::back_end::{BackEnd, DriverOptions, GuestThreads, Needs, Registered, Selection};
 use crate::board::{self, Board, BoardError, Guest};
+use crate::process::bound_memory;
 use crate::region::Budget;
 use driver::{Driver, VARIABLE};
 use gil_wire::generated as wire;
@@ -104,8 +112,11 @@ impl Board for GraphicsBoard {
     fn open<'b>(
         &'b self,
         _guest: Guest,
-        _budget: &Budget,
+        budget: &Budget,
     ) -> Result<Box<dyn board::Session + 'b>, BoardError> {
+        if let Err(error) = bound_memory(budget.limit()) {
+            tracing::warn!("the memory of pictures has no bound: {error}");
+        }
         Ok(Box::new(GuestThreads::new(session::Session::new(self.0))))
     }
 }

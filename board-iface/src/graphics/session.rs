@@ -9,6 +9,8 @@ use super::driver::Driver;
 use super::egl::generated::types::*;
 use super::egl::generated::{self, Functions};
 use super::gles::{self, Gles};
+use super::images::{Hidden, Image};
+use super::present::Shown;
 use crate::back_end::dispatch::Dispatch;
 use crate::back_end::{Call, Current, Objects, Refusal, Table};
 use crate::board::{self, Ended, Outcome};
@@ -40,10 +42,14 @@ pub struct Session {
     pub(crate) table: Table<Kind, Data>,
     /// OpenGL ES's sync objects.
     pub(crate) syncs: Table<gil_wire::generated::gles::Kind, gles::Data>,
+    /// A context of its own, once it has images.
+    pub(crate) hidden: Option<Hidden>,
     /// Its number in this process.
     id: u64,
     /// The guest thread whose call is executed.
     thread: u32,
+    /// Whether that call is one of OpenGL ES 1.1: its context is.
+    pub(crate) is_fixed: bool,
     /// Nanoseconds that posted calls took which no answer has told yet.
     posted_ns: u64,
 }
@@ -55,12 +61,17 @@ pub enum Data {
     None,
     /// Of a context.
     Context(Box<Context>),
+    /// Of a surface.
+    Surface(Box<Shown>),
+    /// Of an image of a buffer of the guest's.
+    Image(Box<Image>),
 }
 
 impl From<Kind> for Data {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Context => Self::Context(Box::default()),
+            Kind::Surface => Self::Surface(Box::default()),
             _ => Self::None,
         }
     }
@@ -69,6 +80,8 @@ impl From<Kind> for Data {
 /// A context.
 #[derive(Debug, Default)]
 pub struct Context {
+    /// Whether it is one of OpenGL ES 1.1, whose functions are fixed.
+    pub is_fixed: bool,
     /// The guest thread in which it is current.
     thread: Option<u32>,
     draw: Handle,
@@ -98,8 +111,10 @@ impl Session {
             driver,
             table: Table::default(),
             syncs: Table::default(),
+            hidden: None,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             thread: 0,
+            is_fixed: false,
             posted_ns: 0,
         }
     }
@@ -114,6 +129,62 @@ impl Session {
             Some(Data::Context(context)) => Ok(context),
             _ => Err(Refusal::parameter("context", number.0)),
         }
+    }
+
+    /// What the guest has of a surface's picture.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such surface.
+    pub fn shown(&mut self, number: Handle) -> Result<&mut Shown, Refusal> {
+        self.table.get(number, Kind::Surface)?;
+        match self.table.data_mut(number) {
+            Some(Data::Surface(shown)) => Ok(shown),
+            _ => Err(Refusal::parameter("surface", number.0)),
+        }
+    }
+
+    /// Does something in the context that is current here, with a surface of it as the
+    /// one that is read; `None` if that is not the one drawn to.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn reading<T>(
+        &mut self,
+        surface: Handle,
+        work: impl FnOnce(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Refusal> {
+        let here = self.here();
+        if here.is_null() {
+            return Ok(None);
+        }
+        let context = self.context(here)?;
+        let (draw, read) = (context.draw, context.read);
+        if draw != surface {
+            return Ok(None);
+        }
+        if read != draw {
+            self.enter(draw, draw, here)?;
+        }
+        let done = work(self);
+        if read != draw {
+            self.enter(draw, read, here)?;
+        }
+        done.map(Some)
+    }
+
+    /// Has calls of this thread draw to and read from the surfaces that its context names,
+    /// one of which is another object now.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn enter_again(&mut self) -> Result<EGLint, Refusal> {
+        let here = self.here();
+        if here.is_null() {
+            return Ok(EGL_SUCCESS);
+        }
+        let context = self.context(here)?;
+        let (draw, read) = (context.draw, context.read);
+        self.enter(draw, read, here)
     }
 
     /// The context that is current in this thread of the board; null if none of this
@@ -219,8 +290,8 @@ impl Session {
         }
     }
 
-    /// The guest thread whose a call is.
-    fn owner(&self, call: &board::Call<'_>) -> u32 {
+    /// The context that a call names first, if it names one.
+    fn named(&self, call: &board::Call<'_>) -> Option<&Context> {
         let (op, args) = (call.head.op, call.head.args);
         let names_context =
             op.api() == gil_wire::generated::gles::API || op == wire::GIL_RELEASE_THREAD;
@@ -228,9 +299,16 @@ impl Session {
             .then(|| postcard::take_from_bytes::<Handle>(args).ok())
             .flatten();
         match context.and_then(|(number, _)| self.table.data(number)) {
-            Some(Data::Context(context)) => context.thread.unwrap_or(call.head.thread),
-            _ => call.head.thread,
+            Some(Data::Context(context)) => Some(context),
+            _ => None,
         }
+    }
+
+    /// The guest thread whose a call is.
+    fn owner(&self, call: &board::Call<'_>) -> u32 {
+        let context = self.named(call);
+        let thread = context.and_then(|context| context.thread);
+        thread.unwrap_or(call.head.thread)
     }
 }
 
@@ -278,6 +356,7 @@ impl board::Session for Session {
 
     fn call(&mut self, call: board::Call<'_>) -> Outcome {
         self.thread = self.owner(&call);
+        self.is_fixed = self.named(&call).is_some_and(|context| context.is_fixed);
         let (op, args) = (call.head.op, call.head.args);
         let is_answered = call.head.answer;
         let mut running = Call::of(call);
@@ -310,6 +389,9 @@ impl board::Session for Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.release_all();
+        if let Some(hidden) = self.hidden.take() {
+            self.driver.release_hidden(&hidden);
+        }
         if HERE.get().0 == self.id
             && let Some(function) = self.driver.egl.eglMakeCurrent
         {

@@ -7,11 +7,13 @@
 //! input. The key that peers have to have stays in the agent. A process lives no
 //! longer than the thread that started it.
 
+mod bound;
 mod channel;
 mod launcher;
 mod ready;
 mod worker;
 
+pub use bound::bound_memory;
 pub use channel::Channel;
 pub use launcher::{End, Launcher, Next, Program, Worker};
 pub use worker::run;

@@ -81,6 +81,7 @@ pub fn run(agent: u32, back_ends: &[&'static dyn BackEnd]) -> io::Result<()> {
                 shaken,
                 options: setup.session,
             };
+            super::bound::serves_one_session();
             let _ = served.set(session.socket.clone());
             session.serve(board, channel)
         }

@@ -6,7 +6,7 @@ use super::{Ending, Pipe, Simulator, SimulatorError};
 use crate::args::{Gem5Options, Mode, RunArgs, Sim};
 use crate::kernel_command;
 use crate::watch;
-use gil_board_client::agent;
+use gil_board_client::boards::Options;
 use gil_detect::watch::Spec;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::full_system::{FullSystem, Place};
@@ -180,7 +180,7 @@ impl<'a> Gem5<'a> {
     }
 
     /// The options that both modes share.
-    fn machine(&self, command: &mut Command, at: &Path, board: &str) {
+    fn machine(&self, command: &mut Command, at: &Path, boards: &Options) {
         let cpus = match self.mode {
             Mode::Fs => 1,
             Mode::Se => 4,
@@ -189,7 +189,7 @@ impl<'a> Gem5<'a> {
             .args(["--cpu", self.cpu()])
             .args(["--cpus", &self.options.cpus.unwrap_or(cpus).to_string()])
             .args(["--mem-size", &format!("{}B", self.memory)])
-            .args(["--board", board, "--time", self.args.time.name()])
+            .args(["--time", self.args.time.name()])
             .arg("--monitor")
             .arg(at.join(file::MONITOR));
         let more = [
@@ -200,10 +200,9 @@ impl<'a> Gem5<'a> {
         for (name, value) in more {
             command.args(value.iter().flat_map(|value| [name, value]));
         }
-        let key = agent::key_option(self.args.board.as_ref(), self.args.key.as_deref());
-        if let Ok(Some(key)) = key {
-            command.args(["--key", &key]);
-        }
+        // There is one board: more were refused.
+        command.args(boards.boards.iter().flat_map(|board| ["--board", board]));
+        command.args(boards.keys.iter().flat_map(|key| ["--key", key]));
         if let Some(timeout) = self.args.board_timeout {
             let seconds = timeout.as_secs_f64().to_string();
             command.args(["--board-timeout", &seconds]);
@@ -286,6 +285,13 @@ fn check_options(args: &RunArgs, mode: Mode) -> Result<(), SimulatorError> {
     if args.net.is_some() {
         return refused("--net", "QEMU", "leave it out with --sim gem5");
     }
+    if let Some(option) = args.display.first() {
+        return refused(option, "QEMU", "leave it out with --sim gem5");
+    }
+    if args.boards.iter().any(|board| board.apis.is_some()) {
+        let mend = "give one --board ADDR with --sim gem5";
+        return refused("--board API=…", "QEMU", mend);
+    }
     if args.interactive && mode == Mode::Se {
         let mend = "use --stdin FILE, or leave out --mode se";
         return refused("--interactive", "a full system", mend);
@@ -337,7 +343,7 @@ impl Simulator for Gem5<'_> {
         Ok(())
     }
 
-    fn command(&self, at: &Path, board: &str) -> Command {
+    fn command(&self, at: &Path, boards: &Options) -> Command {
         let mut command = Command::new(&self.program);
         command
             .arg(format!("--outdir={}", self.outdir.display()))
@@ -347,7 +353,7 @@ impl Simulator for Gem5<'_> {
                 Mode::Fs => "gil_fs.py",
                 Mode::Se => "gil_se.py",
             }));
-        self.machine(&mut command, at, board);
+        self.machine(&mut command, at, boards);
         match self.mode {
             Mode::Fs => self.full_system(&mut command, at),
             Mode::Se => self.emulation(&mut command, at),

@@ -1,6 +1,7 @@
 //! QEMU for a run: it continues a guest that booted before, or boots one.
 
 pub mod machine;
+pub mod pictures;
 pub mod qmp;
 pub mod saved;
 pub mod version;
@@ -9,7 +10,7 @@ use super::{Ending, Simulator, SimulatorError};
 use crate::args::{RunArgs, Time};
 use crate::reach;
 use crate::watch;
-use gil_board_client::agent;
+use gil_board_client::boards::Options;
 use gil_detect::watch::Spec;
 use gil_guest_image::assets::HostPart;
 use gil_guest_image::full_system::{self, FullSystem, Place};
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-pub use version::{OLDEST, QemuError, Version, check};
+pub use version::{OLDEST, QemuError, Version, check, check_display};
 
 /// QEMU for one run.
 pub struct Qemu<'a> {
@@ -64,6 +65,7 @@ impl<'a> Qemu<'a> {
                     memory: 0,
                     disks: Vec::new(),
                     network: args.net.clone(),
+                    display: args.display.size(),
                 },
                 watch: Vec::new(),
             }),
@@ -96,6 +98,9 @@ impl Simulator for Qemu<'_> {
 
     fn check(&self) -> Result<(), SimulatorError> {
         version::check_once()?;
+        if self.args.display.is_wanted() {
+            version::check_display()?;
+        }
         let cpu = self.args.cpu.as_deref();
         cpu.map_or(Ok(()), version::check_cpu)
     }
@@ -137,11 +142,11 @@ impl Simulator for Qemu<'_> {
     }
 
     /// Board addresses hold no comma, or they were refused before.
-    fn command(&self, folder: &Path, board: &str) -> Command {
+    fn command(&self, folder: &Path, boards: &Options) -> Command {
         let mut command = self.machine.command(folder, self.life);
         command
             .arg("-plugin")
-            .arg(self.plugin_option(folder, board));
+            .arg(self.plugin_option(folder, boards));
         command
     }
 
@@ -199,15 +204,21 @@ fn link_disks(sets: &[PackageSet], at: &Path) -> Result<Vec<(String, u64)>, Cach
 }
 
 impl Qemu<'_> {
-    fn plugin_option(&self, folder: &Path, board: &str) -> OsString {
+    fn plugin_option(&self, folder: &Path, boards: &Options) -> OsString {
         let args = self.args;
         let at = |name: &str| folder.join(name).display().to_string();
         let mut option = format!(
-            "file={},board={board},monitor={},detect={}",
+            "file={},monitor={},detect={}",
             at(file::PLUGIN),
             at(file::MONITOR),
             args.detect.name(),
         );
+        for board in &boards.boards {
+            option += &format!(",board={board}");
+        }
+        for key in &boards.keys {
+            option += &format!(",key={key}");
+        }
         if args.interactive {
             option += &format!(",channel-input={}", at(file::INPUT));
         }
@@ -216,9 +227,6 @@ impl Qemu<'_> {
         }
         if self.life == Life::Continues {
             option += &format!(",ram-mapped={}", at(file::SAVED_RAM));
-        }
-        if let Ok(Some(key)) = agent::key_option(args.board.as_ref(), args.key.as_deref()) {
-            option += &format!(",key={key}");
         }
         if args.detect == Detect::Symbol {
             option += &format!(",module={}", at(file::MODULE));

@@ -31,7 +31,6 @@ impl State {
     fn context<'a>(&'a mut self, memory: &'a dyn GuestMemory) -> Context<'a> {
         Context {
             memory,
-            board: &self.board,
             time: self.time,
             stats: &mut self.stats,
             trace: &mut self.trace,
@@ -121,8 +120,12 @@ impl State {
                 return Err(reader.not_whole());
             }
             let printed = reader.bytes(&stored)?;
-            let mut session =
-                Session::restored(&saved, printed, self.engines.clone(), self.keeps_log);
+            let mut session = Session::restored(
+                &saved,
+                printed,
+                self.engines.clone(),
+                (self.keeps_log, &self.boards),
+            );
             if let Some(apis) = &saved.apis {
                 session.reconnect(&mut self.context(memory), &devices, apis)?;
             }

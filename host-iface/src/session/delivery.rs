@@ -126,9 +126,10 @@ impl Delivery {
         told.into_iter().collect()
     }
 
-    /// The session has no board any more: what that owes will not come.
-    pub(super) fn abandon(&mut self) {
-        self.released.extend(self.held.abandon());
+    /// The session has lost a board: what operations owe for which `is_gone` will
+    /// not come.
+    pub(super) fn abandon(&mut self, is_gone: impl Fn(Option<Event>) -> bool) {
+        self.released.extend(self.held.abandon(is_gone));
         self.progress = true;
     }
 

@@ -59,9 +59,10 @@ impl Session {
         calls.last_mut().finish = finish;
         self.make_room(context, calls.last())?;
         let (main, unsent) = (calls.last(), calls.unsent());
+        let op = main.envelope.op;
         let mut sent = self.forward(context, unsent, Some(unsent.len() - 1))?;
         let input = sent.pop().unwrap_or_default();
-        let mut client = self.link.take().ok_or(Refusal::Lost)?;
+        let mut client = self.links.of_mut(op).take().ok_or(Refusal::Lost)?;
         let mut header = Vec::new();
         let outcome = self.receive(context, &mut client, main, waits, &input, &mut header);
         context.took.waited += client.take_waited();
@@ -70,24 +71,24 @@ impl Session {
         }
         match outcome {
             Ok(brought) => {
-                self.link.put(client);
+                self.links.of_mut(op).put(client);
                 let answer = self.settle(context, main, waits, brought);
                 answer.inspect_err(|_| self.delivery.held.forget(main.submission.seq))
             }
             Err(Failure::Refused(reason)) => {
-                self.link.put(client);
-                let op = main.envelope.op;
+                self.links.of_mut(op).put(client);
                 Err(Refusal::Bad(format!("the board refused {op}: {reason}")))
             }
             Err(Failure::NotServed(reason)) => {
-                self.link.put(client);
-                let api = main.envelope.op.api();
-                self.link.is_not_served(context, api, reason);
+                let link = self.links.of_mut(op);
+                link.put(client);
+                link.is_not_served(context, op.api(), reason);
                 Err(Refusal::Unserved)
             }
             Err(Failure::Lost(error)) => {
-                self.link.record_call(context, main, &input, None, &[]);
-                Err(self.lose(context, main.envelope.op, &error))
+                let link = self.links.of(op);
+                link.record_call(context, main, &input, None, &[]);
+                Err(self.lose(context, op, &error))
             }
         }
     }
@@ -158,13 +159,17 @@ impl Session {
         let own = slots.iter().map(|slot| &slot.bytes);
         let all = own.chain(bytes.iter().flatten()).map(Vec::as_slice);
         let all: Vec<&[u8]> = all.collect();
-        self.link
-            .record_call(context, main, input, Some(&done), &all);
-        account(context, main, &done);
-        let kept = self.link.kept.take();
+        let link = self.links.of_mut(main.envelope.op);
+        link.record_call(context, main, input, Some(&done), &all);
+        let kept = link.kept.take();
         if done.status == CallStatus::Ran {
-            self.link.remember(kept, Some(done.result));
+            link.remember(kept, Some(done.result));
         }
+        let of = (
+            self.links.place(main.envelope.op),
+            self.links.first().process(),
+        );
+        account(context, main, of, &done);
         self.delivery.notices |= done.notices;
         self.note(context, main, &done)?;
         match done.status {
@@ -213,13 +218,21 @@ impl Session {
     }
 }
 
-fn account(context: &mut Context<'_>, main: &Call<'_>, done: &Done<'_>) {
+fn account(
+    context: &mut Context<'_>,
+    main: &Call<'_>,
+    (place, process): (usize, u32),
+    done: &Done<'_>,
+) {
     let returns_ns = main.entry_ns.saturating_add(done.cpu_ns);
     let now_ns = main.submission.now_ns();
-    context.stats.board_busy(done.busy_ns);
+    context.stats.board_busy(place, done.busy_ns);
     let entry = context.stats.entry(main.envelope.op);
     entry.board_cpu_ns = entry.board_cpu_ns.saturating_add(done.cpu_ns);
     entry.bytes_from_board += done.out.iter().sum::<u64>();
+    if let Some(process) = context.stats.process(process) {
+        process.board_cpu_ns = process.board_cpu_ns.saturating_add(done.cpu_ns);
+    }
     let simulated = &mut context.stats.report.simulated;
     simulated.excess_ns = simulated
         .excess_ns

@@ -28,11 +28,47 @@ pub(super) type Sent = Vec<Vec<Vec<u8>>>;
 
 impl Session {
     /// Sends posts and, last, the call `answered`, if there is one. What goes
-    /// wrong on the way loses the session.
+    /// wrong on the way loses the board. With several boards, each gets its own
+    /// calls in their order, that of the last call after the others; a board of
+    /// others that is lost is noticed by their next call.
     pub(super) fn forward(
         &mut self,
         context: &mut Context<'_>,
         calls: &[Call<'_>],
+        answered: Option<usize>,
+    ) -> Result<Sent, Refusal> {
+        let all: Vec<&Call<'_>> = calls.iter().collect();
+        let Some(last) = calls.last() else {
+            return Ok(Sent::new());
+        };
+        if !self.links.are_several() {
+            return self.forward_to_one(context, &all, answered);
+        }
+        let place = |call: &Call<'_>| self.links.place(call.envelope.op);
+        let last = place(last);
+        let mut places: Vec<usize> = calls.iter().map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        for other in places.into_iter().filter(|&other| other != last) {
+            let links = &self.links;
+            let own = |call: &&&Call<'_>| links.place(call.envelope.op) == other;
+            let own: Vec<&Call<'_>> = all.iter().filter(own).copied().collect();
+            match self.forward_to_one(context, &own, None) {
+                Ok(_) | Err(Refusal::Lost) => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        let links = &self.links;
+        let own = |call: &&&Call<'_>| links.place(call.envelope.op) == last;
+        let own: Vec<&Call<'_>> = all.iter().filter(own).copied().collect();
+        self.forward_to_one(context, &own, answered.map(|_| own.len() - 1))
+    }
+
+    /// Sends calls of one board.
+    fn forward_to_one(
+        &mut self,
+        context: &mut Context<'_>,
+        calls: &[&Call<'_>],
         answered: Option<usize>,
     ) -> Result<Sent, Refusal> {
         let Some(last) = calls.last() else {
@@ -47,17 +83,18 @@ impl Session {
             .collect();
         let outcome = send(&mut client, calls, &inputs, answered);
         context.took.waited += client.take_waited();
-        self.link.put(client);
+        let link = self.links.of_mut(op);
+        link.put(client);
         match outcome {
             Ok(()) => {
                 for (index, kept) in kept.into_iter().enumerate() {
                     match answered == Some(index) {
-                        true => self.link.kept = kept,
-                        false => self.link.remember(kept, None),
+                        true => link.kept = kept,
+                        false => link.remember(kept, None),
                     }
                 }
                 let sent = sent(context, calls, inputs);
-                self.link.record_posts(context, calls, &sent, answered);
+                link.record_posts(context, calls, &sent, answered);
                 Ok(sent)
             }
             Err(error) => Err(self.lose(context, op, &error)),
@@ -71,10 +108,11 @@ impl Session {
         op: Op,
         now_ns: u64,
     ) -> Result<Box<Client>, Refusal> {
-        if self.link.is_lost() {
+        let link = self.links.of_mut(op);
+        if link.is_lost() {
             return Err(Refusal::Lost);
         }
-        let opened = self.link.open(context, op, now_ns);
+        let opened = link.open(context, op, now_ns);
         opened.map_err(|error| self.lose(context, op, &error))
     }
 }
@@ -83,9 +121,9 @@ impl Delivery {
     fn inputs<'a>(
         &self,
         context: &Context<'a>,
-        calls: &[Call<'_>],
+        calls: &[&Call<'_>],
     ) -> Result<Vec<Vec<Input<'a>>>, Refusal> {
-        let one = |call: &Call<'_>| {
+        let one = |call: &&Call<'_>| {
             let regions = call.regions.iter().filter(|region| region.dir.is_in());
             regions
                 .map(|region| self.input(context, &region.extents))
@@ -115,7 +153,7 @@ impl Delivery {
 }
 
 /// Counts what was sent; what was copied of it.
-fn sent(context: &mut Context<'_>, calls: &[Call<'_>], inputs: Vec<Vec<Input<'_>>>) -> Sent {
+fn sent(context: &mut Context<'_>, calls: &[&Call<'_>], inputs: Vec<Vec<Input<'_>>>) -> Sent {
     let mut all = Vec::with_capacity(calls.len());
     for (call, inputs) in calls.iter().zip(inputs) {
         let len: u64 = lens(call).iter().sum();
@@ -131,7 +169,7 @@ fn sent(context: &mut Context<'_>, calls: &[Call<'_>], inputs: Vec<Vec<Input<'_>
 
 fn send(
     client: &mut Client,
-    calls: &[Call<'_>],
+    calls: &[&Call<'_>],
     inputs: &[Vec<Input<'_>>],
     answered: Option<usize>,
 ) -> Result<(), ClientError> {

@@ -6,6 +6,7 @@ use super::calls::Call;
 use super::forward::{Sent, unexpected};
 use super::log::{Kept, Log};
 use super::served::Served;
+use crate::boards::{self, Boards};
 use gil_files::recording::{self, Record, SessionClosed, SessionOpened};
 use gil_transport::client::{Client, ClientError};
 use gil_wire::Op;
@@ -13,6 +14,7 @@ use gil_wire::api::{Described, effect};
 use gil_wire::frame::FrameError;
 use gil_wire::message::{Done, Reply, Request};
 use gil_wire::monitor::Event as Monitor;
+use std::sync::Arc;
 
 /// The connection.
 #[derive(Debug, Default)]
@@ -29,6 +31,9 @@ enum Board {
 /// A session's place on the board.
 #[derive(Debug)]
 pub(super) struct Link {
+    boards: Arc<Boards>,
+    /// The place of its board among them.
+    place: usize,
     process: u32,
     pointer_bits: u32,
     board: Board,
@@ -45,8 +50,15 @@ pub(super) struct Link {
 impl Link {
     /// Of a guest process whose pointers have so many bits, with no connection
     /// yet.
-    pub(super) fn new(process: u32, pointer_bits: u32, is_logged: bool) -> Self {
+    pub(super) fn new(
+        process: u32,
+        pointer_bits: u32,
+        is_logged: bool,
+        (boards, place): (&Arc<Boards>, usize),
+    ) -> Self {
         Self {
+            boards: boards.clone(),
+            place,
             process,
             pointer_bits,
             board: Board::default(),
@@ -55,6 +67,11 @@ impl Link {
             log: is_logged.then(Log::default),
             kept: None,
         }
+    }
+
+    /// The board that it is to.
+    pub(super) fn at(&self) -> &boards::Board {
+        &self.boards.all()[self.place]
     }
 
     pub(super) fn process(&self) -> u32 {
@@ -137,7 +154,10 @@ impl Link {
         context: &mut Context<'_>,
     ) -> Result<Box<Client>, ClientError> {
         let events = &mut *context.events;
-        let connected = Client::connect_saying(context.board, &mut |text| events.warn(text));
+        let connected =
+            Client::connect_saying(&self.boards.all()[self.place].config, &mut |text| {
+                events.warn(text)
+            });
         let mut client = Box::new(connected?);
         client.begin();
         let (process, pointer_bits) = (self.process, self.pointer_bits);
@@ -185,7 +205,7 @@ impl Link {
     pub(super) fn record_posts(
         &self,
         context: &mut Context<'_>,
-        calls: &[Call<'_>],
+        calls: &[&Call<'_>],
         sent: &Sent,
         answered: Option<usize>,
     ) {

@@ -17,7 +17,7 @@ impl Session {
         let queue = || envelope.queue.map(|queue| timeline.queue_end(queue.id));
         let mut waits = envelope.waits.iter();
         envelope.class == Class::Wait
-            && !self.link.is_unserved(envelope.op.api())
+            && !self.links.of(envelope.op).is_unserved(envelope.op.api())
             && (waits.any(|&event| timeline.is_blocked(event))
                 || queue() == Some(QueueEnd::Blocked))
     }

@@ -52,20 +52,21 @@ impl Session {
         if is_known || places.len() >= ASKED_MAX {
             return Ok(());
         }
-        let Some(client) = self.link.client() else {
+        let board = self.links.place(op);
+        let Some(client) = self.links.of_mut(op).client() else {
             return Ok(());
         };
         let asked = identify(client, key);
         context.took.waited += client.take_waited();
         let identity = asked.map_err(|error| self.lose(context, op, &error))?;
         let record = Record::Device(recording::Device {
-            session: self.link.recorded_as(),
+            session: self.links.of(op).recorded_as(),
             api: key.0,
             device,
             identity: identity.clone(),
         });
         context.record(&record, &[]);
-        let number = identity.and_then(|identity| context.devices.number(identity));
+        let number = identity.and_then(|identity| context.devices.number(board, identity));
         self.schedule.places.insert(key, number);
         Ok(())
     }

@@ -80,7 +80,8 @@ impl Session {
 
     /// The turn of what is published next here.
     fn turn(&mut self) -> Option<Turn> {
-        self.schedule.turn(self.link.is_open())
+        let links = &self.links;
+        self.schedule.turn(|op| links.of(op).is_open())
     }
 
     /// Publishes what is next: of this session, or of another, which bears the
@@ -92,13 +93,31 @@ impl Session {
     ) -> Result<(), Refusal> {
         let other = session.and_then(|number| context.others.remove_entry(&number));
         let Some((number, mut other)) = other else {
-            return self.publish_own(context);
+            return self.publish_or_end(context);
         };
-        if other.publish_own(context).is_err() {
-            other.link.lose();
+        if other.publish_or_end(context).is_err() {
+            other.lose_next();
         }
         context.others.insert(number, other);
         Ok(())
+    }
+
+    /// Publishes what is next here, or loses its board, whose operations have
+    /// ended then: of several boards the others go on.
+    fn publish_or_end(&mut self, context: &mut Context<'_>) -> Result<(), Refusal> {
+        match self.publish_own(context) {
+            Err(Refusal::Lost) if self.links.are_several() => Ok(()),
+            published => published,
+        }
+    }
+
+    /// What is published next never will be: its board counts as lost.
+    fn lose_next(&mut self) {
+        let next = self.schedule.timeline.next_candidate();
+        let op = next.map_or(Op(0), |next| self.op_of(next.event));
+        if !self.links.of(op).is_lost() {
+            self.forget_board(op);
+        }
     }
 
     fn publish_own(&mut self, context: &mut Context<'_>) -> Result<(), Refusal> {
@@ -132,20 +151,20 @@ impl Session {
     }
 
     /// The call that enqueued an operation.
-    fn op_of(&self, event: Event) -> Op {
+    pub(super) fn op_of(&self, event: Event) -> Op {
         let operation = self.schedule.pending.get(&event);
         operation.map_or(Op(0), |operation| operation.op)
     }
 
     fn await_report(&mut self, context: &mut Context<'_>, event: Event) -> Result<(), Refusal> {
-        let mut client = self.link.take().ok_or(Refusal::Lost)?;
+        let op = self.op_of(event);
+        let mut client = self.links.of_mut(op).take().ok_or(Refusal::Lost)?;
         client.begin();
         let outcome = self.ask_report(context, &mut client, event);
         context.took.waited += client.take_waited();
-        let op = self.op_of(event);
         match outcome {
             Ok(()) => {
-                self.link.put(client);
+                self.links.of_mut(op).put(client);
                 Ok(())
             }
             Err(error) => Err(self.lose(context, op, &error)),

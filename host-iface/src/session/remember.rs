@@ -14,7 +14,11 @@ impl Session {
         let envelope = call.envelope;
         let is_answered = call.is_answered && envelope.class == Class::Sync;
         let is_post = !call.is_answered && envelope.class == Class::Post;
-        self.link.log.as_ref().filter(|log| log.is_whole())?;
+        self.links
+            .of(envelope.op)
+            .log
+            .as_ref()
+            .filter(|log| log.is_whole())?;
         let contents = match (is_answered, is_post) {
             (false, true) => effect(envelope.op, envelope.args, None)?.contents,
             (true, false) => effect(envelope.op, envelope.args, None).and_then(|e| e.contents),

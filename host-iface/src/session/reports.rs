@@ -36,7 +36,8 @@ impl Session {
             let found = received.payload_len;
             return Err(wrong(format!("{found} bytes of output for {len}")));
         }
-        context.stats.board_busy(busy_ns);
+        let place = self.links.place(self.op_of(event));
+        context.stats.board_busy(place, busy_ns);
         let mut busy_ns = Some(busy_ns);
         for report in reports {
             let bytes = receive(client, &report)?;
@@ -65,7 +66,7 @@ impl Session {
         }
         let pieces: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let ended = Record::Ended(Ended {
-            session: self.link.recorded_as(),
+            session: self.links.first().recorded_as(),
             report: report.clone(),
             busy_ns,
         });
@@ -117,6 +118,9 @@ impl Session {
         entry.gpu_ns = entry.gpu_ns.saturating_add(duration_ns);
         let bytes = report.out.iter().sum::<u64>();
         entry.bytes_from_board += bytes;
+        if let Some(process) = context.stats.process(self.links.first().process()) {
+            process.gpu_ns = process.gpu_ns.saturating_add(duration_ns);
+        }
         // The driver refused it behind the program's back, and says more.
         self.delivery.notices |= report.rejected;
         let timeline = &mut self.schedule.timeline;

@@ -5,6 +5,7 @@ use super::forward::unexpected;
 use super::log::Kept;
 use super::schedule::Pending;
 use super::{Context, Session};
+use crate::boards::Boards;
 use crate::checkpoint::{CheckpointError, Reader, Stored};
 use crate::executed::Executed;
 use crate::printed::Printed;
@@ -20,6 +21,7 @@ use gil_wire::identity::DeviceInfo;
 use gil_wire::message::{CallStatus, Done, Reply, Request};
 use gil_wire::words::Words;
 use std::io::Read;
+use std::sync::Arc;
 
 /// Most bytes of output of a call that made an object.
 const MAX_OUTPUT: u64 = 67_108_864;
@@ -34,9 +36,10 @@ impl Session {
         saved: &checkpoint::Session,
         printed: Vec<u8>,
         engines: Engines,
-        is_logged: bool,
+        (is_logged, boards): (bool, &Arc<Boards>),
     ) -> Self {
-        let mut session = Self::new(saved.process, saved.pointer_bits, engines, is_logged);
+        let (process, pointer_bits) = (saved.process, saved.pointer_bits);
+        let mut session = Self::new(process, pointer_bits, engines, is_logged, boards);
         session.executed = Executed::restored(saved.executed, &saved.executed_above);
         session.delivery.printed = Printed::restored(printed);
         session.delivery.released = saved.released.iter().copied().collect();
@@ -72,7 +75,11 @@ impl Session {
         apis: &[Described],
     ) -> Result<(), CheckpointError> {
         self.or_not_restored(same_descriptions(apis))?;
-        let mut client = self.link.connect(context)?;
+        if self.links.are_several() {
+            let reason = "it used one board: restore it with one";
+            return self.or_not_restored(Err(reason.into()));
+        }
+        let mut client = self.links.first_mut().connect(context)?;
         let found = super::save::devices(&mut client)?;
         let is_recording = found.iter().any(|device| device.api == "replay");
         if found != saved && !is_recording {
@@ -81,7 +88,7 @@ impl Session {
                 saved: list(saved),
             });
         }
-        self.link.put(client);
+        self.links.first_mut().put(client);
         Ok(())
     }
 
@@ -96,7 +103,7 @@ impl Session {
         if let Record::Ran(ran) = &record {
             return self.restore_interval(ran, reader);
         }
-        let Some(client) = self.link.client() else {
+        let Some(client) = self.links.first_mut().client() else {
             return Err(reader.not_whole());
         };
         client.begin();
@@ -116,7 +123,7 @@ impl Session {
     }
 
     fn or_not_restored(&self, done: Result<(), String>) -> Result<(), CheckpointError> {
-        let process = self.link.process();
+        let process = self.links.first().process();
         done.map_err(|reason| CheckpointError::NotRestored { process, reason })
     }
 
@@ -140,9 +147,9 @@ impl Session {
         payload: Vec<u8>,
     ) -> Result<(), CheckpointError> {
         let call = &made.call;
-        let served = self.link.served.check(call.op.api());
+        let served = self.links.first().served.check(call.op.api());
         self.or_not_restored(served.map_err(|error| error.to_string()))?;
-        let Some(client) = self.link.client() else {
+        let Some(client) = self.links.first_mut().client() else {
             return Ok(());
         };
         if let Some(number) = made.found {
@@ -150,7 +157,7 @@ impl Session {
             let done = ask(client, &Request::NumberFrom { api, number })?;
             self.or_not_restored(done)?;
         }
-        let Some(client) = self.link.client() else {
+        let Some(client) = self.links.first_mut().client() else {
             return Ok(());
         };
         send(client, made, &payload)?;
@@ -176,7 +183,7 @@ impl Session {
     fn remember_again(&mut self, made: &Made<'_>, payload: Vec<u8>) {
         let call = &made.call;
         let effect = effect(call.op, call.args, made.result);
-        let (Some(log), Some(effect)) = (&mut self.link.log, effect) else {
+        let (Some(log), Some(effect)) = (&mut self.links.first_mut().log, effect) else {
             return;
         };
         let kept = Kept {
@@ -197,7 +204,7 @@ impl Session {
             return;
         }
         let record = recording::Record::Call(recording::Called {
-            session: self.link.recorded_as(),
+            session: self.links.first().recorded_as(),
             call: made.call.clone(),
             done: answer.and_then(|answer| answer.done().ok()),
         });

@@ -1,6 +1,7 @@
 //! Saves a session in a checkpoint.
 
 use super::forward::unexpected;
+use super::link::Link;
 use super::{Context, Refusal, Session};
 use crate::checkpoint::{CheckpointError, Writer};
 use gil_files::checkpoint::{self, Awaited, Made, Ran, Record};
@@ -24,7 +25,8 @@ impl Session {
         // Nothing is left but operations behind a user event, if any: these are
         // reported to whoever takes the checkpoint.
         if !matches!(end, Refusal::Unresolved) {
-            self.link.lose();
+            let links = self.links.all_mut().iter_mut();
+            links.for_each(Link::lose);
         }
         self.delivery.deliver(context, now_ns);
         self.schedule.timeline.last_end_ns()
@@ -33,14 +35,14 @@ impl Session {
     /// Why the session cannot be in a checkpoint, in one sentence.
     pub(crate) fn not_saved(&self, reason: impl std::fmt::Display) -> CheckpointError {
         CheckpointError::Process {
-            process: self.link.process(),
+            process: self.links.first().process(),
             reason: reason.to_string(),
         }
     }
 
     /// The board's devices, if the session is on a board.
     pub(crate) fn devices(&mut self) -> Option<Result<Vec<DeviceInfo>, ClientError>> {
-        self.link.client().map(devices)
+        self.links.first_mut().client().map(devices)
     }
 
     /// Writes the session, which is quiet.
@@ -48,24 +50,28 @@ impl Session {
         let printed = self.delivery.printed.all();
         let head = self.head(number, printed.len() as u64);
         out.write(&Record::Session(head), &[&printed])?;
-        let Some(mut client) = self.link.take() else {
+        let Some(mut client) = self.links.first_mut().take() else {
             return Ok(());
         };
         let saved = self.save_objects(&mut client, out);
         if !matches!(saved, Err(CheckpointError::Client(_))) {
-            self.link.put(client);
+            self.links.first_mut().put(client);
         }
         saved
     }
 
     /// Whether the session can be in a checkpoint, as far as this side knows.
     pub(crate) fn check_quiet(&self, now_ns: u64) -> Result<(), CheckpointError> {
+        let links = self.links.all();
         let waiting = self.schedule.timeline.unresolved();
         let last_end_ns = self.schedule.timeline.last_end_ns();
-        let has_log = self.link.log.as_ref().map(|log| log.is_whole());
+        let has_log = self.links.first().log.as_ref().map(|log| log.is_whole());
         let reason = match has_log {
-            _ if self.link.is_lost() => "it lost its board".into(),
-            _ if self.link.is_unopened() => return Ok(()),
+            _ if links.iter().any(Link::is_lost) => "it lost its board".into(),
+            _ if links.iter().all(Link::is_unopened) => return Ok(()),
+            _ if self.links.are_several() => {
+                "it uses a run's several boards: take the checkpoint before its first call, or run with one board".into()
+            }
             _ if waiting > 0 => format!(
                 "{waiting} of its operations wait for user events that are not set: set them before"
             ),
@@ -98,9 +104,9 @@ impl Session {
         awaited.sort_unstable_by_key(|awaited| awaited.event);
         checkpoint::Session {
             number,
-            process: self.link.process(),
-            pointer_bits: self.link.pointer_bits(),
-            apis: self.link.apis(),
+            process: self.links.first().process(),
+            pointer_bits: self.links.first().pointer_bits(),
+            apis: self.links.first().apis(),
             executed,
             executed_above,
             released: self.delivery.released.iter().copied().collect(),
@@ -145,7 +151,7 @@ impl Session {
     }
 
     fn save_calls(&mut self, out: &mut Writer) -> Result<(), CheckpointError> {
-        let log = self.link.log.as_mut();
+        let log = self.links.first_mut().log.as_mut();
         for entry in log.into_iter().flat_map(|log| log.calls()) {
             let call = &entry.call;
             let record = Record::Call(Made {

@@ -180,6 +180,19 @@ impl Schedule {
         }
     }
 
+    /// Operations for which `is_gone` will not be reported: they take no time.
+    pub(super) fn abandon(&mut self, is_gone: impl Fn(Op) -> bool) {
+        let all = self.pending.iter_mut();
+        for (&event, pending) in all.filter(|(_, pending)| is_gone(pending.op)) {
+            if !std::mem::replace(&mut pending.is_reported, true) {
+                pending.early = None;
+                self.kept_input -= pending.input_len;
+                // One that is on no timeline yet is forgotten with its call.
+                let _ = self.timeline.report(event, 0, Ending::Done);
+            }
+        }
+    }
+
     /// The sender of operations whose events nobody holds has seen their end.
     pub(super) fn forget_awaited(&mut self, events: &[Event]) {
         for event in events {
@@ -215,10 +228,13 @@ impl Schedule {
 
     /// The turn of what is published next, unless its duration can never be
     /// known.
-    pub(super) fn turn(&mut self, has_board: bool) -> Option<Turn> {
-        let next = self.timeline.next_candidate();
-        let next = next.filter(|next| has_board || next.is_reported);
-        next.map(|next| next.turn)
+    pub(super) fn turn(&mut self, has_board: impl Fn(Op) -> bool) -> Option<Turn> {
+        let next = self.timeline.next_candidate()?;
+        let op = self
+            .pending
+            .get(&next.event)
+            .map_or(Op(0), |known| known.op);
+        (next.is_reported || has_board(op)).then_some(next.turn)
     }
 
     pub(super) fn observation(&self, event: Event, at_ns: u64) -> Observation {

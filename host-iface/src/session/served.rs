@@ -3,6 +3,7 @@
 use super::calls::Calls;
 use super::link::Link;
 use super::{Context, Refusal, Session};
+use gil_wire::Op;
 use gil_wire::api::{self, ApiError, Described};
 use gil_wire::envelope::Class;
 use std::collections::BTreeSet;
@@ -48,24 +49,58 @@ impl Served {
 }
 
 impl Session {
-    /// Leaves calls in front out that the board does not serve; whether it
-    /// serves the last one. What asks nothing of a board needs none.
+    /// Leaves calls in front out that no board takes; whether one takes the last.
+    /// What asks nothing of a board needs none.
+    ///
+    /// # Errors
+    /// [`Refusal::Lost`] or [`Refusal::Unserved`], the inner one of the last call:
+    /// those in front may go on.
     pub(super) fn leave_out_unserved(
         &mut self,
         context: &mut Context<'_>,
         calls: &mut Calls<'_>,
-    ) -> Result<bool, Refusal> {
-        if self.link.is_unopened() {
-            let is_sent = |class| !matches!(class, Class::Wait | Class::Poll | Class::Look);
-            if !calls.all().iter().any(|call| is_sent(call.envelope.class)) {
-                return Ok(true);
-            }
-            let (last, now_ns) = (calls.last(), calls.last().submission.now_ns());
-            let client = self.open(context, last.envelope.op, now_ns)?;
-            self.link.put(client);
+    ) -> Result<Result<(), Refusal>, Refusal> {
+        let is_sent = |class| !matches!(class, Class::Wait | Class::Poll | Class::Look);
+        let all = calls.all().iter().map(|call| call.envelope);
+        for envelope in all.filter(|envelope| is_sent(envelope.class)) {
+            self.open_first(context, envelope.op, calls.last().submission.now_ns())?;
         }
-        calls.retain_front(|call| self.link.serves(context, call.envelope.op.api()));
-        Ok(self.link.serves(context, calls.last().envelope.op.api()))
+        calls.retain_front(|call| self.takes(context, call.envelope.op).is_ok());
+        let last = calls.last().envelope;
+        match self.links.of(last.op).is_unopened() {
+            true => Ok(Ok(())),
+            false => Ok(self.takes(context, last.op)),
+        }
+    }
+
+    /// Connects to the board of this call, if that was not tried before. Only of
+    /// several boards one that is not there leaves the others to go on.
+    fn open_first(
+        &mut self,
+        context: &mut Context<'_>,
+        op: Op,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
+        if !self.links.of(op).is_unopened() {
+            return Ok(());
+        }
+        match self.open(context, op, now_ns) {
+            Ok(client) => self.links.of_mut(op).put(client),
+            Err(refusal) if !self.links.are_several() => return Err(refusal),
+            // It counts as lost.
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether there is a board that takes this call.
+    fn takes(&mut self, context: &mut Context<'_>, op: Op) -> Result<(), Refusal> {
+        let link = self.links.of_mut(op);
+        match link.is_lost() {
+            true => Err(Refusal::Lost),
+            false if link.serves(context, op.api()) => Ok(()),
+            false => Err(Refusal::Unserved),
+        }
     }
 }
 

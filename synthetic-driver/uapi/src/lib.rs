@@ -22,7 +22,7 @@ pub use address::{GuestAddress, GuestLength, VirtualAddress};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// `GIL_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 /// The path of `GIL_DEVICE_NAME`.
 pub const DEVICE_PATH: &str = "/dev/gil";
 /// `GIL_REQUEST_MAX`: bytes of envelopes in one submission.
@@ -128,14 +128,14 @@ pub mod kind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Region {
-    /// User virtual address.
+    /// User virtual address; in an import, the first byte's offset.
     pub addr: u64,
     /// Bytes, not 0.
     pub len: u64,
     /// See [`dir`].
     pub dir: u32,
-    /// 0.
-    pub reserved: u32,
+    /// [`ImportArg::id`], or 0: memory of the program's.
+    pub import: u32,
 }
 
 /// `struct gil_submit`.
@@ -198,12 +198,32 @@ pub struct Info {
     pub session: u64,
 }
 
+/// `struct gil_import_arg`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportArg {
+    /// A descriptor of a dma-buf.
+    pub fd: i32,
+    /// 0.
+    pub flags: u32,
+    /// Out: bytes.
+    pub len: u64,
+    /// Out: its number, never 0.
+    pub id: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
 /// `GIL_IOC_INFO`.
 pub const IOC_INFO: u64 = nix::request_code_read!(b'g', 0x01, size_of::<Info>()) as u64;
 /// `GIL_IOC_SUBMIT`.
 pub const IOC_SUBMIT: u64 = nix::request_code_readwrite!(b'g', 0x02, size_of::<Submit>()) as u64;
 /// `GIL_IOC_WAIT`.
 pub const IOC_WAIT: u64 = nix::request_code_write!(b'g', 0x03, size_of::<Wait>()) as u64;
+/// `GIL_IOC_IMPORT`.
+pub const IOC_IMPORT: u64 = nix::request_code_readwrite!(b'g', 0x04, size_of::<ImportArg>()) as u64;
+/// `GIL_IOC_FORGET`.
+pub const IOC_FORGET: u64 = nix::request_code_none!(b'g', 0x05) as u64;
 
 nix::ioctl_read!(
     /// `GIL_IOC_INFO`.
@@ -216,6 +236,15 @@ nix::ioctl_readwrite!(
 nix::ioctl_write_ptr!(
     /// `GIL_IOC_WAIT`.
     ioc_wait, b'g', 0x03, Wait
+);
+nix::ioctl_readwrite!(
+    /// `GIL_IOC_IMPORT`.
+    ioc_import, b'g', 0x04, ImportArg
+);
+nix::ioctl_write_int_bad!(
+    /// `GIL_IOC_FORGET`.
+    ioc_forget,
+    nix::request_code_none!(b'g', 0x05)
 );
 
 /// `struct gil_mailbox`: what the driver asks, and room for the [`Answer`].

@@ -59,6 +59,8 @@ fn numbers(all: &mut BTreeMap<String, u64>) {
         ("GIL_IOC_INFO", IOC_INFO),
         ("GIL_IOC_SUBMIT", IOC_SUBMIT),
         ("GIL_IOC_WAIT", IOC_WAIT),
+        ("GIL_IOC_IMPORT", IOC_IMPORT),
+        ("GIL_IOC_FORGET", IOC_FORGET),
     ];
     all.extend(ioctls.map(|(name, number)| (name.to_owned(), number)));
 }
@@ -79,11 +81,12 @@ macro_rules! layout {
 }
 
 fn layouts(all: &mut BTreeMap<String, u64>) {
-    layout!(all, Region, "gil_region", addr len dir reserved);
+    layout!(all, Region, "gil_region", addr len dir import);
     layout!(all, Submit, "gil_submit", request reply regions request_len
         reply_cap region_count reserved status reply_len deadline_ns now_ns
         progress wait_kind flags);
     layout!(all, Wait, "gil_wait", deadline_ns progress kind flags);
+    layout!(all, ImportArg, "gil_import_arg", fd flags len id reserved);
     layout!(all, Info, "gil_info", abi_version reserved session);
     layout!(all, Mailbox, "gil_mailbox", magic version session seq kind pointer_bits
         process thread now_ns now_counter counter_hz region_count regions request

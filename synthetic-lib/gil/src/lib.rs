@@ -8,5 +8,6 @@
 
 // Named, or their exported functions would not be linked.
 use gil_egl as _;
+use gil_gbm as _;
 use gil_gles as _;
 use gil_opencl as _;

@@ -16,9 +16,12 @@ pub const PREFIX: &str = "gil_";
 /// A library that programs or loaders open by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// The API whose entry points it exports, all of them: the name of its
-    /// description in `api/`.
-    pub api: &'static str,
+    /// The API whose entry points it exports: the name of its description in `api/`. None
+    /// for what a loader alone calls.
+    pub api: Option<&'static str>,
+    /// The version of the API whose entry points these are, if there are libraries of
+    /// several versions; otherwise all of them.
+    pub of_version: Option<&'static str>,
     /// The API's name for people.
     pub title: &'static str,
     /// Its file, and its soname.
@@ -68,7 +71,8 @@ impl Vendors {
 
 /// OpenCL's, an ICD vendor library.
 pub const OPENCL: Library = Library {
-    api: "opencl",
+    api: Some("opencl"),
+    of_version: None,
     title: "OpenCL",
     file: "libgil_opencl.so",
     // Programs get the versions of the ICD loader, which asks for none.
@@ -90,7 +94,8 @@ pub const OPENCL: Library = Library {
 /// EGL's, a vendor library of GLVND. It comes before others, whose files there begin
 /// with higher numbers.
 pub const EGL: Library = Library {
-    api: "egl",
+    api: Some("egl"),
+    of_version: None,
     title: "EGL",
     file: "libEGL_gil.so.0",
     version: None,
@@ -108,9 +113,11 @@ pub const EGL: Library = Library {
     }),
 };
 
-/// That of OpenGL ES, whose loader gets the functions from EGL's vendor library.
+/// That of OpenGL ES from 2.0 on, whose loader gets the functions from EGL's vendor
+/// library.
 pub const GLES: Library = Library {
-    api: "gles",
+    api: Some("gles"),
+    of_version: Some("3.2"),
     title: "OpenGL ES",
     file: "libGLESv2_gil.so.0",
     version: None,
@@ -122,9 +129,42 @@ pub const GLES: Library = Library {
     }),
 };
 
+/// That of OpenGL ES 1.1, which gets them from there, too.
+pub const GLES1: Library = Library {
+    api: Some("gles"),
+    of_version: Some("1.1"),
+    title: "OpenGL ES",
+    file: "libGLESv1_CM_gil.so.0",
+    version: None,
+    also: &[],
+    loader: Some(Loader {
+        file: "libGLESv1_CM.so.1",
+        package: "libgles1",
+        vendors: None,
+    }),
+};
+
+/// That of libgbm, a back end of Mesa's library: buffers of the guest's display.
+pub const GBM: Library = Library {
+    api: None,
+    of_version: None,
+    title: "GBM",
+    file: "gil_gbm.so",
+    version: None,
+    also: &["gbmint_get_backend"],
+    loader: None,
+};
+
+/// Where libgbm looks for back ends, in the folder of libraries.
+pub const GBM_FOLDER: &str = "gbm";
+
+/// The kernel's display drivers of a guest, by whose names libgbm looks.
+pub const GBM_DRIVERS: &[&str] = &["virtio_gpu"];
+
 /// The toy API's, which only tests have: see `examples/toy-api`.
 pub const TOY: Library = Library {
-    api: "toy",
+    api: Some("toy"),
+    of_version: None,
     title: "Toy",
     file: "libtoy.so.1",
     version: Some("TOY_1"),
@@ -133,7 +173,7 @@ pub const TOY: Library = Library {
 };
 
 /// Every library but [`SHARED`].
-pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES];
+pub const LIBRARIES: &[Library] = &[OPENCL, EGL, GLES, GLES1, GBM];
 
 /// The loaders among them.
 pub fn loaders() -> impl Iterator<Item = Loader> {

@@ -18,7 +18,7 @@ use gil_wire::Op;
 use gil_wire::call::Handle;
 use gil_wire::envelope::{Class, Envelope, MORE_NOTICES, MORE_TEXT, Observations, Queue};
 use nix::errno::Errno;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Most events in one observation; longer lists are observed in several.
@@ -30,15 +30,26 @@ const POST_REPLY: usize = 64;
 /// resolved at once it says how its own event ended.
 pub use gil_wire::envelope::Answer as Answered;
 
-const ALIVE: u8 = 0;
-const FORKED: u8 = 1;
-const LOST: u8 = 2;
+/// All is well.
+const ALIVE: u32 = 0;
+/// This is a forked child; the other bits are those of APIs whose board is lost.
+const FORKED: u32 = 1 << 31;
+
+/// An API's bit; all of them for one that this build does not know. The host
+/// interface itself is never lost.
+const fn lost(op: Op) -> u32 {
+    match gil_wire::generated::place(op.api()) {
+        Some(place) if place < 31 => 1 << place,
+        _ if op.api() == 0 => 0,
+        _ => !FORKED,
+    }
+}
 
 /// One process's session with the board.
 pub struct Client {
-    device: Box<dyn Device>,
+    pub(crate) device: Box<dyn Device>,
     batch: Mutex<Batch>,
-    state: AtomicU8,
+    state: AtomicU32,
 }
 
 impl std::fmt::Debug for Client {
@@ -53,7 +64,7 @@ impl Client {
         Self {
             device,
             batch: Mutex::new(Batch::new()),
-            state: AtomicU8::new(ALIVE),
+            state: AtomicU32::new(ALIVE),
         }
     }
 
@@ -207,7 +218,7 @@ impl Client {
     /// As [`post`](Self::post).
     #[inline(always)]
     pub fn post_here(&self, call: &Envelope<'_>, args: &impl Arguments) -> Result<(), Error> {
-        let mut batch = self.lock()?;
+        let mut batch = self.lock(call.op)?;
         match batch.write_here(call, args) {
             Ok(len) => self.keep(batch, len, call.op, call.class),
             Err(_) => {
@@ -299,7 +310,7 @@ impl Client {
             match (outcome.status, outcome.wait_kind) {
                 (uapi::STATUS_OK, uapi::WAIT_NONE) => Ok(Some(0)),
                 (uapi::STATUS_OK, _) => Ok(Some(outcome.deadline_ns)),
-                (status, _) => self.judge(status).map(|()| None),
+                (status, _) => self.judge(op, status).map(|()| None),
             }
         })
     }
@@ -355,12 +366,12 @@ impl Client {
     /// # Errors
     /// [`Error`] if the driver did not take it; what waits stays.
     pub fn flush(&self, op: Op) -> Result<(), Error> {
-        let mut batch = self.lock()?;
+        let mut batch = self.lock(op)?;
         if batch.ends_with_enqueue() {
             drop(batch);
             return self.fetch(op);
         }
-        self.flush_locked(&mut batch)
+        self.flush_locked(op, &mut batch)
     }
 
     /// Hands over what waits in the batch, as the process exits, and from here
@@ -369,7 +380,7 @@ impl Client {
     pub(crate) fn flush_at_exit(&self) {
         const ATTEMPTS: usize = 1000;
         for _ in 0..ATTEMPTS {
-            if self.usable().is_err() {
+            if self.state.load(Ordering::Relaxed) & FORKED != 0 {
                 return;
             }
             match self.batch.try_lock() {
@@ -393,12 +404,12 @@ impl Client {
         self.device.forked();
     }
 
+    /// Whether calls of this one's API can be handed over.
     #[inline]
-    fn usable(&self) -> Result<(), Error> {
+    fn usable(&self, op: Op) -> Result<(), Error> {
         match self.state.load(Ordering::Relaxed) {
             ALIVE => Ok(()),
-            LOST => Err(Error::Lost),
-            _ => Err(Error::Forked),
+            state => unusable(state, op),
         }
     }
 
@@ -406,10 +417,10 @@ impl Client {
     /// first: in a forked child the lock may be held by a thread that is not
     /// there.
     #[inline]
-    fn lock(&self) -> Result<MutexGuard<'_, Batch>, Error> {
-        self.usable()?;
+    fn lock(&self, op: Op) -> Result<MutexGuard<'_, Batch>, Error> {
+        self.usable(op)?;
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        self.usable().map(|()| batch)
+        self.usable(op).map(|()| batch)
     }
 
     fn run(
@@ -435,7 +446,7 @@ impl Client {
                 self.wait_out(&outcome)?;
                 return Ok(outcome);
             }
-            self.judge(outcome.status)?;
+            self.judge(call.op, outcome.status)?;
             if !patient {
                 return Err(Error::Unresolved);
             }
@@ -486,7 +497,7 @@ impl Client {
         args: &impl Arguments,
     ) -> Result<(MutexGuard<'_, Batch>, usize), Error> {
         loop {
-            let mut batch = self.lock()?;
+            let mut batch = self.lock(call.op)?;
             match batch.write(call, args) {
                 Ok(len) => return Ok((batch, len)),
                 Err(error) if batch.is_empty() => return Err(encode::too_long(call, args, error)),
@@ -523,23 +534,23 @@ impl Client {
         }
     }
 
-    fn flush_locked(&self, batch: &mut Batch) -> Result<(), Error> {
+    fn flush_locked(&self, op: Op, batch: &mut Batch) -> Result<(), Error> {
         if batch.is_empty() {
             return Ok(());
         }
         let outcome = self.submit(batch, 0, &[], &mut [0; POST_REPLY])?;
         match outcome.status {
             uapi::STATUS_OK => Ok(()),
-            status => self.judge(status),
+            status => self.judge(op, status),
         }
     }
 
     /// What a status other than OK means; `Ok` if it should be tried again.
-    fn judge(&self, status: u32) -> Result<(), Error> {
+    fn judge(&self, op: Op, status: u32) -> Result<(), Error> {
         match status {
             uapi::STATUS_UNRESOLVED => Ok(()),
             uapi::STATUS_LOST => {
-                self.state.store(LOST, Ordering::Relaxed);
+                self.state.fetch_or(lost(op), Ordering::Relaxed);
                 Err(Error::Lost)
             }
             uapi::STATUS_UNSERVED => Err(Error::NotServed),
@@ -571,6 +582,15 @@ impl Client {
 
     fn wait(&self, wait: &uapi::Wait) -> Result<(), Error> {
         again(|| self.device.wait(wait)).map_err(|errno| Error::Driver { errno })
+    }
+}
+
+#[cold]
+fn unusable(state: u32, op: Op) -> Result<(), Error> {
+    match state {
+        _ if state & FORKED != 0 => Err(Error::Forked),
+        _ if state & lost(op) != 0 => Err(Error::Lost),
+        _ => Ok(()),
     }
 }
 

@@ -215,6 +215,21 @@ fn a_lost_session_stays_lost() {
 }
 
 #[test]
+fn a_lost_board_is_that_of_its_apis_only() {
+    let double = scripted([Ok(Played::status(uapi::STATUS_LOST)), Ok(Played::default())]);
+    let client = client(&double);
+    let of = |api, class| Envelope::new(Op::new(api, 7), class, 0);
+    let lost = Err(Error::Lost);
+    assert_eq!(client.forward(&sync(), &1u32, |_| ()), lost);
+    let other = of(2, Class::Sync);
+    assert_eq!(client.post(&of(2, Class::Post), &2u32), Ok(()));
+    assert_eq!(client.forward(&sync(), &3u32, |_| ()), lost);
+    assert_eq!(client.forward(&other, &4u32, |_| ()), Ok(()));
+    assert_eq!(double.submissions(), 2);
+    assert_eq!(double.seen()[1].args::<u32>(), [2, 4]);
+}
+
+#[test]
 fn other_refusals_name_the_call() {
     let double = scripted([
         Ok(Played::status(uapi::STATUS_BAD_REQUEST)),

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::uapi::{self, Region};
 use nix::errno::Errno;
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// What the driver says of a submission that it handed to the host.
@@ -45,6 +45,15 @@ pub trait Device: Send + Sync {
     /// `EINTR` if a signal came: calling it again with the same argument is
     /// right.
     fn wait(&self, wait: &uapi::Wait) -> Result<(), Errno>;
+
+    /// Makes a dma-buf memory that regions name by its number: number and bytes.
+    ///
+    /// # Errors
+    /// The driver's error.
+    fn import(&self, buffer: BorrowedFd<'_>) -> Result<(u32, u64), Errno>;
+
+    /// Takes that number back.
+    fn forget(&self, import: u32);
 
     /// Called once in a forked child, where only async-signal-safe functions
     /// may be used.
@@ -150,6 +159,21 @@ impl Device for DeviceFile {
     fn wait(&self, wait: &uapi::Wait) -> Result<(), Errno> {
         // SAFETY: the driver only reads the structure.
         unsafe { uapi::ioc_wait(self.fd(), wait) }.map(|_| ())
+    }
+
+    fn import(&self, buffer: BorrowedFd<'_>) -> Result<(u32, u64), Errno> {
+        let mut arg = uapi::ImportArg {
+            fd: buffer.as_raw_fd(),
+            ..Default::default()
+        };
+        // SAFETY: the driver reads and writes the structure.
+        again(|| unsafe { uapi::ioc_import(self.fd(), &mut arg) })?;
+        Ok((arg.id, arg.len))
+    }
+
+    fn forget(&self, import: u32) {
+        // SAFETY: it takes a number. What is not there cannot be forgotten.
+        let _ = unsafe { uapi::ioc_forget(self.fd(), import as libc::c_int) };
     }
 
     fn forked(&self) {

@@ -11,6 +11,7 @@ use gil_wire::envelope::{self, Answer, Class, Envelope, Observation};
 use nix::errno::Errno;
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -90,6 +91,7 @@ struct Inner {
     seen: Mutex<Vec<Seen>>,
     waits: Mutex<Vec<uapi::Wait>>,
     interrupts: Mutex<VecDeque<Errno>>,
+    imports: Mutex<Vec<u32>>,
     forked: AtomicBool,
 }
 
@@ -107,6 +109,7 @@ impl Double {
             seen: Mutex::default(),
             waits: Mutex::default(),
             interrupts: Mutex::default(),
+            imports: Mutex::default(),
             forked: AtomicBool::new(false),
         }))
     }
@@ -131,6 +134,11 @@ impl Double {
         lock(&self.0.waits).clone()
     }
 
+    /// The imports that were not forgotten.
+    pub fn imports(&self) -> Vec<u32> {
+        lock(&self.0.imports).clone()
+    }
+
     /// Whether this is a forked child's copy.
     pub fn is_forked(&self) -> bool {
         self.0.forked.load(Ordering::Relaxed)
@@ -145,7 +153,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn check(request: &[u8], regions: &[Region], envelopes: &[Envelope<'_>]) {
     assert!(request.len() <= uapi::REQUEST_MAX);
     assert!(regions.len() <= uapi::REGIONS_MAX);
-    assert!(regions.iter().all(|r| r.len > 0 && r.reserved == 0));
+    assert!(regions.iter().all(|r| r.len > 0));
     let (_, posts) = envelopes.split_last().expect("not empty");
     let needs_no_answer = |e: &Envelope<'_>| match e.class {
         Class::Post => true,
@@ -186,6 +194,17 @@ impl Device for Double {
             Some(errno) => Err(errno),
             None => Ok(()),
         }
+    }
+
+    /// Numbered by its descriptor; of one page.
+    fn import(&self, buffer: BorrowedFd<'_>) -> Result<(u32, u64), Errno> {
+        let number = u32::try_from(buffer.as_raw_fd()).map_err(|_| Errno::EBADF)?;
+        lock(&self.0.imports).push(number);
+        Ok((number, 4096))
+    }
+
+    fn forget(&self, import: u32) {
+        lock(&self.0.imports).retain(|known| *known != import);
     }
 
     fn forked(&self) {

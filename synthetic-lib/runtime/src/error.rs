@@ -8,7 +8,8 @@ use nix::errno::Errno;
 /// documented error code and goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The board, or this session on it, is gone; every later call ends so.
+    /// The board, or this session on it, is gone; every later call of the APIs that
+    /// it served ends so.
     #[error("the board is gone, and all later calls fail; see what the board agent printed")]
     Lost,
     /// The host interface or the board would not run it.
@@ -82,6 +83,12 @@ impl Error {
                 | Self::Version { .. }
                 | Self::Forked
         )
+    }
+
+    /// An operating system's error of another driver, on whose memory a call depends.
+    pub fn driver(error: &std::io::Error) -> Self {
+        let errno = Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
+        Self::Driver { errno }
     }
 
     /// What a failed submission means.

@@ -8,6 +8,7 @@
 //! | [`note`] | which entry points were called |
 //! | [`device`] | the device behind a trait, so that tests can replace the driver |
 //! | [`client`](mod@client) | calls, posts, observations and polls of one process |
+//! | [`imports`] | dma-bufs of other drivers, as memory of calls |
 //! | `exchange` | messages to the host with an answer ([`Client::exchange`]) |
 //! | [`process`] | the process's own client: opened once, fork, exit |
 //! | [`later`] | deferred jobs, on a thread of the library's own |
@@ -48,6 +49,7 @@ pub mod double;
 mod encode;
 pub mod error;
 mod exchange;
+pub mod imports;
 mod late;
 pub mod later;
 pub mod notices;
@@ -66,5 +68,6 @@ pub use client::{Answered, Client};
 pub use counter::entry;
 pub use encode::{Arguments, ByHand};
 pub use error::Error;
+pub use imports::Import;
 pub use process::client;
 pub use uapi::{Region, region};

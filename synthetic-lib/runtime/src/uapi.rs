@@ -1,8 +1,8 @@
 //! The ioctls of `/dev/gil`, as this library uses them: see [`gil_uapi`].
 
 pub use gil_uapi::{
-    ABI_VERSION, DEVICE_PATH, Info, Region, STATUS_UNSEEN, Submit, WAIT_COLLECT, WAIT_PROGRESS,
-    Wait, flag, ioc_info, ioc_submit, ioc_wait,
+    ABI_VERSION, DEVICE_PATH, ImportArg, Info, Region, STATUS_UNSEEN, Submit, WAIT_COLLECT,
+    WAIT_PROGRESS, Wait, flag, ioc_forget, ioc_import, ioc_info, ioc_submit, ioc_wait,
 };
 use gil_uapi::{Status, WaitKind};
 use gil_wire::message::Direction;
@@ -36,6 +36,6 @@ pub fn region(start: *const libc::c_void, len: usize, dir: Direction) -> Region 
         addr: start as usize as u64,
         len: len as u64,
         dir: dir as u32,
-        reserved: 0,
+        import: 0,
     }
 }

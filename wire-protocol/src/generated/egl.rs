@@ -23,6 +23,8 @@ pub enum Kind {
     Context,
     /// `EGLDisplay`
     Display,
+    /// `EGLImage`
+    Image,
     /// `EGLSurface`
     Surface,
 }
@@ -34,6 +36,7 @@ impl Kind {
             Self::Config => "EGLConfig",
             Self::Context => "EGLContext",
             Self::Display => "EGLDisplay",
+            Self::Image => "EGLImage",
             Self::Surface => "EGLSurface",
         }
     }
@@ -44,6 +47,7 @@ impl Kind {
             Self::Config => 12293,
             Self::Context => 12294,
             Self::Display => 12296,
+            Self::Image => 12300,
             Self::Surface => 12301,
         }
     }
@@ -54,6 +58,7 @@ impl Kind {
             Self::Config => None,
             Self::Context => Some(GIL_DESTROY_CONTEXT),
             Self::Display => None,
+            Self::Image => Some(GIL_DESTROY_IMAGE),
             Self::Surface => Some(GIL_DESTROY_SURFACE),
         }
     }
@@ -145,12 +150,34 @@ pub const EGL_GET_PLATFORM_DISPLAY_EXT: Op = Op::new(API, 38);
 pub const EGL_CREATE_PLATFORM_WINDOW_SURFACE_EXT: Op = Op::new(API, 39);
 /// `eglCreatePlatformPixmapSurfaceEXT`.
 pub const EGL_CREATE_PLATFORM_PIXMAP_SURFACE_EXT: Op = Op::new(API, 40);
+/// `eglCreateImage`.
+pub const EGL_CREATE_IMAGE: Op = Op::new(API, 70);
+/// `eglCreateImageKHR`.
+pub const EGL_CREATE_IMAGE_KHR: Op = Op::new(API, 71);
+/// `eglDestroyImage`.
+pub const EGL_DESTROY_IMAGE: Op = Op::new(API, 72);
+/// `eglDestroyImageKHR`.
+pub const EGL_DESTROY_IMAGE_KHR: Op = Op::new(API, 73);
 /// `gilDestroyContext`.
 pub const GIL_DESTROY_CONTEXT: Op = Op::new(API, 1001);
 /// `gilDestroySurface`.
 pub const GIL_DESTROY_SURFACE: Op = Op::new(API, 1002);
 /// `gilReleaseThread`.
 pub const GIL_RELEASE_THREAD: Op = Op::new(API, 1003);
+/// `gilPresent`.
+pub const GIL_PRESENT: Op = Op::new(API, 1020);
+/// `gilResize`.
+pub const GIL_RESIZE: Op = Op::new(API, 1021);
+/// `gilMakeImage`.
+pub const GIL_MAKE_IMAGE: Op = Op::new(API, 1022);
+/// `gilImageOf`.
+pub const GIL_IMAGE_OF: Op = Op::new(API, 1023);
+/// `gilFillImage`.
+pub const GIL_FILL_IMAGE: Op = Op::new(API, 1024);
+/// `gilDrainImage`.
+pub const GIL_DRAIN_IMAGE: Op = Op::new(API, 1025);
+/// `gilDestroyImage`.
+pub const GIL_DESTROY_IMAGE: Op = Op::new(API, 1026);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -355,6 +382,26 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Sync),
     },
     crate::call::CallInfo {
+        entry: 70,
+        name: "eglCreateImage",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 71,
+        name: "eglCreateImageKHR",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 72,
+        name: "eglDestroyImage",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 73,
+        name: "eglDestroyImageKHR",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
         entry: 1001,
         name: "gilDestroyContext",
         class: Some(crate::envelope::Class::Post),
@@ -367,6 +414,41 @@ pub static CALLS: &[crate::call::CallInfo] = &[
     crate::call::CallInfo {
         entry: 1003,
         name: "gilReleaseThread",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 1020,
+        name: "gilPresent",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1021,
+        name: "gilResize",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1022,
+        name: "gilMakeImage",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1023,
+        name: "gilImageOf",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1024,
+        name: "gilFillImage",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1025,
+        name: "gilDrainImage",
+        class: Some(crate::envelope::Class::Sync),
+    },
+    crate::call::CallInfo {
+        entry: 1026,
+        name: "gilDestroyImage",
         class: Some(crate::envelope::Class::Post),
     },
 ];
@@ -613,6 +695,105 @@ pub struct GilReleaseThreadArgs {
     pub context: Handle,
 }
 
+/// Arguments of `gilPresent`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilPresentArgs {
+    pub surface: Handle,
+    pub format: u32,
+    pub width: u32,
+    pub height: u32,
+    pub rows: u32,
+    pub seen: u32,
+}
+
+/// Reply of `gilPresent`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilPresentReply {
+    pub result: i32,
+    pub frame: u32,
+}
+
+/// Arguments of `gilResize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilResizeArgs {
+    pub dpy: Handle,
+    pub surface: Handle,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// Reply of `gilResize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilResizeReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilMakeImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilMakeImageArgs {
+    pub dpy: Handle,
+    pub image: Handle,
+    pub width: u32,
+    pub height: u32,
+    pub format: u32,
+}
+
+/// Reply of `gilMakeImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilMakeImageReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilImageOf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilImageOfArgs {
+    pub context: Handle,
+    pub image: Handle,
+    pub target: u32,
+    pub name: u32,
+    pub attributes: Vec<u64>,
+}
+
+/// Reply of `gilImageOf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilImageOfReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilFillImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilFillImageArgs {
+    pub image: Handle,
+    pub rows: u32,
+}
+
+/// Reply of `gilFillImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilFillImageReply {
+    pub result: i32,
+}
+
+/// Arguments of `gilDrainImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilDrainImageArgs {
+    pub image: Handle,
+    pub rows: u32,
+    pub seen: u32,
+}
+
+/// Reply of `gilDrainImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilDrainImageReply {
+    pub result: i32,
+    pub frame: u32,
+}
+
+/// Arguments of `gilDestroyImage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GilDestroyImageArgs {
+    pub image: Handle,
+}
+
 /// What a call leaves behind in its session, by its arguments and its result, if it
 /// was answered; `None` if nothing.
 #[rustfmt::skip]
@@ -672,6 +853,29 @@ pub fn effect(op: Op, args: &[u8], result: Option<&[u8]>) -> Option<crate::state
             let mut effect = Effect::default();
             effect.uses(&args.dpy);
             effect.uses(&args.surface);
+            effect
+        }
+        GIL_MAKE_IMAGE => {
+            succeeded(result, 1)?;
+            let args: GilMakeImageArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.dpy);
+            effect.uses(&args.image);
+            effect
+        }
+        GIL_IMAGE_OF => {
+            succeeded(result, 1)?;
+            let args: GilImageOfArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.context);
+            effect.uses(&args.image);
+            effect
+        }
+        GIL_FILL_IMAGE => {
+            succeeded(result, 1)?;
+            let args: GilFillImageArgs = decode(args)?;
+            let mut effect = Effect::default();
+            effect.uses(&args.image);
             effect
         }
         _ => return None,

@@ -766,6 +766,178 @@ pub const GL_TEX_BUFFER: Op = Op::new(API, 356);
 pub const GL_TEX_BUFFER_RANGE: Op = Op::new(API, 357);
 /// `glTexStorage3DMultisample`.
 pub const GL_TEX_STORAGE3D_MULTISAMPLE: Op = Op::new(API, 358);
+/// `glAlphaFunc`.
+pub const GL_ALPHA_FUNC: Op = Op::new(API, 400);
+/// `glClipPlanef`.
+pub const GL_CLIP_PLANEF: Op = Op::new(API, 401);
+/// `glColor4f`.
+pub const GL_COLOR4F: Op = Op::new(API, 402);
+/// `glFogf`.
+pub const GL_FOGF: Op = Op::new(API, 403);
+/// `glFogfv`.
+pub const GL_FOGFV: Op = Op::new(API, 404);
+/// `glFrustumf`.
+pub const GL_FRUSTUMF: Op = Op::new(API, 405);
+/// `glGetClipPlanef`.
+pub const GL_GET_CLIP_PLANEF: Op = Op::new(API, 406);
+/// `glGetLightfv`.
+pub const GL_GET_LIGHTFV: Op = Op::new(API, 407);
+/// `glGetMaterialfv`.
+pub const GL_GET_MATERIALFV: Op = Op::new(API, 408);
+/// `glGetTexEnvfv`.
+pub const GL_GET_TEX_ENVFV: Op = Op::new(API, 409);
+/// `glLightModelf`.
+pub const GL_LIGHT_MODELF: Op = Op::new(API, 410);
+/// `glLightModelfv`.
+pub const GL_LIGHT_MODELFV: Op = Op::new(API, 411);
+/// `glLightf`.
+pub const GL_LIGHTF: Op = Op::new(API, 412);
+/// `glLightfv`.
+pub const GL_LIGHTFV: Op = Op::new(API, 413);
+/// `glLoadMatrixf`.
+pub const GL_LOAD_MATRIXF: Op = Op::new(API, 414);
+/// `glMaterialf`.
+pub const GL_MATERIALF: Op = Op::new(API, 415);
+/// `glMaterialfv`.
+pub const GL_MATERIALFV: Op = Op::new(API, 416);
+/// `glMultMatrixf`.
+pub const GL_MULT_MATRIXF: Op = Op::new(API, 417);
+/// `glMultiTexCoord4f`.
+pub const GL_MULTI_TEX_COORD4F: Op = Op::new(API, 418);
+/// `glNormal3f`.
+pub const GL_NORMAL3F: Op = Op::new(API, 419);
+/// `glOrthof`.
+pub const GL_ORTHOF: Op = Op::new(API, 420);
+/// `glPointParameterf`.
+pub const GL_POINT_PARAMETERF: Op = Op::new(API, 421);
+/// `glPointParameterfv`.
+pub const GL_POINT_PARAMETERFV: Op = Op::new(API, 422);
+/// `glPointSize`.
+pub const GL_POINT_SIZE: Op = Op::new(API, 423);
+/// `glRotatef`.
+pub const GL_ROTATEF: Op = Op::new(API, 424);
+/// `glScalef`.
+pub const GL_SCALEF: Op = Op::new(API, 425);
+/// `glTexEnvf`.
+pub const GL_TEX_ENVF: Op = Op::new(API, 426);
+/// `glTexEnvfv`.
+pub const GL_TEX_ENVFV: Op = Op::new(API, 427);
+/// `glTranslatef`.
+pub const GL_TRANSLATEF: Op = Op::new(API, 428);
+/// `glAlphaFuncx`.
+pub const GL_ALPHA_FUNCX: Op = Op::new(API, 429);
+/// `glClearColorx`.
+pub const GL_CLEAR_COLORX: Op = Op::new(API, 430);
+/// `glClearDepthx`.
+pub const GL_CLEAR_DEPTHX: Op = Op::new(API, 431);
+/// `glClientActiveTexture`.
+pub const GL_CLIENT_ACTIVE_TEXTURE: Op = Op::new(API, 432);
+/// `glClipPlanex`.
+pub const GL_CLIP_PLANEX: Op = Op::new(API, 433);
+/// `glColor4ub`.
+pub const GL_COLOR4UB: Op = Op::new(API, 434);
+/// `glColor4x`.
+pub const GL_COLOR4X: Op = Op::new(API, 435);
+/// `glColorPointer`.
+pub const GL_COLOR_POINTER: Op = Op::new(API, 436);
+/// `glDepthRangex`.
+pub const GL_DEPTH_RANGEX: Op = Op::new(API, 437);
+/// `glDisableClientState`.
+pub const GL_DISABLE_CLIENT_STATE: Op = Op::new(API, 438);
+/// `glEnableClientState`.
+pub const GL_ENABLE_CLIENT_STATE: Op = Op::new(API, 439);
+/// `glFogx`.
+pub const GL_FOGX: Op = Op::new(API, 440);
+/// `glFogxv`.
+pub const GL_FOGXV: Op = Op::new(API, 441);
+/// `glFrustumx`.
+pub const GL_FRUSTUMX: Op = Op::new(API, 442);
+/// `glGetClipPlanex`.
+pub const GL_GET_CLIP_PLANEX: Op = Op::new(API, 443);
+/// `glGetFixedv`.
+pub const GL_GET_FIXEDV: Op = Op::new(API, 444);
+/// `glGetLightxv`.
+pub const GL_GET_LIGHTXV: Op = Op::new(API, 445);
+/// `glGetMaterialxv`.
+pub const GL_GET_MATERIALXV: Op = Op::new(API, 446);
+/// `glGetTexEnviv`.
+pub const GL_GET_TEX_ENVIV: Op = Op::new(API, 447);
+/// `glGetTexEnvxv`.
+pub const GL_GET_TEX_ENVXV: Op = Op::new(API, 448);
+/// `glGetTexParameterxv`.
+pub const GL_GET_TEX_PARAMETERXV: Op = Op::new(API, 449);
+/// `glLightModelx`.
+pub const GL_LIGHT_MODELX: Op = Op::new(API, 450);
+/// `glLightModelxv`.
+pub const GL_LIGHT_MODELXV: Op = Op::new(API, 451);
+/// `glLightx`.
+pub const GL_LIGHTX: Op = Op::new(API, 452);
+/// `glLightxv`.
+pub const GL_LIGHTXV: Op = Op::new(API, 453);
+/// `glLineWidthx`.
+pub const GL_LINE_WIDTHX: Op = Op::new(API, 454);
+/// `glLoadIdentity`.
+pub const GL_LOAD_IDENTITY: Op = Op::new(API, 455);
+/// `glLoadMatrixx`.
+pub const GL_LOAD_MATRIXX: Op = Op::new(API, 456);
+/// `glLogicOp`.
+pub const GL_LOGIC_OP: Op = Op::new(API, 457);
+/// `glMaterialx`.
+pub const GL_MATERIALX: Op = Op::new(API, 458);
+/// `glMaterialxv`.
+pub const GL_MATERIALXV: Op = Op::new(API, 459);
+/// `glMatrixMode`.
+pub const GL_MATRIX_MODE: Op = Op::new(API, 460);
+/// `glMultMatrixx`.
+pub const GL_MULT_MATRIXX: Op = Op::new(API, 461);
+/// `glMultiTexCoord4x`.
+pub const GL_MULTI_TEX_COORD4X: Op = Op::new(API, 462);
+/// `glNormal3x`.
+pub const GL_NORMAL3X: Op = Op::new(API, 463);
+/// `glNormalPointer`.
+pub const GL_NORMAL_POINTER: Op = Op::new(API, 464);
+/// `glOrthox`.
+pub const GL_ORTHOX: Op = Op::new(API, 465);
+/// `glPointParameterx`.
+pub const GL_POINT_PARAMETERX: Op = Op::new(API, 466);
+/// `glPointParameterxv`.
+pub const GL_POINT_PARAMETERXV: Op = Op::new(API, 467);
+/// `glPointSizex`.
+pub const GL_POINT_SIZEX: Op = Op::new(API, 468);
+/// `glPolygonOffsetx`.
+pub const GL_POLYGON_OFFSETX: Op = Op::new(API, 469);
+/// `glPopMatrix`.
+pub const GL_POP_MATRIX: Op = Op::new(API, 470);
+/// `glPushMatrix`.
+pub const GL_PUSH_MATRIX: Op = Op::new(API, 471);
+/// `glRotatex`.
+pub const GL_ROTATEX: Op = Op::new(API, 472);
+/// `glSampleCoveragex`.
+pub const GL_SAMPLE_COVERAGEX: Op = Op::new(API, 473);
+/// `glScalex`.
+pub const GL_SCALEX: Op = Op::new(API, 474);
+/// `glShadeModel`.
+pub const GL_SHADE_MODEL: Op = Op::new(API, 475);
+/// `glTexCoordPointer`.
+pub const GL_TEX_COORD_POINTER: Op = Op::new(API, 476);
+/// `glTexEnvi`.
+pub const GL_TEX_ENVI: Op = Op::new(API, 477);
+/// `glTexEnvx`.
+pub const GL_TEX_ENVX: Op = Op::new(API, 478);
+/// `glTexEnviv`.
+pub const GL_TEX_ENVIV: Op = Op::new(API, 479);
+/// `glTexEnvxv`.
+pub const GL_TEX_ENVXV: Op = Op::new(API, 480);
+/// `glTexParameterx`.
+pub const GL_TEX_PARAMETERX: Op = Op::new(API, 481);
+/// `glTexParameterxv`.
+pub const GL_TEX_PARAMETERXV: Op = Op::new(API, 482);
+/// `glTranslatex`.
+pub const GL_TRANSLATEX: Op = Op::new(API, 483);
+/// `glVertexPointer`.
+pub const GL_VERTEX_POINTER: Op = Op::new(API, 484);
+/// `glPointSizePointerOES`.
+pub const GL_POINT_SIZE_POINTER_OES: Op = Op::new(API, 485);
 /// `gilError`.
 pub const GIL_ERROR: Op = Op::new(API, 1001);
 /// `gilClientArray`.
@@ -1038,6 +1210,176 @@ pub const GL_DEPTH_RANGE_ARRAYFV_OES: Op = Op::new(API, 2131);
 pub const GL_DEPTH_RANGE_INDEXEDF_OES: Op = Op::new(API, 2132);
 /// `glGetFloati_vOES`.
 pub const GL_GET_FLOATI_V_OES: Op = Op::new(API, 2133);
+/// `glEGLImageTargetTexture2DOES`.
+pub const GL_EGL_IMAGE_TARGET_TEXTURE2DOES: Op = Op::new(API, 2140);
+/// `glEGLImageTargetRenderbufferStorageOES`.
+pub const GL_EGL_IMAGE_TARGET_RENDERBUFFER_STORAGE_OES: Op = Op::new(API, 2141);
+/// `glBlendEquationSeparateOES`.
+pub const GL_BLEND_EQUATION_SEPARATE_OES: Op = Op::new(API, 2200);
+/// `glBlendFuncSeparateOES`.
+pub const GL_BLEND_FUNC_SEPARATE_OES: Op = Op::new(API, 2201);
+/// `glBlendEquationOES`.
+pub const GL_BLEND_EQUATION_OES: Op = Op::new(API, 2202);
+/// `glDrawTexsOES`.
+pub const GL_DRAW_TEXS_OES: Op = Op::new(API, 2203);
+/// `glDrawTexiOES`.
+pub const GL_DRAW_TEXI_OES: Op = Op::new(API, 2204);
+/// `glDrawTexxOES`.
+pub const GL_DRAW_TEXX_OES: Op = Op::new(API, 2205);
+/// `glDrawTexsvOES`.
+pub const GL_DRAW_TEXSV_OES: Op = Op::new(API, 2206);
+/// `glDrawTexivOES`.
+pub const GL_DRAW_TEXIV_OES: Op = Op::new(API, 2207);
+/// `glDrawTexxvOES`.
+pub const GL_DRAW_TEXXV_OES: Op = Op::new(API, 2208);
+/// `glDrawTexfOES`.
+pub const GL_DRAW_TEXF_OES: Op = Op::new(API, 2209);
+/// `glDrawTexfvOES`.
+pub const GL_DRAW_TEXFV_OES: Op = Op::new(API, 2210);
+/// `glAlphaFuncxOES`.
+pub const GL_ALPHA_FUNCX_OES: Op = Op::new(API, 2211);
+/// `glClearColorxOES`.
+pub const GL_CLEAR_COLORX_OES: Op = Op::new(API, 2212);
+/// `glClearDepthxOES`.
+pub const GL_CLEAR_DEPTHX_OES: Op = Op::new(API, 2213);
+/// `glClipPlanexOES`.
+pub const GL_CLIP_PLANEX_OES: Op = Op::new(API, 2214);
+/// `glColor4xOES`.
+pub const GL_COLOR4X_OES: Op = Op::new(API, 2215);
+/// `glDepthRangexOES`.
+pub const GL_DEPTH_RANGEX_OES: Op = Op::new(API, 2216);
+/// `glFogxOES`.
+pub const GL_FOGX_OES: Op = Op::new(API, 2217);
+/// `glFogxvOES`.
+pub const GL_FOGXV_OES: Op = Op::new(API, 2218);
+/// `glFrustumxOES`.
+pub const GL_FRUSTUMX_OES: Op = Op::new(API, 2219);
+/// `glGetClipPlanexOES`.
+pub const GL_GET_CLIP_PLANEX_OES: Op = Op::new(API, 2220);
+/// `glGetFixedvOES`.
+pub const GL_GET_FIXEDV_OES: Op = Op::new(API, 2221);
+/// `glGetTexEnvxvOES`.
+pub const GL_GET_TEX_ENVXV_OES: Op = Op::new(API, 2222);
+/// `glGetTexParameterxvOES`.
+pub const GL_GET_TEX_PARAMETERXV_OES: Op = Op::new(API, 2223);
+/// `glLightModelxOES`.
+pub const GL_LIGHT_MODELX_OES: Op = Op::new(API, 2224);
+/// `glLightModelxvOES`.
+pub const GL_LIGHT_MODELXV_OES: Op = Op::new(API, 2225);
+/// `glLightxOES`.
+pub const GL_LIGHTX_OES: Op = Op::new(API, 2226);
+/// `glLightxvOES`.
+pub const GL_LIGHTXV_OES: Op = Op::new(API, 2227);
+/// `glLineWidthxOES`.
+pub const GL_LINE_WIDTHX_OES: Op = Op::new(API, 2228);
+/// `glLoadMatrixxOES`.
+pub const GL_LOAD_MATRIXX_OES: Op = Op::new(API, 2229);
+/// `glMaterialxOES`.
+pub const GL_MATERIALX_OES: Op = Op::new(API, 2230);
+/// `glMaterialxvOES`.
+pub const GL_MATERIALXV_OES: Op = Op::new(API, 2231);
+/// `glMultMatrixxOES`.
+pub const GL_MULT_MATRIXX_OES: Op = Op::new(API, 2232);
+/// `glMultiTexCoord4xOES`.
+pub const GL_MULTI_TEX_COORD4X_OES: Op = Op::new(API, 2233);
+/// `glNormal3xOES`.
+pub const GL_NORMAL3X_OES: Op = Op::new(API, 2234);
+/// `glOrthoxOES`.
+pub const GL_ORTHOX_OES: Op = Op::new(API, 2235);
+/// `glPointParameterxvOES`.
+pub const GL_POINT_PARAMETERXV_OES: Op = Op::new(API, 2236);
+/// `glPointSizexOES`.
+pub const GL_POINT_SIZEX_OES: Op = Op::new(API, 2237);
+/// `glPolygonOffsetxOES`.
+pub const GL_POLYGON_OFFSETX_OES: Op = Op::new(API, 2238);
+/// `glRotatexOES`.
+pub const GL_ROTATEX_OES: Op = Op::new(API, 2239);
+/// `glScalexOES`.
+pub const GL_SCALEX_OES: Op = Op::new(API, 2240);
+/// `glTexEnvxOES`.
+pub const GL_TEX_ENVX_OES: Op = Op::new(API, 2241);
+/// `glTexEnvxvOES`.
+pub const GL_TEX_ENVXV_OES: Op = Op::new(API, 2242);
+/// `glTexParameterxOES`.
+pub const GL_TEX_PARAMETERX_OES: Op = Op::new(API, 2243);
+/// `glTexParameterxvOES`.
+pub const GL_TEX_PARAMETERXV_OES: Op = Op::new(API, 2244);
+/// `glTranslatexOES`.
+pub const GL_TRANSLATEX_OES: Op = Op::new(API, 2245);
+/// `glGetLightxvOES`.
+pub const GL_GET_LIGHTXV_OES: Op = Op::new(API, 2246);
+/// `glGetMaterialxvOES`.
+pub const GL_GET_MATERIALXV_OES: Op = Op::new(API, 2247);
+/// `glPointParameterxOES`.
+pub const GL_POINT_PARAMETERX_OES: Op = Op::new(API, 2248);
+/// `glSampleCoveragexOES`.
+pub const GL_SAMPLE_COVERAGEX_OES: Op = Op::new(API, 2249);
+/// `glGetTexGenxvOES`.
+pub const GL_GET_TEX_GENXV_OES: Op = Op::new(API, 2250);
+/// `glTexGenxOES`.
+pub const GL_TEX_GENX_OES: Op = Op::new(API, 2251);
+/// `glTexGenxvOES`.
+pub const GL_TEX_GENXV_OES: Op = Op::new(API, 2252);
+/// `glIsRenderbufferOES`.
+pub const GL_IS_RENDERBUFFER_OES: Op = Op::new(API, 2253);
+/// `glBindRenderbufferOES`.
+pub const GL_BIND_RENDERBUFFER_OES: Op = Op::new(API, 2254);
+/// `glDeleteRenderbuffersOES`.
+pub const GL_DELETE_RENDERBUFFERS_OES: Op = Op::new(API, 2255);
+/// `glGenRenderbuffersOES`.
+pub const GL_GEN_RENDERBUFFERS_OES: Op = Op::new(API, 2256);
+/// `glRenderbufferStorageOES`.
+pub const GL_RENDERBUFFER_STORAGE_OES: Op = Op::new(API, 2257);
+/// `glGetRenderbufferParameterivOES`.
+pub const GL_GET_RENDERBUFFER_PARAMETERIV_OES: Op = Op::new(API, 2258);
+/// `glIsFramebufferOES`.
+pub const GL_IS_FRAMEBUFFER_OES: Op = Op::new(API, 2259);
+/// `glBindFramebufferOES`.
+pub const GL_BIND_FRAMEBUFFER_OES: Op = Op::new(API, 2260);
+/// `glDeleteFramebuffersOES`.
+pub const GL_DELETE_FRAMEBUFFERS_OES: Op = Op::new(API, 2261);
+/// `glGenFramebuffersOES`.
+pub const GL_GEN_FRAMEBUFFERS_OES: Op = Op::new(API, 2262);
+/// `glCheckFramebufferStatusOES`.
+pub const GL_CHECK_FRAMEBUFFER_STATUS_OES: Op = Op::new(API, 2263);
+/// `glFramebufferRenderbufferOES`.
+pub const GL_FRAMEBUFFER_RENDERBUFFER_OES: Op = Op::new(API, 2264);
+/// `glFramebufferTexture2DOES`.
+pub const GL_FRAMEBUFFER_TEXTURE2DOES: Op = Op::new(API, 2265);
+/// `glGetFramebufferAttachmentParameterivOES`.
+pub const GL_GET_FRAMEBUFFER_ATTACHMENT_PARAMETERIV_OES: Op = Op::new(API, 2266);
+/// `glGenerateMipmapOES`.
+pub const GL_GENERATE_MIPMAP_OES: Op = Op::new(API, 2267);
+/// `glQueryMatrixxOES`.
+pub const GL_QUERY_MATRIXX_OES: Op = Op::new(API, 2268);
+/// `glClearDepthfOES`.
+pub const GL_CLEAR_DEPTHF_OES: Op = Op::new(API, 2269);
+/// `glClipPlanefOES`.
+pub const GL_CLIP_PLANEF_OES: Op = Op::new(API, 2270);
+/// `glDepthRangefOES`.
+pub const GL_DEPTH_RANGEF_OES: Op = Op::new(API, 2271);
+/// `glFrustumfOES`.
+pub const GL_FRUSTUMF_OES: Op = Op::new(API, 2272);
+/// `glGetClipPlanefOES`.
+pub const GL_GET_CLIP_PLANEF_OES: Op = Op::new(API, 2273);
+/// `glOrthofOES`.
+pub const GL_ORTHOF_OES: Op = Op::new(API, 2274);
+/// `glTexGenfOES`.
+pub const GL_TEX_GENF_OES: Op = Op::new(API, 2275);
+/// `glTexGenfvOES`.
+pub const GL_TEX_GENFV_OES: Op = Op::new(API, 2276);
+/// `glTexGeniOES`.
+pub const GL_TEX_GENI_OES: Op = Op::new(API, 2277);
+/// `glTexGenivOES`.
+pub const GL_TEX_GENIV_OES: Op = Op::new(API, 2278);
+/// `glGetTexGenfvOES`.
+pub const GL_GET_TEX_GENFV_OES: Op = Op::new(API, 2279);
+/// `glGetTexGenivOES`.
+pub const GL_GET_TEX_GENIV_OES: Op = Op::new(API, 2280);
+/// `glMultiDrawArraysEXT`.
+pub const GL_MULTI_DRAW_ARRAYS_EXT: Op = Op::new(API, 2281);
+/// `glMultiDrawElementsEXT`.
+pub const GL_MULTI_DRAW_ELEMENTS_EXT: Op = Op::new(API, 2282);
 
 /// Every entry point, by number.
 pub static CALLS: &[crate::call::CallInfo] = &[
@@ -2832,6 +3174,436 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         class: Some(crate::envelope::Class::Post),
     },
     crate::call::CallInfo {
+        entry: 400,
+        name: "glAlphaFunc",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 401,
+        name: "glClipPlanef",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 402,
+        name: "glColor4f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 403,
+        name: "glFogf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 404,
+        name: "glFogfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 405,
+        name: "glFrustumf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 406,
+        name: "glGetClipPlanef",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 407,
+        name: "glGetLightfv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 408,
+        name: "glGetMaterialfv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 409,
+        name: "glGetTexEnvfv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 410,
+        name: "glLightModelf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 411,
+        name: "glLightModelfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 412,
+        name: "glLightf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 413,
+        name: "glLightfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 414,
+        name: "glLoadMatrixf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 415,
+        name: "glMaterialf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 416,
+        name: "glMaterialfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 417,
+        name: "glMultMatrixf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 418,
+        name: "glMultiTexCoord4f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 419,
+        name: "glNormal3f",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 420,
+        name: "glOrthof",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 421,
+        name: "glPointParameterf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 422,
+        name: "glPointParameterfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 423,
+        name: "glPointSize",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 424,
+        name: "glRotatef",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 425,
+        name: "glScalef",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 426,
+        name: "glTexEnvf",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 427,
+        name: "glTexEnvfv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 428,
+        name: "glTranslatef",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 429,
+        name: "glAlphaFuncx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 430,
+        name: "glClearColorx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 431,
+        name: "glClearDepthx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 432,
+        name: "glClientActiveTexture",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 433,
+        name: "glClipPlanex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 434,
+        name: "glColor4ub",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 435,
+        name: "glColor4x",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 436,
+        name: "glColorPointer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 437,
+        name: "glDepthRangex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 438,
+        name: "glDisableClientState",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 439,
+        name: "glEnableClientState",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 440,
+        name: "glFogx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 441,
+        name: "glFogxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 442,
+        name: "glFrustumx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 443,
+        name: "glGetClipPlanex",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 444,
+        name: "glGetFixedv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 445,
+        name: "glGetLightxv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 446,
+        name: "glGetMaterialxv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 447,
+        name: "glGetTexEnviv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 448,
+        name: "glGetTexEnvxv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 449,
+        name: "glGetTexParameterxv",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 450,
+        name: "glLightModelx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 451,
+        name: "glLightModelxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 452,
+        name: "glLightx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 453,
+        name: "glLightxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 454,
+        name: "glLineWidthx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 455,
+        name: "glLoadIdentity",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 456,
+        name: "glLoadMatrixx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 457,
+        name: "glLogicOp",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 458,
+        name: "glMaterialx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 459,
+        name: "glMaterialxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 460,
+        name: "glMatrixMode",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 461,
+        name: "glMultMatrixx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 462,
+        name: "glMultiTexCoord4x",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 463,
+        name: "glNormal3x",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 464,
+        name: "glNormalPointer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 465,
+        name: "glOrthox",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 466,
+        name: "glPointParameterx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 467,
+        name: "glPointParameterxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 468,
+        name: "glPointSizex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 469,
+        name: "glPolygonOffsetx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 470,
+        name: "glPopMatrix",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 471,
+        name: "glPushMatrix",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 472,
+        name: "glRotatex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 473,
+        name: "glSampleCoveragex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 474,
+        name: "glScalex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 475,
+        name: "glShadeModel",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 476,
+        name: "glTexCoordPointer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 477,
+        name: "glTexEnvi",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 478,
+        name: "glTexEnvx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 479,
+        name: "glTexEnviv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 480,
+        name: "glTexEnvxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 481,
+        name: "glTexParameterx",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 482,
+        name: "glTexParameterxv",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 483,
+        name: "glTranslatex",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 484,
+        name: "glVertexPointer",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 485,
+        name: "glPointSizePointerOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
         entry: 1001,
         name: "gilError",
         class: Some(crate::envelope::Class::Post),
@@ -3510,6 +4282,431 @@ pub static CALLS: &[crate::call::CallInfo] = &[
         entry: 2133,
         name: "glGetFloati_vOES",
         class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2140,
+        name: "glEGLImageTargetTexture2DOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2141,
+        name: "glEGLImageTargetRenderbufferStorageOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2200,
+        name: "glBlendEquationSeparateOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2201,
+        name: "glBlendFuncSeparateOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2202,
+        name: "glBlendEquationOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2203,
+        name: "glDrawTexsOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2204,
+        name: "glDrawTexiOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2205,
+        name: "glDrawTexxOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2206,
+        name: "glDrawTexsvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2207,
+        name: "glDrawTexivOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2208,
+        name: "glDrawTexxvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2209,
+        name: "glDrawTexfOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2210,
+        name: "glDrawTexfvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2211,
+        name: "glAlphaFuncxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2212,
+        name: "glClearColorxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2213,
+        name: "glClearDepthxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2214,
+        name: "glClipPlanexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2215,
+        name: "glColor4xOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2216,
+        name: "glDepthRangexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2217,
+        name: "glFogxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2218,
+        name: "glFogxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2219,
+        name: "glFrustumxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2220,
+        name: "glGetClipPlanexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2221,
+        name: "glGetFixedvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2222,
+        name: "glGetTexEnvxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2223,
+        name: "glGetTexParameterxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2224,
+        name: "glLightModelxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2225,
+        name: "glLightModelxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2226,
+        name: "glLightxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2227,
+        name: "glLightxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2228,
+        name: "glLineWidthxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2229,
+        name: "glLoadMatrixxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2230,
+        name: "glMaterialxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2231,
+        name: "glMaterialxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2232,
+        name: "glMultMatrixxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2233,
+        name: "glMultiTexCoord4xOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2234,
+        name: "glNormal3xOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2235,
+        name: "glOrthoxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2236,
+        name: "glPointParameterxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2237,
+        name: "glPointSizexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2238,
+        name: "glPolygonOffsetxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2239,
+        name: "glRotatexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2240,
+        name: "glScalexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2241,
+        name: "glTexEnvxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2242,
+        name: "glTexEnvxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2243,
+        name: "glTexParameterxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2244,
+        name: "glTexParameterxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2245,
+        name: "glTranslatexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2246,
+        name: "glGetLightxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2247,
+        name: "glGetMaterialxvOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2248,
+        name: "glPointParameterxOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2249,
+        name: "glSampleCoveragexOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2250,
+        name: "glGetTexGenxvOES",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2251,
+        name: "glTexGenxOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2252,
+        name: "glTexGenxvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2253,
+        name: "glIsRenderbufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2254,
+        name: "glBindRenderbufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2255,
+        name: "glDeleteRenderbuffersOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2256,
+        name: "glGenRenderbuffersOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2257,
+        name: "glRenderbufferStorageOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2258,
+        name: "glGetRenderbufferParameterivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2259,
+        name: "glIsFramebufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2260,
+        name: "glBindFramebufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2261,
+        name: "glDeleteFramebuffersOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2262,
+        name: "glGenFramebuffersOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2263,
+        name: "glCheckFramebufferStatusOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2264,
+        name: "glFramebufferRenderbufferOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2265,
+        name: "glFramebufferTexture2DOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2266,
+        name: "glGetFramebufferAttachmentParameterivOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2267,
+        name: "glGenerateMipmapOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2268,
+        name: "glQueryMatrixxOES",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2269,
+        name: "glClearDepthfOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2270,
+        name: "glClipPlanefOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2271,
+        name: "glDepthRangefOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2272,
+        name: "glFrustumfOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2273,
+        name: "glGetClipPlanefOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2274,
+        name: "glOrthofOES",
+        class: None,
+    },
+    crate::call::CallInfo {
+        entry: 2275,
+        name: "glTexGenfOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2276,
+        name: "glTexGenfvOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2277,
+        name: "glTexGeniOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2278,
+        name: "glTexGenivOES",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2279,
+        name: "glGetTexGenfvOES",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2280,
+        name: "glGetTexGenivOES",
+        class: Some(crate::envelope::Class::Query),
+    },
+    crate::call::CallInfo {
+        entry: 2281,
+        name: "glMultiDrawArraysEXT",
+        class: Some(crate::envelope::Class::Post),
+    },
+    crate::call::CallInfo {
+        entry: 2282,
+        name: "glMultiDrawElementsEXT",
+        class: Some(crate::envelope::Class::Post),
     },
 ];
 
@@ -7475,6 +8672,812 @@ pub struct GlTexStorage3DMultisampleArgs {
     pub fixedsamplelocations: u8,
 }
 
+/// Arguments of `glAlphaFunc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlAlphaFuncArgs {
+    pub current: Handle,
+    pub func: u32,
+    pub r#ref: f32,
+}
+
+/// Arguments of `glClipPlanef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClipPlanefArgs {
+    pub current: Handle,
+    pub p: u32,
+    pub eqn: Option<Vec<f32>>,
+}
+
+/// Arguments of `glColor4f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlColor4fArgs {
+    pub current: Handle,
+    pub red: f32,
+    pub green: f32,
+    pub blue: f32,
+    pub alpha: f32,
+}
+
+/// Arguments of `glFogf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFogfArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glFogfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFogfvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glFrustumf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFrustumfArgs {
+    pub current: Handle,
+    pub l: f32,
+    pub r: f32,
+    pub b: f32,
+    pub t: f32,
+    pub n: f32,
+    pub f: f32,
+}
+
+/// Arguments of `glGetClipPlanef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetClipPlanefArgs {
+    pub current: Handle,
+    pub plane: u32,
+    pub equation: bool,
+}
+
+/// Reply of `glGetClipPlanef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetClipPlanefReply {
+    pub equation: Vec<f32>,
+}
+
+/// Arguments of `glGetLightfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetLightfvArgs {
+    pub current: Handle,
+    pub light: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetLightfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetLightfvReply {
+    pub params: Vec<f32>,
+}
+
+/// Arguments of `glGetMaterialfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetMaterialfvArgs {
+    pub current: Handle,
+    pub face: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetMaterialfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetMaterialfvReply {
+    pub params: Vec<f32>,
+}
+
+/// Arguments of `glGetTexEnvfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexEnvfvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexEnvfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexEnvfvReply {
+    pub params: Vec<f32>,
+}
+
+/// Arguments of `glLightModelf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightModelfArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glLightModelfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightModelfvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glLightf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightfArgs {
+    pub current: Handle,
+    pub light: u32,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glLightfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightfvArgs {
+    pub current: Handle,
+    pub light: u32,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glLoadMatrixf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLoadMatrixfArgs {
+    pub current: Handle,
+    pub m: Option<Vec<f32>>,
+}
+
+/// Arguments of `glMaterialf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMaterialfArgs {
+    pub current: Handle,
+    pub face: u32,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glMaterialfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMaterialfvArgs {
+    pub current: Handle,
+    pub face: u32,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glMultMatrixf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMultMatrixfArgs {
+    pub current: Handle,
+    pub m: Option<Vec<f32>>,
+}
+
+/// Arguments of `glMultiTexCoord4f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMultiTexCoord4fArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub s: f32,
+    pub t: f32,
+    pub r: f32,
+    pub q: f32,
+}
+
+/// Arguments of `glNormal3f`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlNormal3fArgs {
+    pub current: Handle,
+    pub nx: f32,
+    pub ny: f32,
+    pub nz: f32,
+}
+
+/// Arguments of `glOrthof`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlOrthofArgs {
+    pub current: Handle,
+    pub l: f32,
+    pub r: f32,
+    pub b: f32,
+    pub t: f32,
+    pub n: f32,
+    pub f: f32,
+}
+
+/// Arguments of `glPointParameterf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointParameterfArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glPointParameterfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointParameterfvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glPointSize`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointSizeArgs {
+    pub current: Handle,
+    pub size: f32,
+}
+
+/// Arguments of `glRotatef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlRotatefArgs {
+    pub current: Handle,
+    pub angle: f32,
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+}
+
+/// Arguments of `glScalef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlScalefArgs {
+    pub current: Handle,
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+}
+
+/// Arguments of `glTexEnvf`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexEnvfArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glTexEnvfv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexEnvfvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glTranslatef`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTranslatefArgs {
+    pub current: Handle,
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+}
+
+/// Arguments of `glAlphaFuncx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlAlphaFuncxArgs {
+    pub current: Handle,
+    pub func: u32,
+    pub r#ref: i32,
+}
+
+/// Arguments of `glClearColorx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClearColorxArgs {
+    pub current: Handle,
+    pub red: i32,
+    pub green: i32,
+    pub blue: i32,
+    pub alpha: i32,
+}
+
+/// Arguments of `glClearDepthx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClearDepthxArgs {
+    pub current: Handle,
+    pub depth: i32,
+}
+
+/// Arguments of `glClientActiveTexture`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClientActiveTextureArgs {
+    pub current: Handle,
+    pub texture: u32,
+}
+
+/// Arguments of `glClipPlanex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlClipPlanexArgs {
+    pub current: Handle,
+    pub plane: u32,
+    pub equation: Option<Vec<i32>>,
+}
+
+/// Arguments of `glColor4ub`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlColor4ubArgs {
+    pub current: Handle,
+    pub red: u8,
+    pub green: u8,
+    pub blue: u8,
+    pub alpha: u8,
+}
+
+/// Arguments of `glColor4x`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlColor4xArgs {
+    pub current: Handle,
+    pub red: i32,
+    pub green: i32,
+    pub blue: i32,
+    pub alpha: i32,
+}
+
+/// Arguments of `glColorPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlColorPointerArgs {
+    pub current: Handle,
+    pub size: i32,
+    pub r#type: u32,
+    pub stride: i32,
+    pub offset: u64,
+}
+
+/// Arguments of `glDepthRangex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDepthRangexArgs {
+    pub current: Handle,
+    pub n: i32,
+    pub f: i32,
+}
+
+/// Arguments of `glDisableClientState`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDisableClientStateArgs {
+    pub current: Handle,
+    pub array: u32,
+}
+
+/// Arguments of `glEnableClientState`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEnableClientStateArgs {
+    pub current: Handle,
+    pub array: u32,
+}
+
+/// Arguments of `glFogx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFogxArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glFogxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFogxvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: Option<Vec<i32>>,
+}
+
+/// Arguments of `glFrustumx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlFrustumxArgs {
+    pub current: Handle,
+    pub l: i32,
+    pub r: i32,
+    pub b: i32,
+    pub t: i32,
+    pub n: i32,
+    pub f: i32,
+}
+
+/// Arguments of `glGetClipPlanex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetClipPlanexArgs {
+    pub current: Handle,
+    pub plane: u32,
+    pub equation: bool,
+}
+
+/// Reply of `glGetClipPlanex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetClipPlanexReply {
+    pub equation: Vec<i32>,
+}
+
+/// Arguments of `glGetFixedv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFixedvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetFixedv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetFixedvReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetLightxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetLightxvArgs {
+    pub current: Handle,
+    pub light: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetLightxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetLightxvReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetMaterialxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetMaterialxvArgs {
+    pub current: Handle,
+    pub face: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetMaterialxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetMaterialxvReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetTexEnviv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexEnvivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexEnviv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexEnvivReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetTexEnvxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexEnvxvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexEnvxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexEnvxvReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glGetTexParameterxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexParameterxvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexParameterxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexParameterxvReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glLightModelx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightModelxArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glLightModelxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightModelxvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: Option<Vec<i32>>,
+}
+
+/// Arguments of `glLightx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightxArgs {
+    pub current: Handle,
+    pub light: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glLightxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLightxvArgs {
+    pub current: Handle,
+    pub light: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glLineWidthx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLineWidthxArgs {
+    pub current: Handle,
+    pub width: i32,
+}
+
+/// Arguments of `glLoadIdentity`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLoadIdentityArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glLoadMatrixx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLoadMatrixxArgs {
+    pub current: Handle,
+    pub m: Option<Vec<i32>>,
+}
+
+/// Arguments of `glLogicOp`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlLogicOpArgs {
+    pub current: Handle,
+    pub opcode: u32,
+}
+
+/// Arguments of `glMaterialx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMaterialxArgs {
+    pub current: Handle,
+    pub face: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glMaterialxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMaterialxvArgs {
+    pub current: Handle,
+    pub face: u32,
+    pub pname: u32,
+    pub param: Option<Vec<i32>>,
+}
+
+/// Arguments of `glMatrixMode`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMatrixModeArgs {
+    pub current: Handle,
+    pub mode: u32,
+}
+
+/// Arguments of `glMultMatrixx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMultMatrixxArgs {
+    pub current: Handle,
+    pub m: Option<Vec<i32>>,
+}
+
+/// Arguments of `glMultiTexCoord4x`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlMultiTexCoord4xArgs {
+    pub current: Handle,
+    pub texture: u32,
+    pub s: i32,
+    pub t: i32,
+    pub r: i32,
+    pub q: i32,
+}
+
+/// Arguments of `glNormal3x`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlNormal3xArgs {
+    pub current: Handle,
+    pub nx: i32,
+    pub ny: i32,
+    pub nz: i32,
+}
+
+/// Arguments of `glNormalPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlNormalPointerArgs {
+    pub current: Handle,
+    pub r#type: u32,
+    pub stride: i32,
+    pub offset: u64,
+}
+
+/// Arguments of `glOrthox`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlOrthoxArgs {
+    pub current: Handle,
+    pub l: i32,
+    pub r: i32,
+    pub b: i32,
+    pub t: i32,
+    pub n: i32,
+    pub f: i32,
+}
+
+/// Arguments of `glPointParameterx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointParameterxArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glPointParameterxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointParameterxvArgs {
+    pub current: Handle,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glPointSizex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointSizexArgs {
+    pub current: Handle,
+    pub size: i32,
+}
+
+/// Arguments of `glPolygonOffsetx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPolygonOffsetxArgs {
+    pub current: Handle,
+    pub factor: i32,
+    pub units: i32,
+}
+
+/// Arguments of `glPopMatrix`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPopMatrixArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glPushMatrix`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPushMatrixArgs {
+    pub current: Handle,
+}
+
+/// Arguments of `glRotatex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlRotatexArgs {
+    pub current: Handle,
+    pub angle: i32,
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+}
+
+/// Arguments of `glSampleCoveragex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlSampleCoveragexArgs {
+    pub current: Handle,
+    pub value: i32,
+    pub invert: u8,
+}
+
+/// Arguments of `glScalex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlScalexArgs {
+    pub current: Handle,
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+}
+
+/// Arguments of `glShadeModel`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlShadeModelArgs {
+    pub current: Handle,
+    pub mode: u32,
+}
+
+/// Arguments of `glTexCoordPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexCoordPointerArgs {
+    pub current: Handle,
+    pub size: i32,
+    pub r#type: u32,
+    pub stride: i32,
+    pub offset: u64,
+}
+
+/// Arguments of `glTexEnvi`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexEnviArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glTexEnvx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexEnvxArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glTexEnviv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexEnvivArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glTexEnvxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexEnvxvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glTexParameterx`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexParameterxArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glTexParameterxv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexParameterxvArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glTranslatex`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTranslatexArgs {
+    pub current: Handle,
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+}
+
+/// Arguments of `glVertexPointer`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlVertexPointerArgs {
+    pub current: Handle,
+    pub size: i32,
+    pub r#type: u32,
+    pub stride: i32,
+    pub offset: u64,
+}
+
+/// Arguments of `glPointSizePointerOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlPointSizePointerOESArgs {
+    pub current: Handle,
+    pub r#type: u32,
+    pub stride: i32,
+    pub offset: u64,
+}
+
 /// Arguments of `gilError`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GilErrorArgs {
@@ -7814,6 +9817,209 @@ pub struct GlGetFloatiVOESArgs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GlGetFloatiVOESReply {
     pub data: Vec<f32>,
+}
+
+/// Arguments of `glEGLImageTargetTexture2DOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEGLImageTargetTexture2DOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub image: Handle,
+}
+
+/// Arguments of `glEGLImageTargetRenderbufferStorageOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlEGLImageTargetRenderbufferStorageOESArgs {
+    pub current: Handle,
+    pub target: u32,
+    pub image: Handle,
+}
+
+/// Arguments of `glDrawTexsOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexsOESArgs {
+    pub current: Handle,
+    pub x: i16,
+    pub y: i16,
+    pub z: i16,
+    pub width: i16,
+    pub height: i16,
+}
+
+/// Arguments of `glDrawTexiOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexiOESArgs {
+    pub current: Handle,
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glDrawTexxOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexxOESArgs {
+    pub current: Handle,
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+    pub width: i32,
+    pub height: i32,
+}
+
+/// Arguments of `glDrawTexsvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexsvOESArgs {
+    pub current: Handle,
+    pub coords: Option<Vec<i16>>,
+}
+
+/// Arguments of `glDrawTexivOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexivOESArgs {
+    pub current: Handle,
+    pub coords: Option<Vec<i32>>,
+}
+
+/// Arguments of `glDrawTexxvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexxvOESArgs {
+    pub current: Handle,
+    pub coords: Option<Vec<i32>>,
+}
+
+/// Arguments of `glDrawTexfOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexfOESArgs {
+    pub current: Handle,
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+    pub width: f32,
+    pub height: f32,
+}
+
+/// Arguments of `glDrawTexfvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlDrawTexfvOESArgs {
+    pub current: Handle,
+    pub coords: Option<Vec<f32>>,
+}
+
+/// Arguments of `glGetTexGenxvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexGenxvOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexGenxvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexGenxvOESReply {
+    pub params: Vec<i32>,
+}
+
+/// Arguments of `glTexGenxOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexGenxOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glTexGenxvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexGenxvOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glQueryMatrixxOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlQueryMatrixxOESArgs {
+    pub current: Handle,
+    pub mantissa: bool,
+    pub exponent: bool,
+}
+
+/// Reply of `glQueryMatrixxOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlQueryMatrixxOESReply {
+    pub value: u32,
+    pub mantissa: Vec<i32>,
+    pub exponent: Vec<i32>,
+}
+
+/// Arguments of `glTexGenfOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexGenfOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub param: f32,
+}
+
+/// Arguments of `glTexGenfvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexGenfvOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub params: Option<Vec<f32>>,
+}
+
+/// Arguments of `glTexGeniOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexGeniOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub param: i32,
+}
+
+/// Arguments of `glTexGenivOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlTexGenivOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub params: Option<Vec<i32>>,
+}
+
+/// Arguments of `glGetTexGenfvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexGenfvOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexGenfvOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexGenfvOESReply {
+    pub params: Vec<f32>,
+}
+
+/// Arguments of `glGetTexGenivOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexGenivOESArgs {
+    pub current: Handle,
+    pub coord: u32,
+    pub pname: u32,
+    pub params: bool,
+}
+
+/// Reply of `glGetTexGenivOES`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GlGetTexGenivOESReply {
+    pub params: Vec<i32>,
 }
 
 impl crate::state::Uses for Pixels<'_> {

@@ -98,7 +98,7 @@ fn control_files(sources: &Sources, data: &[Packed]) -> Vec<Packed> {
         target: sources.target,
         relations: format!(
             "Depends: libc6 (>= {}), libgcc-s1\n\
-             Recommends: ocl-icd-libopencl1 | libopencl1, libegl1, libgles2",
+             Recommends: ocl-icd-libopencl1 | libopencl1, libegl1, libgles1, libgles2",
             sources.glibc
         ),
         description: DESCRIPTION,

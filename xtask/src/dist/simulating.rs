@@ -37,7 +37,7 @@ const DESCRIPTION: &str = "runs programs in a simulated ARM system with a real G
 const RELATIONS: &str = "Depends: libc6 (>= @GLIBC@), libgcc-s1, apt, dpkg, erofs-utils, \
     gcc-aarch64-linux-gnu, make, qemu-system-arm, xz-utils\n\
     Recommends: ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd, \
-    libegl1, libgles2, libgl1-mesa-dri\n\
+    libegl1, libgles1, libgles2, libgl1-mesa-dri\n\
     Suggests: gcc, gcc-arm-linux-gnueabihf, libc6-dev-arm64-cross, \
     libc6-dev-armhf-cross, ocl-icd-opencl-dev, opencl-headers";
 const README: &str = include_str!("files/README-gil");

@@ -1,7 +1,6 @@
 //! A C file whose compilation compares the description with the real headers.
 
 use super::*;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The whole file.
@@ -14,12 +13,7 @@ pub fn program(api: &Api) -> String {
         let _ = writeln!(out, "{line}");
     }
     out.push_str("#include <stddef.h>\n#include <stdint.h>\n");
-    // The API's own first: extensions' headers need its types.
-    let mut headers = BTreeSet::new();
-    headers.extend(api.calls.iter().filter_map(|call| call.header.as_deref()));
-    headers.extend(api.dispatch.as_ref().map(|d| d.header.as_str()));
-    headers.remove(api.header.as_str());
-    for header in std::iter::once(api.header.as_str()).chain(headers) {
+    for header in headers(api) {
         let _ = writeln!(out, "#include <{header}>");
     }
     out.push_str("\n#define SAME(a, b) __builtin_types_compatible_p(a, b)\n\n");
@@ -29,6 +23,20 @@ pub fn program(api: &Api) -> String {
     dispatch(api, &mut out);
     out.push_str("\nint main(void) { return 0; }\n");
     out
+}
+
+/// The API's own header first, whose types those of extensions need. These in the order
+/// of their calls' numbers: of an extension that two have, one may lack the functions.
+fn headers(api: &Api) -> Vec<&str> {
+    let others = api.calls.iter().filter_map(|call| call.header.as_deref());
+    let others = others.chain(api.dispatch.as_ref().map(|d| d.header.as_str()));
+    let mut all = vec![api.header.as_str()];
+    for header in others {
+        if !all.contains(&header) {
+            all.push(header);
+        }
+    }
+    all
 }
 
 fn prototypes(api: &Api, out: &mut String) {

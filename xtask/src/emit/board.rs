@@ -53,7 +53,28 @@ pub fn functions(api: &Api, paths: &Paths) -> String {
         let _ = writeln!(out, "{0}: function(find(c\"{0}\")),", call.name);
     }
     out.push_str("} }\n}\n}\n");
+    aliases(api, &calls, &mut out);
     out
+}
+
+/// The other names of functions, under which a library may have them: contexts of other
+/// versions have some of them by an extension.
+fn aliases(api: &Api, called: &[&Call], out: &mut String) {
+    let is_called = |name: &str| called.iter().any(|call| call.name == name);
+    let alias = |call: &Call| match &call.mode {
+        Mode::SameAs(other) if is_called(other) => Some((other.clone(), call.name.clone())),
+        _ => None,
+    };
+    let mut all: Vec<_> = api.calls.iter().filter_map(alias).collect();
+    if all.is_empty() || api.current.is_none() {
+        return;
+    }
+    all.sort();
+    out.push_str("\n/// Functions, and the names that extensions give them; sorted.\npub const ALIASES: &[(&CStr, &CStr)] = &[\n");
+    for (name, other) in all {
+        let _ = writeln!(out, "(c\"{name}\", c\"{other}\"),");
+    }
+    out.push_str("];\n");
 }
 
 /// Whether the board's side needs the function.

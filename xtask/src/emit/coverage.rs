@@ -67,9 +67,11 @@ fn summary(api: &Api, covered: &Covered, out: &mut String) {
 }
 
 fn since(call: &Call) -> String {
-    match &call.deprecated {
-        Some(last) => format!("{}, deprecated after {last}", call.since),
-        None => call.since.clone(),
+    match (&call.deprecated, &call.until) {
+        (_, Some(last)) if *last == call.since => format!("{last} only"),
+        (_, Some(last)) => format!("{} to {last}", call.since),
+        (Some(last), None) => format!("{}, deprecated after {last}", call.since),
+        (None, None) => call.since.clone(),
     }
 }
 

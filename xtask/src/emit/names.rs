@@ -36,9 +36,11 @@ pub fn index(apis: &[(Api, [u8; 32])]) -> String {
     );
     for (api, hash) in apis {
         let (number, title, name) = (api.number, &api.title, &api.name);
+        let back_end = api.back_end.as_ref().unwrap_or(name);
+        let is_own = api.home.is_none();
         let _ = writeln!(
             out,
-            "Api {{ number: {number}, title: \"{title}\", hash: {hash:?}, calls: {name}::CALLS, effect: {name}::effect }},"
+            "Api {{ number: {number}, name: \"{name}\", title: \"{title}\", back_end: \"{back_end}\", is_own: {is_own}, hash: {hash:?}, calls: {name}::CALLS, effect: {name}::effect }},"
         );
     }
     out.push_str("];\n\n/// An API's place among [`APIS`].\n#[inline]\npub const fn place(api: u16) -> Option<usize> {\nmatch api {\n");

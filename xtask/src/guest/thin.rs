@@ -28,12 +28,18 @@ pub fn build(
 ) -> Result<Vec<PathBuf>, GuestError> {
     let apis = r#gen::descriptions(root)?;
     let thin = |library: &'static Library| {
-        let described = apis.iter().find(|(api, _)| api.name == library.api);
-        let (api, _) = described.ok_or(GuestError::NoApi(library.api))?;
+        let exported = match library.api {
+            None => Vec::new(),
+            Some(name) => {
+                let described = apis.iter().find(|(api, _)| api.name == name);
+                let (api, _) = described.ok_or(GuestError::NoApi(name))?;
+                names(api, library.of_version)
+            }
+        };
         let thin = Thin {
             machine,
             library,
-            names: names(api)
+            names: exported
                 .into_iter()
                 .chain(library.also.iter().copied())
                 .collect(),
@@ -43,9 +49,10 @@ pub fn build(
     libraries.iter().map(thin).collect()
 }
 
-/// What an API's library exports.
-fn names(api: &Api) -> Vec<&str> {
+/// What an API's library exports, of one version or of all.
+fn names<'a>(api: &'a Api, version: Option<&str>) -> Vec<&'a str> {
     let exported = api.calls.iter().filter(|call| call.is_exported());
+    let exported = exported.filter(|call| version.is_none_or(|version| call.is_in(version)));
     exported.map(|call| call.name.as_str()).collect()
 }
 

@@ -457,6 +457,12 @@ pub struct Param {
     pub role: Role,
 }
 
+/// The numbers of a version, such as `3.2`; none of another text.
+pub fn version(text: &str) -> Option<(u16, u16)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// An entry point.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -466,6 +472,8 @@ pub struct Call {
     pub number: u16,
     /// The API's version that has it.
     pub since: String,
+    /// The last version that has it, if later ones do not.
+    pub until: Option<String>,
     /// The last version in which it is not deprecated.
     pub deprecated: Option<String>,
     /// Another header than the API's.
@@ -544,6 +552,13 @@ impl Api {
 pub const CURRENT: &str = "current";
 
 impl Call {
+    /// Whether this version of the API has it.
+    pub fn is_in(&self, wanted: &str) -> bool {
+        let wanted = version(wanted);
+        let is_last = |last: &String| wanted <= version(last);
+        version(&self.since) <= wanted && self.until.as_ref().is_none_or(is_last)
+    }
+
     /// Whether its queue is the current object.
     pub fn is_on_current(&self) -> bool {
         self.current && self.queue.as_deref() == Some(CURRENT)

@@ -63,6 +63,7 @@ pub struct RawHandle {
 pub struct RawCall {
     pub number: u16,
     pub since: String,
+    pub until: Option<String>,
     pub deprecated: Option<String>,
     pub header: Option<String>,
     pub c: Option<String>,

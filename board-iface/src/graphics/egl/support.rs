@@ -2,10 +2,12 @@
 
 pub use crate::graphics::session::Session;
 
+use super::generated::dispatch::run;
 use super::generated::manual::Manual;
 use super::generated::types::*;
 use crate::back_end::{self, Call, Objects, Output, Refusal};
-use gil_wire::call::OutData;
+use crate::graphics::{images, present, resize};
+use gil_wire::call::{OutData, Property};
 use gil_wire::generated::egl::{self as wire, Kind};
 
 /// The calls whose bodies are written by hand.
@@ -50,6 +52,38 @@ impl Manual for Board {
         back_end::encode(&wire::EglQueryStringReply { result, text })
     }
 
+    /// Of OpenGL ES 1.1 if the board has its library.
+    fn egl_get_config_attrib(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglGetConfigAttribArgs,
+    ) -> Result<wire::EglGetConfigAttribReply, Refusal> {
+        let mut reply = run::egl_get_config_attrib(session, call, &args)?;
+        let is_of_apis = matches!(args.attribute, EGL_RENDERABLE_TYPE | EGL_CONFORMANT);
+        if is_of_apis && session.driver().gles1.is_none() {
+            reply.value &= !EGL_OPENGL_ES_BIT;
+        }
+        Ok(reply)
+    }
+
+    fn egl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglCreateContextArgs,
+    ) -> Result<wire::EglCreateContextReply, Refusal> {
+        let is_fixed = is_fixed(args.attrib_list.as_deref().unwrap_or_default());
+        if is_fixed && session.driver().gles1.is_none() {
+            // As of a configuration without such contexts.
+            let result = EGL_BAD_CONFIG;
+            return Ok(wire::EglCreateContextReply { result });
+        }
+        let reply = run::egl_create_context(session, call, &args)?;
+        if reply.result == EGL_SUCCESS {
+            session.context(args.new)?.is_fixed = is_fixed;
+        }
+        Ok(reply)
+    }
+
     fn egl_make_current(
         session: &mut Session,
         call: &mut Call,
@@ -77,6 +111,67 @@ impl Manual for Board {
         Ok(())
     }
 
+    fn gil_present(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilPresentArgs,
+    ) -> Result<wire::GilPresentReply, Refusal> {
+        present::present(session, call, &args)
+    }
+
+    fn gil_resize(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilResizeArgs,
+    ) -> Result<wire::GilResizeReply, Refusal> {
+        let result = resize::resize(session, call, &args)?;
+        Ok(wire::GilResizeReply { result })
+    }
+
+    fn gil_make_image(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilMakeImageArgs,
+    ) -> Result<wire::GilMakeImageReply, Refusal> {
+        let result = images::make(session, &args)?;
+        Ok(wire::GilMakeImageReply { result })
+    }
+
+    fn gil_image_of(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilImageOfArgs,
+    ) -> Result<wire::GilImageOfReply, Refusal> {
+        let result = images::of_object(session, call, &args)?;
+        Ok(wire::GilImageOfReply { result })
+    }
+
+    fn gil_fill_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilFillImageArgs,
+    ) -> Result<wire::GilFillImageReply, Refusal> {
+        let result = images::fill(session, call, &args)?;
+        Ok(wire::GilFillImageReply { result })
+    }
+
+    fn gil_drain_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDrainImageArgs,
+    ) -> Result<wire::GilDrainImageReply, Refusal> {
+        images::drain(session, call, &args)
+    }
+
+    fn gil_destroy_image(
+        session: &mut Session,
+        _: &mut Call,
+        args: wire::GilDestroyImageArgs,
+    ) -> Result<(), Refusal> {
+        session.release(Kind::Image, args.image)?;
+        Ok(())
+    }
+
     fn gil_destroy_surface(
         session: &mut Session,
         _: &mut Call,
@@ -85,6 +180,16 @@ impl Manual for Board {
         session.release(Kind::Surface, args.surface)?;
         Ok(())
     }
+}
+
+/// Whether these attributes ask for a context of OpenGL ES 1.x.
+fn is_fixed(attributes: &[Property]) -> bool {
+    const VERSION: u64 = EGL_CONTEXT_CLIENT_VERSION as u64;
+    let version = attributes.iter().filter_map(|attribute| match attribute {
+        Property::Word(VERSION, version) => Some(version.cast_signed()),
+        _ => None,
+    });
+    version.last().is_none_or(|version| version <= 1)
 }
 
 /// A text as an answer, as far as there is room for it.

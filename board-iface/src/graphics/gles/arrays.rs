@@ -6,6 +6,7 @@ use super::Gles;
 use super::generated::types::*;
 use crate::back_end::{Call, Current, Objects, Refusal};
 use gil_gles_common::arrays::{Layout, index_bytes, index_range};
+use gil_gles_common::fixed::Array;
 use gil_wire::call::{Handle, InData};
 use gil_wire::generated::gles as wire;
 use std::ffi::c_void;
@@ -81,17 +82,12 @@ impl Gles {
         vertices: (u32, u32),
         instances: u32,
     ) -> Result<bool, Refusal> {
-        let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
-        for attribute in 0..count.unsigned_abs() {
-            if !self.is_in_memory(attribute) {
-                continue;
-            }
-            let divisor = self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_DIVISOR);
-            let (first, last) = match divisor.unsigned_abs() {
+        for (array, divisor) in self.arrays_in_memory() {
+            let (first, last) = match divisor {
                 0 => vertices,
                 divisor => (0, instances.saturating_sub(1) / divisor),
             };
-            let held = self.state(context)?.arrays.get(&attribute);
+            let held = self.state(context)?.arrays.get(&array);
             if !held.is_some_and(|held| held.covers(first, last)) {
                 return Ok(false);
             }
@@ -99,16 +95,20 @@ impl Gles {
         Ok(true)
     }
 
-    /// Whether draws read the attribute from the program's memory.
-    fn is_in_memory(&self, attribute: u32) -> bool {
-        self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_ENABLED) != 0
-            && self.attribute(attribute, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 0
-    }
-
-    /// Whether any enabled attribute is read from there.
-    fn has_arrays(&self) -> bool {
+    /// The arrays that draws read from the program's memory: their numbers and divisors.
+    fn arrays_in_memory(&self) -> Vec<(u32, u32)> {
+        if self.is_fixed() {
+            let arrays = self.fixed_in_memory().into_iter();
+            return arrays.map(|array| (array, 0)).collect();
+        }
         let count = self.integer(GL_MAX_VERTEX_ATTRIBS).clamp(0, ATTRIBUTES);
-        (0..count.unsigned_abs()).any(|attribute| self.is_in_memory(attribute))
+        let all = (0..count.unsigned_abs()).filter(|attribute| {
+            self.attribute(*attribute, GL_VERTEX_ATTRIB_ARRAY_ENABLED) != 0
+                && self.attribute(*attribute, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING) == 0
+        });
+        let divisor = |array| self.attribute(array, GL_VERTEX_ATTRIB_ARRAY_DIVISOR);
+        all.map(|array| (array, divisor(array).unsigned_abs()))
+            .collect()
     }
 
     /// Takes elements of an attribute's array, for the draws behind it.
@@ -122,8 +122,17 @@ impl Gles {
     ) -> Result<(), Refusal> {
         self.make_current(args.current)?;
         let none = || Refusal::parameter("size", u64::from(args.size.unsigned_abs()));
-        let layout = Layout::new(args.size, args.r#type, args.stride).ok_or_else(none)?;
-        if self.integer(GL_VERTEX_ARRAY_BINDING) != 0 {
+        let elements = (args.size, args.r#type, args.stride);
+        let fixed = match self.is_fixed() {
+            true => Some(Array::of_number(args.index).ok_or_else(none)?),
+            false => None,
+        };
+        let layout = match fixed {
+            Some(array) => array.layout(args.size, args.r#type, args.stride),
+            None => Layout::new(args.size, args.r#type, args.stride),
+        };
+        let layout = layout.ok_or_else(none)?;
+        if self.has_vertex_array(args.current)? {
             return Err(Refusal::parameter("vertex array", 1));
         }
         if let Some(bytes) = call.bytes(&args.data)? {
@@ -136,37 +145,11 @@ impl Gles {
         let count = layout.elements(bytes.len());
         // The driver adds to it what lies before the first element.
         let pointer: *const u8 = bytes.as_ptr().wrapping_sub(before);
-        let functions = self.functions();
-        let (Some(describe), Some(bind)) =
-            (functions.glVertexAttribPointer, functions.glBindBuffer)
-        else {
-            return Ok(());
-        };
-        let integers = functions.glVertexAttribIPointer.filter(|_| args.is_integer);
-        let bound = self.integer(GL_ARRAY_BUFFER_BINDING).unsigned_abs();
         call.timed(|| {
-            // SAFETY: the address is kept, not used; draws are checked.
-            unsafe {
-                if bound != 0 {
-                    bind(GL_ARRAY_BUFFER, 0);
-                }
-                let (index, normalized) = (args.index, args.normalized);
-                let pointer = pointer.cast();
-                match integers {
-                    Some(describe) => describe(index, args.size, args.r#type, args.stride, pointer),
-                    None => describe(
-                        index,
-                        args.size,
-                        args.r#type,
-                        normalized,
-                        args.stride,
-                        pointer,
-                    ),
-                }
-                if bound != 0 {
-                    bind(GL_ARRAY_BUFFER, bound);
-                }
-            }
+            self.without_buffer(|| match fixed {
+                Some(array) => self.describe_fixed(array, elements, pointer.cast()),
+                None => self.describe(args, pointer.cast()),
+            });
         });
         let held = Held {
             first: args.first,
@@ -175,6 +158,40 @@ impl Gles {
         };
         self.state(args.current)?.arrays.insert(args.index, held);
         Ok(())
+    }
+
+    /// Does it while no buffer is bound that arrays could be in.
+    fn without_buffer(&self, act: impl FnOnce()) {
+        let Some(bind) = self.functions().glBindBuffer else {
+            return;
+        };
+        let bound = self.integer(GL_ARRAY_BUFFER_BINDING).unsigned_abs();
+        let bind = |buffer| {
+            if bound != 0 {
+                // SAFETY: it takes any number.
+                unsafe { bind(GL_ARRAY_BUFFER, buffer) };
+            }
+        };
+        bind(0);
+        act();
+        bind(bound);
+    }
+
+    /// Has the driver take an attribute's array from an address.
+    fn describe(&self, args: &wire::GilClientArrayArgs<'_>, pointer: *const c_void) {
+        let functions = self.functions();
+        let integers = functions.glVertexAttribIPointer.filter(|_| args.is_integer);
+        let (index, size, ty, stride) = (args.index, args.size, args.r#type, args.stride);
+        // SAFETY: the address is kept, not used; draws are checked.
+        unsafe {
+            match (integers, functions.glVertexAttribPointer) {
+                (Some(describe), _) => describe(index, size, ty, stride, pointer),
+                (None, Some(describe)) => {
+                    describe(index, size, ty, args.normalized, stride, pointer);
+                }
+                (None, None) => {}
+            }
+        }
     }
 
     /// Whether a draw of vertices in memory may go to the driver. One that may not is an
@@ -243,7 +260,7 @@ impl Gles {
     /// # Errors
     /// [`Refusal::Table`].
     pub fn forget_array(&mut self, context: Handle, index: u32) -> Result<(), Refusal> {
-        if self.integer(GL_VERTEX_ARRAY_BINDING) == 0 {
+        if !self.has_vertex_array(context)? {
             self.state(context)?.arrays.remove(&index);
         }
         Ok(())
@@ -307,7 +324,7 @@ impl Gles {
         let is_bound = self.integer(GL_ELEMENT_ARRAY_BUFFER_BINDING) != 0;
         let range = match is_bound {
             // Only if there are such arrays the buffer has to be read.
-            true if self.has_arrays() => {
+            true if !self.arrays_in_memory().is_empty() => {
                 let (count, ty) = (elements.count, elements.ty);
                 self.buffer_range(elements.current, (count, ty), elements.offset)?
             }

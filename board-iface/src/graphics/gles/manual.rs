@@ -7,6 +7,7 @@ use super::generated::types::*;
 use super::support::Board;
 use crate::back_end::{self, Call, Current, Objects, Refusal};
 use crate::graphics::egl::support::text;
+use gil_gles_common::fixed::Array;
 use gil_gles_common::pixels::{packed_bytes, pixel_bytes};
 use gil_wire::call::Handle;
 use gil_wire::generated::gles as wire;
@@ -65,6 +66,33 @@ macro_rules! elements {
 }
 
 impl Manual for Board {
+    fn gl_egl_image_target_texture2does(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexture2DOESArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetTexture2DOES {
+            // SAFETY: the image is the table's, so it is alive.
+            call.timed(|| unsafe { function(args.target, image) });
+        }
+        Ok(())
+    }
+
+    fn gl_egl_image_target_renderbuffer_storage_oes(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
+    ) -> Result<(), Refusal> {
+        let image = session.image(args.image)?;
+        session.make_current(args.current)?;
+        if let Some(function) = session.functions().glEGLImageTargetRenderbufferStorageOES {
+            // SAFETY: the same.
+            call.timed(|| unsafe { function(args.target, image) });
+        }
+        Ok(())
+    }
     fn gl_enable(
         session: &mut Gles,
         call: &mut Call,
@@ -474,7 +502,7 @@ impl Manual for Board {
     ) -> Result<Vec<u8>, Refusal> {
         session.make_current(args.current)?;
         let (mut width, mut height) = (args.width, args.height);
-        let is_bound = session.integer(GL_PIXEL_PACK_BUFFER_BINDING) != 0;
+        let is_bound = session.has_pixel_buffer(GL_PIXEL_PACK_BUFFER_BINDING);
         session.arrange_pack(!is_bound)?;
         let bytes = match is_bound {
             true => Some(0),
@@ -557,6 +585,63 @@ impl Manual for Board {
             call.timed(|| unsafe { function(index, size, args.r#type, args.stride, pointer) });
         }
         session.forget_array(args.current, args.index)
+    }
+
+    fn gl_vertex_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlVertexPointerArgs,
+    ) -> Result<(), Refusal> {
+        let elements = (args.size, args.r#type, args.stride);
+        session.point(call, args.current, |_| Array::Vertex, elements, args.offset)
+    }
+
+    fn gl_color_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlColorPointerArgs,
+    ) -> Result<(), Refusal> {
+        let elements = (args.size, args.r#type, args.stride);
+        session.point(call, args.current, |_| Array::Color, elements, args.offset)
+    }
+
+    fn gl_tex_coord_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlTexCoordPointerArgs,
+    ) -> Result<(), Refusal> {
+        let elements = (args.size, args.r#type, args.stride);
+        session.point(
+            call,
+            args.current,
+            Gles::active_array,
+            elements,
+            args.offset,
+        )
+    }
+
+    fn gl_normal_pointer(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlNormalPointerArgs,
+    ) -> Result<(), Refusal> {
+        let elements = (3, args.r#type, args.stride);
+        session.point(call, args.current, |_| Array::Normal, elements, args.offset)
+    }
+
+    fn gl_point_size_pointer_oes(
+        session: &mut Gles,
+        call: &mut Call,
+        args: wire::GlPointSizePointerOESArgs,
+    ) -> Result<(), Refusal> {
+        let elements = (1, args.r#type, args.stride);
+        session.point(
+            call,
+            args.current,
+            |_| Array::PointSize,
+            elements,
+            args.offset,
+        )
     }
 
     fn gil_client_array(

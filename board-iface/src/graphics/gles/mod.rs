@@ -6,14 +6,18 @@
 //! | [`support`] | sizes that depend on the context's state |
 //! | [`pictures`] | pictures and `glPixelStorei` |
 //! | [`mapping`] | buffers that the program maps |
+//! | [`readback`] | pictures that are read for the guest's display |
 //! | [`arrays`] | draws, and arrays of the program's memory |
+//! | [`fixed`] | the arrays of OpenGL ES 1.1 |
 //! | `manual` | the calls that are written by hand |
 
 pub mod arrays;
+pub mod fixed;
 pub mod generated;
 mod manual;
 pub mod mapping;
 pub mod pictures;
+pub mod readback;
 pub mod support;
 
 use crate::back_end::dispatch::Dispatch;
@@ -53,6 +57,10 @@ pub struct State {
     pub block: Arc<[u8]>,
     /// How pictures lie.
     pub stored: pictures::Stored,
+    /// Whether the driver knows vertex array objects in this context, once it was asked.
+    pub knows_vertex_arrays: Option<bool>,
+    /// How pictures are read for the guest's display, once that was asked for.
+    pub reader: Option<readback::Reader>,
 }
 
 impl Gles {
@@ -87,6 +95,12 @@ impl Gles {
         Ok(())
     }
 
+    /// Whether the call is one of OpenGL ES 1.1: no shaders, arrays of its own, and none of
+    /// the state that later versions added.
+    pub fn is_fixed(&self) -> bool {
+        self.0.is_fixed
+    }
+
     /// Keeps an error for `glGetError`, if the context has none yet.
     ///
     /// # Errors
@@ -95,6 +109,18 @@ impl Gles {
         self.hold_error(context)?;
         self.state(context)?.error.get_or_insert(code);
         Ok(())
+    }
+
+    /// An image of EGL's, as the driver has it.
+    ///
+    /// # Errors
+    /// [`Refusal::Table`] if there is no such image.
+    pub fn image(&self, image: Handle) -> Result<usize, Refusal> {
+        let found = self
+            .0
+            .table()
+            .get(image, gil_wire::generated::egl::Kind::Image)?;
+        Ok(found.as_ptr() as usize)
     }
 
     /// What is kept of a context.
@@ -145,8 +171,12 @@ impl Objects for Gles {
         Syncs::ref_cast(self.0.driver)
     }
 
+    /// Those of the version of the call's context: a driver may have others for OpenGL ES
+    /// 1.1, also under equal names.
     fn functions(&self) -> &'static generated::Functions {
-        &self.0.driver.gles
+        let driver = self.0.driver;
+        let fixed = driver.gles1.as_ref().filter(|_| self.is_fixed());
+        fixed.unwrap_or(&driver.gles)
     }
 
     fn table(&self) -> &Table<Kind, Data> {

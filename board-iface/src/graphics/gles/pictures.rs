@@ -69,7 +69,7 @@ impl Gles {
         pixels: &Pixels<'_>,
         bytes: usize,
     ) -> Result<*const c_void, Refusal> {
-        let is_bound = self.integer(GL_PIXEL_UNPACK_BUFFER_BINDING) != 0;
+        let is_bound = self.has_pixel_buffer(GL_PIXEL_UNPACK_BUFFER_BINDING);
         match pixels {
             Pixels::Offset(offset) if is_bound => {
                 self.arrange(UNPACK, false)?;
@@ -87,6 +87,12 @@ impl Gles {
         }
     }
 
+    /// Whether a buffer has the pictures that the driver reads, or those that it writes.
+    /// OpenGL ES 1.1 knows no such buffers.
+    pub fn has_pixel_buffer(&self, name: GLenum) -> bool {
+        !self.is_fixed() && self.integer(name) != 0
+    }
+
     /// Has rows touch in pictures that the driver writes, or lie as the program said.
     ///
     /// # Errors
@@ -97,6 +103,8 @@ impl Gles {
 
     fn arrange(&mut self, names: Names, tight: bool) -> Result<(), Refusal> {
         let context = self.here();
+        // The first is the alignment, and all that OpenGL ES 1.1 has.
+        let known = if self.is_fixed() { 1 } else { names.len() };
         let which = usize::from(names == PACK);
         let stored = &mut self.state(context)?.stored;
         if stored.is_tight[which] == tight {
@@ -107,7 +115,7 @@ impl Gles {
             let own = stored.values.get(&name).copied().unwrap_or(first);
             (name, if tight { touching } else { own })
         };
-        let values: Vec<_> = names.iter().map(value).collect();
+        let values: Vec<_> = names[..known].iter().map(value).collect();
         if let Some(function) = self.functions().glPixelStorei {
             for (name, value) in values {
                 // SAFETY: it takes any values.

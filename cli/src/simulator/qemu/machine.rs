@@ -3,8 +3,8 @@
 //! that boots to be saved, and for the saved one that continues, as far as the
 //! guest's kernel can see.
 
-use super::version::PROGRAM;
-use crate::args::{Network, SERVERS};
+use super::version::{DISPLAY, PROGRAM};
+use crate::args::{Network, SERVERS, Size};
 use crate::reach;
 use gil_run_support::cache::{At, CacheError};
 use gil_run_support::folder::{create_file, file};
@@ -27,6 +27,10 @@ const KERNEL_COMMAND_LINE: &str = "console=ttyAMA0 quiet nokaslr panic=-1 oops=p
      random.trust_bootloader=on cryptomgr.notests=1 \
      initcall_blacklist=load_system_certificate_list,init_blk_tracer \
      sysctl.vm.compaction_proactiveness=0 nowatchdog psi=0";
+
+/// With a display: no cursor blinks on the kernel's console, which would wake an idle
+/// kernel five times a second, and be in pictures.
+const CONSOLE_OPTIONS: &str = "vt.global_cursor_default=0";
 
 /// Where this machine's RAM begins: hw/arm/virt.c of QEMU, `VIRT_MEM`.
 const RAM: u64 = 0x4000_0000;
@@ -59,6 +63,8 @@ pub struct Machine {
     pub disks: Vec<(String, u64)>,
     /// What it reaches over a network.
     pub network: Option<Network>,
+    /// Its display's size.
+    pub display: Option<Size>,
 }
 
 impl Machine {
@@ -84,28 +90,49 @@ impl Machine {
             command.args(["-netdev", &netdev(network, &reach, life)]);
             command.args(["-device", "virtio-net-device,netdev=net"]);
         }
+        if let Some(size) = self.display {
+            command.args(["-device", &display(size)]);
+        }
         if life != Life::Continues {
             command
                 .args(["-kernel", &at(file::KERNEL), "-initrd", &at(file::INITRD)])
                 .args(["-append", &self.kernel_command_line()]);
         }
-        if life != Life::Boots {
-            let path = at(file::QMP);
-            let socket = format!("socket,id=qmp,server=on,wait=off,path={path}");
-            command.args(["-chardev", &socket, "-mon", "chardev=qmp,mode=control"]);
+        for name in self.monitors(life) {
+            let socket = format!("socket,id={name},server=on,wait=off,path={}", at(name));
+            let monitor = format!("chardev={name},mode=control");
+            command.args(["-chardev", &socket, "-mon", &monitor]);
         }
-        command.args(match life {
-            Life::Boots => &["-action", "panic=none"][..],
+        command.args(self.actions(life));
+        command
+    }
+
+    /// What QEMU does where `gil_disk.ko` and `gil_screen.ko` write, and as it begins.
+    fn actions(&self, life: Life) -> &'static [&'static str] {
+        match (life, self.display.is_some()) {
+            (Life::Boots, false) => &["-action", "panic=none"],
+            (Life::Boots, true) => &["-action", "panic=pause"],
             // What was saved begins to run, whatever it was stopped for.
-            Life::IsSaved => &[
+            (Life::IsSaved, _) => &[
                 "-action",
                 "panic=pause",
                 "-global",
                 "migration.store-global-state=off",
             ],
-            Life::Continues => &["-action", "panic=none", "-incoming", "defer"],
-        });
-        command
+            (Life::Continues, false) => &["-action", "panic=none", "-incoming", "defer"],
+            (Life::Continues, true) => &["-action", "panic=pause", "-incoming", "defer"],
+        }
+    }
+
+    /// Where it takes commands.
+    fn monitors(&self, life: Life) -> Vec<&'static str> {
+        let pictures = [file::PICTURES, file::VIEWS];
+        let pictures = pictures.iter().filter(|_| self.display.is_some());
+        match life {
+            Life::IsSaved => vec![file::QMP],
+            Life::Boots => pictures.copied().collect(),
+            Life::Continues => pictures.copied().chain([file::QMP]).collect(),
+        }
     }
 
     /// How time passes: one instruction a nanosecond, and at once where the guest is idle.
@@ -216,12 +243,26 @@ impl Machine {
     /// The kernel's memory is the RAM alone, without nodes; the place of the table
     /// is for the module that makes disks.
     fn kernel_command_line(&self) -> String {
-        format!(
+        let mut line = format!(
             "{KERNEL_COMMAND_LINE} numa=off mem={} gil_disk.at={:#x}",
             self.memory,
             self.table()
-        )
+        );
+        if self.display.is_some() {
+            line = format!("{line} {CONSOLE_OPTIONS}");
+        }
+        line
     }
+}
+
+/// Bytes of the pictures that QEMU keeps for the guest: eight of the largest display.
+const PICTURES: u64 = 512 << 20;
+
+/// The adapter, whose memory is the guest's RAM. A command of the guest's is queued
+/// before the guest goes on (`ioeventfd=off`): else QEMU could pass over idle time in
+/// which the guest waits for its answer.
+fn display(Size { width, height }: Size) -> String {
+    format!("{DISPLAY},addr=2,ioeventfd=off,max_hostmem={PICTURES},xres={width},yres={height}")
 }
 
 /// QEMU's user network. Of the host's ports, each connection is carried by a process of
@@ -303,6 +344,7 @@ mod tests {
             memory: 1 << 30,
             disks: (0..disks).map(|n| (format!("d{n}"), STEP)).collect(),
             network: None,
+            display: None,
         };
         let saved = words(&machine(0), Life::IsSaved);
         for disks in [1, 6] {
@@ -330,6 +372,7 @@ mod tests {
             memory: 1 << 30,
             disks: vec![("a".into(), 4 << 20), ("b".into(), 2 << 20)],
             network: None,
+            display: None,
         };
         let table = 0x8000_0000;
         for (life, at) in [

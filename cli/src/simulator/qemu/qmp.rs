@@ -1,6 +1,7 @@
 //! Commands to a running QEMU: QMP, JSON over a socket (QEMU, docs/interop/qmp-spec).
 
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -33,6 +34,8 @@ const SLICE: Duration = Duration::from_millis(1);
 /// A connection to a QEMU.
 pub struct Qmp {
     reader: BufReader<UnixStream>,
+    /// Names of events that came before an answer.
+    events: VecDeque<String>,
 }
 
 impl Qmp {
@@ -41,8 +44,20 @@ impl Qmp {
     ///
     /// # Errors
     /// [`QmpError`].
-    pub fn connect(path: &Path, mut is_there: impl FnMut() -> bool) -> Result<Self, QmpError> {
-        let until = Instant::now() + PATIENCE;
+    pub fn connect(path: &Path, is_there: impl FnMut() -> bool) -> Result<Self, QmpError> {
+        Self::connect_within(PATIENCE, path, is_there)
+    }
+
+    /// The same; it and later each answer may take that long.
+    ///
+    /// # Errors
+    /// [`QmpError`].
+    pub fn connect_within(
+        patience: Duration,
+        path: &Path,
+        mut is_there: impl FnMut() -> bool,
+    ) -> Result<Self, QmpError> {
+        let until = Instant::now() + patience;
         let stream = loop {
             match UnixStream::connect(path) {
                 Ok(stream) => break stream,
@@ -51,16 +66,25 @@ impl Qmp {
                 Err(_) => std::thread::sleep(SLICE),
             }
         };
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(patience))?;
         let mut qmp = Self {
             reader: BufReader::new(stream),
+            events: VecDeque::new(),
         };
         qmp.read("greet")?;
         qmp.execute("qmp_capabilities", json!({}))?;
         Ok(qmp)
     }
 
-    /// Has a command carried out; its answer.
+    /// From now on, an answer or an event may take any time.
+    ///
+    /// # Errors
+    /// [`QmpError::Connection`].
+    pub fn wait_long(&self) -> Result<(), QmpError> {
+        Ok(self.reader.get_ref().set_read_timeout(None)?)
+    }
+
+    /// Has a command carried out; its answer. Events that come before it wait.
     ///
     /// # Errors
     /// [`QmpError`].
@@ -77,6 +101,21 @@ impl Qmp {
             if let Some(answer) = answer.get_mut("return") {
                 return Ok(answer.take());
             }
+            self.events.extend(name_of(&answer));
+        }
+    }
+
+    /// Waits for the next event; its name.
+    ///
+    /// # Errors
+    /// [`QmpError`].
+    pub fn event(&mut self) -> Result<String, QmpError> {
+        loop {
+            if let Some(name) = self.events.pop_front() {
+                return Ok(name);
+            }
+            let read = self.read("say more")?;
+            self.events.extend(name_of(&read));
         }
     }
 
@@ -85,7 +124,7 @@ impl Qmp {
     /// # Errors
     /// [`QmpError`].
     pub fn wait_for(&mut self, event: &'static str) -> Result<(), QmpError> {
-        while self.read(event)?["event"] != event {}
+        while self.event()? != event {}
         Ok(())
     }
 
@@ -96,6 +135,11 @@ impl Qmp {
         }
         serde_json::from_str(&line).map_err(|error| QmpError::Connection(error.into()))
     }
+}
+
+/// The name of an event, if it is one.
+fn name_of(line: &Value) -> Option<String> {
+    Some(line.get("event")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
@@ -131,11 +175,12 @@ mod tests {
         let other = scripted(&path, answers);
         let mut qmp = Qmp::connect(&path, || true).unwrap();
         assert_eq!(qmp.execute("query", json!({"b": 2})).unwrap()["a"], 1);
+        assert_eq!(qmp.event().unwrap(), "RESUME");
         qmp.wait_for("STOP").unwrap();
         let error = qmp.execute("migrate", json!({})).unwrap_err().to_string();
         assert_eq!(error, "QEMU refused migrate: no such thing");
         let error = qmp.wait_for("STOP").unwrap_err().to_string();
-        assert_eq!(error, "QEMU ended before it did STOP");
+        assert_eq!(error, "QEMU ended before it did say more");
         assert!(
             other
                 .join()

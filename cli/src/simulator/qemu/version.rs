@@ -13,6 +13,9 @@ pub const OLDEST: Version = Version { major: 9, minor: 2 };
 /// Its command.
 pub const PROGRAM: &str = "qemu-system-aarch64";
 
+/// The device that is the guest's display.
+pub const DISPLAY: &str = "virtio-gpu-pci";
+
 /// A version of QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -56,6 +59,11 @@ pub enum QemuError {
         "this QEMU was built without TCG plugins: install Debian's qemu-system-arm, by `gil setup`"
     )]
     NoPlugins,
+    /// It has no display.
+    #[error(
+        "this QEMU has no {DISPLAY}, the guest's display: install Debian's qemu-system-arm and qemu-system-common, by `gil setup`"
+    )]
+    NoDisplay,
     /// Its version cannot be read.
     #[error("{PROGRAM} does not say its version (it says \"{0}\"): is it QEMU?")]
     NoVersion(String),
@@ -92,6 +100,19 @@ pub fn check() -> Result<Version, QemuError> {
         return Err(QemuError::NoPlugins);
     }
     Ok(found)
+}
+
+/// Looks whether this machine's QEMU has a display for the guest.
+///
+/// # Errors
+/// [`QemuError`] says what is wrong with it.
+pub fn check_display() -> Result<&'static str, QemuError> {
+    let text = ask_for(&["-device", "help"], "asking for its devices")?;
+    let name = format!("name \"{DISPLAY}\",");
+    match text.lines().any(|line| line.starts_with(&name)) {
+        true => Ok(DISPLAY),
+        false => Err(QemuError::NoDisplay),
+    }
 }
 
 /// The cache's file that names the QEMU that [`check`] found good.
@@ -135,11 +156,11 @@ pub fn identity() -> Result<String, QemuError> {
 }
 
 fn ask(option: &str) -> Result<String, QemuError> {
-    let answer = tool::run(
-        Command::new(PROGRAM).arg(option),
-        "asking for its version",
-        Path::new("/"),
-    );
+    ask_for(&[option], "asking for its version")
+}
+
+fn ask_for(options: &[&str], what: &'static str) -> Result<String, QemuError> {
+    let answer = tool::run(Command::new(PROGRAM).args(options), what, Path::new("/"));
     match answer {
         Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
         Err(ToolError::Missing { .. }) => Err(QemuError::Missing),

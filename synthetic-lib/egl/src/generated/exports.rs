@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 40] = [
+static EXPORTS: [Export; 44] = [
     Export {
         name: c"eglBindAPI",
         address: eglBindAPI as *const c_void,
@@ -33,6 +33,14 @@ static EXPORTS: [Export; 40] = [
     Export {
         name: c"eglCreateContext",
         address: eglCreateContext as *const c_void,
+    },
+    Export {
+        name: c"eglCreateImage",
+        address: eglCreateImage as *const c_void,
+    },
+    Export {
+        name: c"eglCreateImageKHR",
+        address: eglCreateImageKHR as *const c_void,
     },
     Export {
         name: c"eglCreatePbufferFromClientBuffer",
@@ -69,6 +77,14 @@ static EXPORTS: [Export; 40] = [
     Export {
         name: c"eglDestroyContext",
         address: eglDestroyContext as *const c_void,
+    },
+    Export {
+        name: c"eglDestroyImage",
+        address: eglDestroyImage as *const c_void,
+    },
+    Export {
+        name: c"eglDestroyImageKHR",
+        address: eglDestroyImageKHR as *const c_void,
     },
     Export {
         name: c"eglDestroySurface",

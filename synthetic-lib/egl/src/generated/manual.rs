@@ -100,6 +100,19 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglQueryString(entry: u64, dpy: EGLDisplay, name: EGLint) -> *const c_char;
 
+    /// `eglChooseConfig`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglChooseConfig(
+        entry: u64,
+        dpy: EGLDisplay,
+        attrib_list: *const EGLint,
+        configs: *mut EGLConfig,
+        config_size: EGLint,
+        num_config: *mut EGLint,
+    ) -> EGLBoolean;
+
     /// `eglGetConfigAttrib`.
     ///
     /// # Safety
@@ -199,11 +212,29 @@ pub trait Manual {
     /// As EGL says of the caller.
     unsafe fn eglDestroySurface(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean;
 
+    /// `eglQuerySurface`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglQuerySurface(
+        entry: u64,
+        dpy: EGLDisplay,
+        surface: EGLSurface,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean;
+
     /// `eglSwapInterval`.
     ///
     /// # Safety
     /// As EGL says of the caller.
     unsafe fn eglSwapInterval(entry: u64, dpy: EGLDisplay, interval: EGLint) -> EGLBoolean;
+
+    /// `eglSwapBuffers`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglSwapBuffers(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean;
 
     /// `eglCreateWindowSurface`.
     ///
@@ -311,6 +342,44 @@ pub trait Manual {
         native_pixmap: *mut c_void,
         attrib_list: *const EGLint,
     ) -> EGLSurface;
+
+    /// `eglCreateImage`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreateImage(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attrib_list: *const EGLAttrib,
+    ) -> EGLImage;
+
+    /// `eglCreateImageKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglCreateImageKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attrib_list: *const EGLint,
+    ) -> EGLImage;
+
+    /// `eglDestroyImage`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglDestroyImage(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean;
+
+    /// `eglDestroyImageKHR`.
+    ///
+    /// # Safety
+    /// As EGL says of the caller.
+    unsafe fn eglDestroyImageKHR(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean;
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.
@@ -346,5 +415,11 @@ pub trait Helpers: Api {
 /// What the library keeps of new objects.
 pub trait Kept: Api {
     /// What is kept of what `eglCreateContext` makes.
-    fn context(dpy: &Object) -> Self::Details;
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn context(dpy: &Object, attrib_list: *const EGLint) -> Self::Details;
+
+    /// What is kept of what `eglCreatePbufferSurface` makes.
+    fn surface(dpy: &Object) -> Self::Details;
 }

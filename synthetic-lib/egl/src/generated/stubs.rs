@@ -155,31 +155,8 @@ pub unsafe extern "C" fn eglChooseConfig(
 ) -> EGLBoolean {
     gil_guest::note(gil_wire::Op::new(2, 8));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let dpy = Object::find(Kind::Display, dpy)?;
-            let attrib_list_in =
-                data::properties_until::<Guest, _>(EGL_NONE, attrib_list, &[], &[])?;
-            let configs_room = Length::of(config_size).get().ok_or(Guest::BOUNDS)?;
-            <Guest as Helpers>::configs(&dpy, num_config)?;
-            let request = Request::new(wire::EGL_CHOOSE_CONFIG, Class::Query, entry);
-            let args = wire::EglChooseConfigArgs {
-                dpy: dpy.number(),
-                attrib_list: attrib_list_in,
-                configs: !configs.is_null(),
-                config_size,
-                num_config: !num_config.is_null(),
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::EglChooseConfigReply = reply.decode()?;
-                Guest::check(reply.result)?;
-                Object::write_all(Kind::Config, configs, configs_room, &reply.configs, None);
-                data::write(num_config, reply.num_config);
-                Ok(())
-            })
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::eglChooseConfig(entry, dpy, attrib_list, configs, config_size, num_config) }
 }
 
 /// `eglGetConfigAttrib`.
@@ -261,7 +238,7 @@ pub unsafe extern "C" fn eglCreateContext(
                     Kind::Context,
                     new,
                     &[&dpy],
-                    <Guest as Kept>::context(&dpy),
+                    <Guest as Kept>::context(&dpy, attrib_list),
                 ))
             })
         }
@@ -466,7 +443,7 @@ pub unsafe extern "C" fn eglCreatePbufferSurface(
                     Kind::Surface,
                     new,
                     &[&dpy],
-                    Default::default(),
+                    <Guest as Kept>::surface(&dpy),
                 ))
             })
         }
@@ -498,27 +475,8 @@ pub unsafe extern "C" fn eglQuerySurface(
 ) -> EGLBoolean {
     gil_guest::note(gil_wire::Op::new(2, 26));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let dpy = Object::find(Kind::Display, dpy)?;
-            let surface = Object::find(Kind::Surface, surface)?;
-            <Guest as Helpers>::initialized(&dpy)?;
-            let request = Request::new(wire::EGL_QUERY_SURFACE, Class::Query, entry);
-            let args = wire::EglQuerySurfaceArgs {
-                dpy: dpy.number(),
-                surface: surface.number(),
-                attribute,
-                value: !value.is_null(),
-            };
-            request.forward(&args, |reply| {
-                let reply: wire::EglQuerySurfaceReply = reply.decode()?;
-                Guest::check(reply.result)?;
-                data::write(value, reply.value);
-                Ok(())
-            })
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::eglQuerySurface(entry, dpy, surface, attribute, value) }
 }
 
 /// `eglSurfaceAttrib`.
@@ -630,20 +588,8 @@ pub unsafe extern "C" fn eglSwapInterval(dpy: EGLDisplay, interval: EGLint) -> E
 pub unsafe extern "C" fn eglSwapBuffers(dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
     gil_guest::note(gil_wire::Op::new(2, 31));
     let entry = gil_guest::entry();
-    Guest::returned(|| {
-        let dpy = Object::find(Kind::Display, dpy)?;
-        let surface = Object::find(Kind::Surface, surface)?;
-        <Guest as Helpers>::initialized(&dpy)?;
-        let request = Request::new(wire::EGL_SWAP_BUFFERS, Class::Sync, entry);
-        let args = wire::EglSwapBuffersArgs {
-            dpy: dpy.number(),
-            surface: surface.number(),
-        };
-        request.forward(&args, |reply| {
-            let reply: wire::EglSwapBuffersReply = reply.decode()?;
-            Guest::check(reply.result)
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::eglSwapBuffers(entry, dpy, surface) }
 }
 
 /// `eglCreateWindowSurface`.
@@ -802,4 +748,64 @@ pub unsafe extern "C" fn eglCreatePlatformPixmapSurfaceEXT(
     unsafe {
         Guest::eglCreatePlatformPixmapSurfaceEXT(entry, dpy, config, native_pixmap, attrib_list)
     }
+}
+
+/// `eglCreateImage`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreateImage")]
+pub unsafe extern "C" fn eglCreateImage(
+    dpy: EGLDisplay,
+    ctx: EGLContext,
+    target: EGLenum,
+    buffer: EGLClientBuffer,
+    attrib_list: *const EGLAttrib,
+) -> EGLImage {
+    gil_guest::note(gil_wire::Op::new(2, 70));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglCreateImage(entry, dpy, ctx, target, buffer, attrib_list) }
+}
+
+/// `eglCreateImageKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglCreateImageKHR")]
+pub unsafe extern "C" fn eglCreateImageKHR(
+    dpy: EGLDisplay,
+    ctx: EGLContext,
+    target: EGLenum,
+    buffer: EGLClientBuffer,
+    attrib_list: *const EGLint,
+) -> EGLImage {
+    gil_guest::note(gil_wire::Op::new(2, 71));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglCreateImageKHR(entry, dpy, ctx, target, buffer, attrib_list) }
+}
+
+/// `eglDestroyImage`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDestroyImage")]
+pub unsafe extern "C" fn eglDestroyImage(dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 72));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglDestroyImage(entry, dpy, image) }
+}
+
+/// `eglDestroyImageKHR`.
+///
+/// # Safety
+/// As EGL says of the caller.
+#[unsafe(export_name = "gil_eglDestroyImageKHR")]
+pub unsafe extern "C" fn eglDestroyImageKHR(dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+    gil_guest::note(gil_wire::Op::new(2, 73));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::eglDestroyImageKHR(entry, dpy, image) }
 }

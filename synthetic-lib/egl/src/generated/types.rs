@@ -47,6 +47,14 @@ pub struct EGLDisplayObject {
 }
 pub type EGLDisplay = *mut EGLDisplayObject;
 
+/// What a `EGLImage` points to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EGLImageObject {
+    _private: [u8; 0],
+}
+pub type EGLImage = *mut EGLImageObject;
+
 /// What a `EGLSurface` points to.
 #[repr(C)]
 #[derive(Debug)]
@@ -55,6 +63,7 @@ pub struct EGLSurfaceObject {
 }
 pub type EGLSurface = *mut EGLSurfaceObject;
 
+pub const EGL_ALPHA_SIZE: EGLint = 0x3021;
 pub const EGL_BAD_ACCESS: EGLint = 0x3002;
 pub const EGL_BAD_ALLOC: EGLint = 0x3003;
 pub const EGL_BAD_ATTRIBUTE: EGLint = 0x3004;
@@ -67,35 +76,59 @@ pub const EGL_BAD_NATIVE_PIXMAP: EGLint = 0x300a;
 pub const EGL_BAD_NATIVE_WINDOW: EGLint = 0x300b;
 pub const EGL_BAD_PARAMETER: EGLint = 0x300c;
 pub const EGL_BAD_SURFACE: EGLint = 0x300d;
+pub const EGL_BLUE_SIZE: EGLint = 0x3022;
+pub const EGL_BUFFER_AGE_EXT: EGLint = 0x313d;
 pub const EGL_CLIENT_APIS: EGLint = 0x308d;
+pub const EGL_CONFIG_ID: EGLint = 0x3028;
 pub const EGL_CONFORMANT: EGLint = 0x3042;
 pub const EGL_CONTEXT_CLIENT_TYPE: EGLint = 0x3097;
 pub const EGL_CONTEXT_CLIENT_VERSION: EGLint = 0x3098;
 pub const EGL_CONTEXT_LOST: EGLint = 0x300e;
 pub const EGL_CONTEXT_MINOR_VERSION: EGLint = 0x30fb;
 pub const EGL_CORE_NATIVE_ENGINE: EGLint = 0x305b;
+pub const EGL_DMA_BUF_PLANE0_FD_EXT: EGLint = 0x3272;
+pub const EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT: EGLint = 0x3444;
+pub const EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT: EGLint = 0x3443;
+pub const EGL_DMA_BUF_PLANE0_OFFSET_EXT: EGLint = 0x3273;
+pub const EGL_DMA_BUF_PLANE0_PITCH_EXT: EGLint = 0x3274;
+pub const EGL_DMA_BUF_PLANE1_FD_EXT: EGLint = 0x3275;
 pub const EGL_DONT_CARE: EGLint = -1;
 pub const EGL_DRAW: EGLint = 0x3059;
 pub const EGL_EXTENSIONS: EGLint = 0x3055;
 pub const EGL_FALSE: EGLBoolean = 0;
+pub const EGL_GL_RENDERBUFFER: EGLenum = 0x30b9;
+pub const EGL_GL_TEXTURE_2D: EGLenum = 0x30b1;
+pub const EGL_GREEN_SIZE: EGLint = 0x3023;
 pub const EGL_HEIGHT: EGLint = 0x3056;
+pub const EGL_IMAGE_PRESERVED: EGLint = 0x30d2;
+pub const EGL_LINUX_DMA_BUF_EXT: EGLenum = 0x3270;
+pub const EGL_LINUX_DRM_FOURCC_EXT: EGLint = 0x3271;
+pub const EGL_NATIVE_VISUAL_ID: EGLint = 0x302e;
 pub const EGL_NONE: EGLint = 0x3038;
 pub const EGL_NOT_INITIALIZED: EGLint = 0x3001;
 pub const EGL_OPENGL_API: EGLenum = 0x30a2;
 pub const EGL_OPENGL_ES2_BIT: EGLint = 4;
 pub const EGL_OPENGL_ES3_BIT: EGLint = 64;
 pub const EGL_OPENGL_ES_API: EGLenum = 0x30a0;
+pub const EGL_OPENGL_ES_BIT: EGLint = 1;
 pub const EGL_OPENVG_API: EGLenum = 0x30a1;
 pub const EGL_PBUFFER_BIT: EGLint = 1;
+pub const EGL_PIXMAP_BIT: EGLint = 2;
+pub const EGL_PLATFORM_GBM_KHR: EGLenum = 0x31d7;
 pub const EGL_PLATFORM_SURFACELESS_MESA: EGLenum = 0x31dd;
+pub const EGL_PLATFORM_X11_KHR: EGLenum = 0x31d5;
+pub const EGL_PLATFORM_XCB_EXT: EGLenum = 0x31dc;
 pub const EGL_READ: EGLint = 0x305a;
+pub const EGL_RED_SIZE: EGLint = 0x3024;
 pub const EGL_RENDERABLE_TYPE: EGLint = 0x3040;
+pub const EGL_RENDER_BUFFER: EGLint = 0x3086;
 pub const EGL_SUCCESS: EGLint = 0x3000;
 pub const EGL_SURFACE_TYPE: EGLint = 0x3033;
 pub const EGL_TRUE: EGLBoolean = 1;
 pub const EGL_VENDOR: EGLint = 0x3053;
 pub const EGL_VERSION: EGLint = 0x3054;
 pub const EGL_WIDTH: EGLint = 0x3057;
+pub const EGL_WINDOW_BIT: EGLint = 4;
 
 /// `eglGetError`.
 pub type eglGetError_fn = unsafe extern "C" fn() -> EGLint;
@@ -208,3 +241,23 @@ pub type eglCreatePlatformWindowSurfaceEXT_fn =
 /// `eglCreatePlatformPixmapSurfaceEXT`.
 pub type eglCreatePlatformPixmapSurfaceEXT_fn =
     unsafe extern "C" fn(EGLDisplay, EGLConfig, *mut c_void, *const EGLint) -> EGLSurface;
+/// `eglCreateImage`.
+pub type eglCreateImage_fn = unsafe extern "C" fn(
+    EGLDisplay,
+    EGLContext,
+    EGLenum,
+    EGLClientBuffer,
+    *const EGLAttrib,
+) -> EGLImage;
+/// `eglCreateImageKHR`.
+pub type eglCreateImageKHR_fn = unsafe extern "C" fn(
+    EGLDisplay,
+    EGLContext,
+    EGLenum,
+    EGLClientBuffer,
+    *const EGLint,
+) -> EGLImage;
+/// `eglDestroyImage`.
+pub type eglDestroyImage_fn = unsafe extern "C" fn(EGLDisplay, EGLImage) -> EGLBoolean;
+/// `eglDestroyImageKHR`.
+pub type eglDestroyImageKHR_fn = unsafe extern "C" fn(EGLDisplay, EGLImage) -> EGLBoolean;

@@ -1,5 +1,9 @@
 //! What the library keeps of objects.
 
+use super::image::Image;
+use super::platform::Platform;
+use super::window::Surface;
+use crate::generated::types::EGLint;
 use std::any::Any;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -14,11 +18,17 @@ pub enum Details {
     Display(Display),
     /// Of a context.
     Context(Context),
+    /// Of a surface.
+    Surface(Surface),
+    /// Of an image of a buffer.
+    Image(Image),
 }
 
 /// A display of the program's. The board has one for all of them.
 #[derive(Debug, Default)]
 pub struct Display {
+    /// Whose windows it has.
+    pub platform: Platform,
     /// Between `eglInitialize` and `eglTerminate`.
     pub is_initialized: AtomicBool,
 }
@@ -26,6 +36,8 @@ pub struct Display {
 /// A context.
 #[derive(Debug, Default)]
 pub struct Context {
+    /// The version of OpenGL ES that the program asked for.
+    pub version: (EGLint, EGLint),
     /// What the library of its client API keeps of it.
     pub client: OnceLock<Box<dyn Any + Send + Sync>>,
 }

@@ -2,6 +2,7 @@
 //! the same for all, so that ending one display ends only what was made on it.
 
 use super::details::{Details, Display};
+use super::platform::Platform;
 use crate::generated::manual::{Guest, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult};
@@ -14,17 +15,25 @@ use std::sync::{Mutex, PoisonError};
 /// handle's address. They are never removed, as EGL has it.
 static DISPLAYS: Mutex<Vec<((EGLenum, usize), usize)>> = Mutex::new(Vec::new());
 
-/// The display of a native one.
-pub fn get(platform: EGLenum, native: usize) -> EGLDisplay {
+/// The display of a native one; `windows` says whose windows it has.
+pub fn get(platform: EGLenum, native: usize, windows: impl FnOnce() -> Platform) -> EGLDisplay {
     let mut displays = DISPLAYS.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = (platform, native);
     if let Some((_, known)) = displays.iter().find(|(key, _)| *key == asked) {
         return *known as EGLDisplay;
     }
-    let details = Details::Display(Display::default());
+    let details = Details::Display(Display {
+        platform: windows(),
+        ..Display::default()
+    });
     let made: EGLDisplay = Object::create(Kind::Display, gil_guest::new_number(), &[], details);
     displays.push((asked, made as usize));
     made
+}
+
+/// Whose windows it has.
+pub fn platform(dpy: &Object) -> &Platform {
+    state(dpy).map_or(&Platform::None, |display| &display.platform)
 }
 
 fn state(dpy: &Object) -> CallResult<&Display> {
@@ -51,6 +60,7 @@ pub fn initialized(dpy: &Object) -> CallResult<()> {
 /// The API's code.
 pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
     let state = state(dpy)?;
+    state.platform.connect()?;
     let request = Request::new(wire::EGL_INITIALIZE, Class::Sync, entry);
     let args = wire::EglInitializeArgs { dpy: dpy.number() };
     let version = request.forward(&args, |reply| {
@@ -71,7 +81,7 @@ pub fn initialize(entry: u64, dpy: &Object) -> CallResult<(EGLint, EGLint)> {
 pub fn terminate(entry: u64, dpy: &Object) -> CallResult<()> {
     state(dpy)?.is_initialized.store(false, Ordering::Release);
     let number = Some(dpy.number());
-    for kind in [Kind::Context, Kind::Surface] {
+    for kind in [Kind::Context, Kind::Surface, Kind::Image] {
         for object in Object::all(kind) {
             if object.ancestor(Kind::Display) == number && object.references() > 0 {
                 // Another thread may have been faster.

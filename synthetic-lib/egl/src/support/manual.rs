@@ -1,6 +1,7 @@
 //! The entry points that are written by hand.
 
-use super::{current, display, error, procedures, strings};
+use super::platform::{self, Platform};
+use super::{configs, current, display, error, image, present, procedures, strings, window};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::types::*;
 use gil_guest::api::{Api, CallResult, Noted, data};
@@ -16,10 +17,9 @@ const TEXT_ROOM: usize = 32 << 10;
 const EXTENSIONS: &str = include_str!("extensions.txt");
 /// What needs no display.
 const CLIENT_EXTENSIONS: &str = "EGL_EXT_client_extensions EGL_EXT_platform_base \
-     EGL_KHR_client_get_all_proc_addresses EGL_MESA_platform_surfaceless";
-
-/// `EGL_DEFAULT_DISPLAY`'s platform.
-const DEFAULT: EGLenum = 0;
+     EGL_KHR_client_get_all_proc_addresses EGL_KHR_platform_gbm EGL_KHR_platform_x11 \
+     EGL_EXT_platform_x11 EGL_EXT_platform_xcb EGL_MESA_platform_gbm \
+     EGL_MESA_platform_surfaceless";
 
 fn display_of(dpy: EGLDisplay) -> CallResult<Object> {
     let dpy = Object::find(Kind::Display, dpy)?;
@@ -66,11 +66,24 @@ fn string(entry: u64, dpy: EGLDisplay, name: EGLint) -> CallResult<&'static CStr
         }
         EGL_EXTENSIONS => {
             let board = text(entry, &dpy, name)?;
-            Ok(strings::keep(&strings::among(&board, EXTENSIONS)))
+            Ok(strings::keep(&extensions(&board)))
         }
         _ => Err(EGL_BAD_PARAMETER),
     }
 }
+
+/// What programs see of the extensions of the board's display: the guest's buffers are
+/// images where textures can be.
+fn extensions(board: &[u8]) -> Vec<u8> {
+    let mut known = strings::among(board, EXTENSIONS);
+    if strings::has(&known, "EGL_KHR_gl_texture_2D_image") {
+        known.extend_from_slice(BUFFERS.as_bytes());
+    }
+    known
+}
+
+/// The extensions of images of the guest's buffers.
+const BUFFERS: &str = " EGL_KHR_image EGL_EXT_image_dma_buf_import EGL_EXT_buffer_age";
 
 /// Makes nothing, as there is no such native object.
 fn no_surface(dpy: EGLDisplay, config: EGLConfig, code: EGLint) -> EGLSurface {
@@ -87,7 +100,12 @@ impl Manual for Guest {
     }
 
     unsafe fn eglGetDisplay(_: u64, display_id: EGLNativeDisplayType) -> EGLDisplay {
-        Self::noted(|| Ok(display::get(DEFAULT, display_id)))
+        Self::noted(|| {
+            let platform = platform::of_native(display_id);
+            Ok(display::get(platform, display_id, || {
+                Platform::new(platform, display_id).unwrap_or_default()
+            }))
+        })
     }
 
     unsafe fn eglGetPlatformDisplay(
@@ -96,11 +114,13 @@ impl Manual for Guest {
         native_display: *mut c_void,
         _attributes: *const EGLAttrib,
     ) -> EGLDisplay {
+        let native = native_display as usize;
         Self::noted(|| match platform {
-            EGL_PLATFORM_SURFACELESS_MESA if native_display.is_null() => {
-                Ok(display::get(platform, 0))
+            EGL_PLATFORM_SURFACELESS_MESA if native != 0 => Err(EGL_BAD_PARAMETER),
+            _ => {
+                let windows = Platform::new(platform, native).ok_or(EGL_BAD_PARAMETER)?;
+                Ok(display::get(platform, native, || windows))
             }
-            _ => Err(EGL_BAD_PARAMETER),
         })
     }
 
@@ -141,7 +161,35 @@ impl Manual for Guest {
         found.cast_const()
     }
 
-    /// Of the client APIs, those that this library has.
+    unsafe fn eglChooseConfig(
+        entry: u64,
+        dpy: EGLDisplay,
+        attrib_list: *const EGLint,
+        configs: *mut EGLConfig,
+        config_size: EGLint,
+        num_config: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let room = usize::try_from(config_size).map_err(|_| EGL_BAD_PARAMETER)?;
+            if num_config.is_null() {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            // SAFETY: the caller's list.
+            let found = unsafe { configs::choose(entry, &dpy, attrib_list) }?;
+            let count = match configs.is_null() {
+                true => found.len(),
+                false => found.len().min(room),
+            };
+            // SAFETY: null, or the caller's, with as much room; and a number.
+            unsafe {
+                Object::write_all(Kind::Config, configs, room, &found, None);
+                num_config.write(EGLint::try_from(count).unwrap_or(EGLint::MAX));
+            }
+            Ok(())
+        })
+    }
+
     unsafe fn eglGetConfigAttrib(
         entry: u64,
         dpy: EGLDisplay,
@@ -155,24 +203,7 @@ impl Manual for Guest {
             if value.is_null() {
                 return Err(EGL_BAD_PARAMETER);
             }
-            let request = Request::new(wire::EGL_GET_CONFIG_ATTRIB, Class::Query, entry);
-            let args = wire::EglGetConfigAttribArgs {
-                dpy: dpy.number(),
-                config: config.number(),
-                attribute,
-                value: true,
-            };
-            let found = request.forward(&args, |reply| {
-                let reply: wire::EglGetConfigAttribReply = reply.decode()?;
-                Self::check(reply.result)?;
-                Ok(reply.value)
-            })?;
-            let found = match attribute {
-                EGL_RENDERABLE_TYPE | EGL_CONFORMANT => {
-                    found & (EGL_OPENGL_ES2_BIT | EGL_OPENGL_ES3_BIT)
-                }
-                _ => found,
-            };
+            let found = configs::attribute(entry, &dpy, &config, attribute)?;
             // SAFETY: the caller's.
             unsafe { value.write(found) };
             Ok(())
@@ -254,7 +285,9 @@ impl Manual for Guest {
             request.forward(&wire::EglWaitClientArgs, |reply| {
                 let reply: wire::EglWaitClientReply = reply.decode()?;
                 Self::check(reply.result)
-            })
+            })?;
+            image::flushed(entry);
+            Ok(())
         })
     }
 
@@ -300,14 +333,86 @@ impl Manual for Guest {
         })
     }
 
+    unsafe fn eglQuerySurface(
+        entry: u64,
+        dpy: EGLDisplay,
+        surface: EGLSurface,
+        attribute: EGLint,
+        value: *mut EGLint,
+    ) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let surface = Object::find(Kind::Surface, surface)?;
+            if value.is_null() {
+                return Err(EGL_BAD_PARAMETER);
+            }
+            let found = window::query(entry, &dpy, &surface, attribute)?;
+            // SAFETY: the caller's.
+            unsafe { value.write(found) };
+            Ok(())
+        })
+    }
+
+    unsafe fn eglSwapBuffers(entry: u64, dpy: EGLDisplay, surface: EGLSurface) -> EGLBoolean {
+        Self::returned(|| {
+            let dpy = display_of(dpy)?;
+            let surface = Object::find(Kind::Surface, surface)?;
+            present::swap(entry, &dpy, &surface)?;
+            image::flushed(entry);
+            Ok(())
+        })
+    }
+
     unsafe fn eglCreateWindowSurface(
-        _: u64,
+        entry: u64,
         dpy: EGLDisplay,
         config: EGLConfig,
-        _window: EGLNativeWindowType,
-        _attributes: *const EGLint,
+        native: EGLNativeWindowType,
+        attributes: *const EGLint,
     ) -> EGLSurface {
-        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
+    }
+
+    unsafe fn eglCreateImage(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attributes: *const EGLAttrib,
+    ) -> EGLImage {
+        // SAFETY: the caller's list.
+        Self::noted(|| unsafe { image(entry, dpy, ctx, (target, buffer), attributes) })
+    }
+
+    unsafe fn eglCreateImageKHR(
+        entry: u64,
+        dpy: EGLDisplay,
+        ctx: EGLContext,
+        target: EGLenum,
+        buffer: EGLClientBuffer,
+        attributes: *const EGLint,
+    ) -> EGLImage {
+        // SAFETY: the caller's list.
+        Self::noted(|| unsafe { image(entry, dpy, ctx, (target, buffer), attributes) })
+    }
+
+    unsafe fn eglDestroyImage(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+        Self::returned(|| {
+            display_of(dpy)?;
+            Object::release(Kind::Image, image, entry)
+        })
+    }
+
+    unsafe fn eglDestroyImageKHR(entry: u64, dpy: EGLDisplay, image: EGLImage) -> EGLBoolean {
+        // SAFETY: the caller's.
+        unsafe { Self::eglDestroyImage(entry, dpy, image) }
     }
 
     unsafe fn eglCreatePixmapSurface(
@@ -321,13 +426,20 @@ impl Manual for Guest {
     }
 
     unsafe fn eglCreatePlatformWindowSurface(
-        _: u64,
+        entry: u64,
         dpy: EGLDisplay,
         config: EGLConfig,
-        _window: *mut c_void,
-        _attributes: *const EGLAttrib,
+        native: *mut c_void,
+        attributes: *const EGLAttrib,
     ) -> EGLSurface {
-        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            let native = display::platform(&dpy).handed(native);
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
     }
 
     unsafe fn eglCreatePlatformPixmapSurface(
@@ -341,13 +453,20 @@ impl Manual for Guest {
     }
 
     unsafe fn eglCreatePlatformWindowSurfaceEXT(
-        _: u64,
+        entry: u64,
         dpy: EGLDisplay,
         config: EGLConfig,
-        _window: *mut c_void,
-        _attributes: *const EGLint,
+        native: *mut c_void,
+        attributes: *const EGLint,
     ) -> EGLSurface {
-        no_surface(dpy, config, EGL_BAD_NATIVE_WINDOW)
+        Self::noted(|| {
+            let dpy = display_of(dpy)?;
+            let config = Object::find(Kind::Config, config)?;
+            // SAFETY: the caller's list.
+            let attributes = unsafe { window::attributes(attributes) }?;
+            let native = display::platform(&dpy).handed(native);
+            window::create(entry, &dpy, &config, native, &attributes)
+        })
     }
 
     unsafe fn eglCreatePlatformPixmapSurfaceEXT(
@@ -384,6 +503,27 @@ impl Manual for Guest {
             Err(EGL_BAD_NATIVE_PIXMAP)
         })
     }
+}
+
+/// Makes an image.
+///
+/// # Safety
+/// `attributes` is null or pairs that end with `EGL_NONE`.
+unsafe fn image<T>(
+    entry: u64,
+    dpy: EGLDisplay,
+    ctx: EGLContext,
+    (target, buffer): (EGLenum, EGLClientBuffer),
+    attributes: *const T,
+) -> CallResult<EGLImage>
+where
+    T: Copy + PartialEq + From<i16> + TryInto<EGLint>,
+{
+    let dpy = display_of(dpy)?;
+    let context = Object::find_optional(Kind::Context, ctx)?;
+    // SAFETY: the caller's.
+    let attributes = unsafe { window::attributes(attributes) }?;
+    image::create(entry, &dpy, context.as_ref(), target, buffer, &attributes)
 }
 
 /// The handle of what may be there.

@@ -6,20 +6,32 @@
 //! | [`details`] | what the library keeps of objects |
 //! | [`error`] | the error of a thread's last call |
 //! | [`display`] | displays, and what is on them |
+//! | [`platform`] | what has windows |
+//! | [`configs`] | configurations: the board's, as the platform's windows have them |
+//! | [`image`] | images of buffers and of objects |
+//! | [`native`] | the windows of each platform |
+//! | [`window`] | surfaces, and windows among them |
+//! | [`present`] | a window's pictures |
 //! | [`current`] | what is current in a thread |
 //! | [`strings`] | texts that a program gets and keeps |
 //! | [`glvnd`] | this library as a vendor's for libglvnd |
 //! | [`procedures`] | functions by name |
 //! | `manual` | the entry points |
 
+pub mod configs;
 pub mod current;
 pub mod details;
 pub mod display;
 pub mod error;
 pub mod glvnd;
+pub mod image;
 mod manual;
+pub mod native;
+pub mod platform;
+pub mod present;
 pub mod procedures;
 pub mod strings;
+pub mod window;
 
 use crate::generated::manual::{self as generated, Guest, Helpers, Local, Object};
 use crate::generated::types::*;
@@ -29,6 +41,8 @@ use gil_guest::api::{Api, CallResult, Kept, Noted};
 use gil_guest::registry::Registry;
 use gil_wire::Op;
 use gil_wire::generated::egl::Kind;
+use std::sync::OnceLock;
+use window::Surface;
 
 static REGISTRY: Registry<Kept<Guest>> = Registry::new();
 
@@ -98,7 +112,7 @@ impl Helpers for Guest {
 }
 
 /// The versions of OpenGL ES that the guest's library has.
-const VERSIONS: [(EGLint, EGLint); 4] = [(2, 0), (3, 0), (3, 1), (3, 2)];
+const VERSIONS: [(EGLint, EGLint); 6] = [(1, 0), (1, 1), (2, 0), (3, 0), (3, 1), (3, 2)];
 
 /// The version that a context is asked for.
 ///
@@ -122,7 +136,15 @@ unsafe fn context_version(mut list: *const EGLint) -> (EGLint, EGLint) {
 }
 
 impl generated::Kept for Guest {
-    fn context(_: &Object) -> Details {
-        Details::Context(Context::default())
+    unsafe fn context(_: &Object, attrib_list: *const EGLint) -> Details {
+        Details::Context(Context {
+            // SAFETY: a list of the caller's.
+            version: unsafe { context_version(attrib_list) },
+            client: OnceLock::new(),
+        })
+    }
+
+    fn surface(_: &Object) -> Details {
+        Details::Surface(Surface::default())
     }
 }

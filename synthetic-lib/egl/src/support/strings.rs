@@ -32,6 +32,12 @@ pub fn among(all: &[u8], known: &str) -> Vec<u8> {
     words.join(" ").into_bytes()
 }
 
+/// Whether a text has this word.
+pub fn has(text: &[u8], word: &str) -> bool {
+    text.split(|&byte| byte == b' ')
+        .any(|it| it == word.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ struct Export {
 // SAFETY: the addresses are those of functions, which never change.
 unsafe impl Sync for Export {}
 
-static EXPORTS: [Export; 491] = [
+static EXPORTS: [Export; 662] = [
     Export {
         name: c"glActiveShaderProgram",
         address: glActiveShaderProgram as *const c_void,
@@ -21,6 +21,18 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glActiveTexture",
         address: glActiveTexture as *const c_void,
+    },
+    Export {
+        name: c"glAlphaFunc",
+        address: glAlphaFunc as *const c_void,
+    },
+    Export {
+        name: c"glAlphaFuncx",
+        address: glAlphaFuncx as *const c_void,
+    },
+    Export {
+        name: c"glAlphaFuncxOES",
+        address: glAlphaFuncxOES as *const c_void,
     },
     Export {
         name: c"glAttachShader",
@@ -71,6 +83,10 @@ static EXPORTS: [Export; 491] = [
         address: glBindFramebuffer as *const c_void,
     },
     Export {
+        name: c"glBindFramebufferOES",
+        address: glBindFramebufferOES as *const c_void,
+    },
+    Export {
         name: c"glBindImageTexture",
         address: glBindImageTexture as *const c_void,
     },
@@ -81,6 +97,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glBindRenderbuffer",
         address: glBindRenderbuffer as *const c_void,
+    },
+    Export {
+        name: c"glBindRenderbufferOES",
+        address: glBindRenderbufferOES as *const c_void,
     },
     Export {
         name: c"glBindSampler",
@@ -123,8 +143,16 @@ static EXPORTS: [Export; 491] = [
         address: glBlendEquation as *const c_void,
     },
     Export {
+        name: c"glBlendEquationOES",
+        address: glBlendEquationOES as *const c_void,
+    },
+    Export {
         name: c"glBlendEquationSeparate",
         address: glBlendEquationSeparate as *const c_void,
+    },
+    Export {
+        name: c"glBlendEquationSeparateOES",
+        address: glBlendEquationSeparateOES as *const c_void,
     },
     Export {
         name: c"glBlendEquationSeparatei",
@@ -157,6 +185,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glBlendFuncSeparate",
         address: glBlendFuncSeparate as *const c_void,
+    },
+    Export {
+        name: c"glBlendFuncSeparateOES",
+        address: glBlendFuncSeparateOES as *const c_void,
     },
     Export {
         name: c"glBlendFuncSeparatei",
@@ -199,6 +231,10 @@ static EXPORTS: [Export; 491] = [
         address: glCheckFramebufferStatus as *const c_void,
     },
     Export {
+        name: c"glCheckFramebufferStatusOES",
+        address: glCheckFramebufferStatusOES as *const c_void,
+    },
+    Export {
         name: c"glClear",
         address: glClear as *const c_void,
     },
@@ -223,12 +259,36 @@ static EXPORTS: [Export; 491] = [
         address: glClearColor as *const c_void,
     },
     Export {
+        name: c"glClearColorx",
+        address: glClearColorx as *const c_void,
+    },
+    Export {
+        name: c"glClearColorxOES",
+        address: glClearColorxOES as *const c_void,
+    },
+    Export {
         name: c"glClearDepthf",
         address: glClearDepthf as *const c_void,
     },
     Export {
+        name: c"glClearDepthfOES",
+        address: glClearDepthfOES as *const c_void,
+    },
+    Export {
+        name: c"glClearDepthx",
+        address: glClearDepthx as *const c_void,
+    },
+    Export {
+        name: c"glClearDepthxOES",
+        address: glClearDepthxOES as *const c_void,
+    },
+    Export {
         name: c"glClearStencil",
         address: glClearStencil as *const c_void,
+    },
+    Export {
+        name: c"glClientActiveTexture",
+        address: glClientActiveTexture as *const c_void,
     },
     Export {
         name: c"glClientWaitSync",
@@ -237,6 +297,38 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glClipControlEXT",
         address: glClipControlEXT as *const c_void,
+    },
+    Export {
+        name: c"glClipPlanef",
+        address: glClipPlanef as *const c_void,
+    },
+    Export {
+        name: c"glClipPlanefOES",
+        address: glClipPlanefOES as *const c_void,
+    },
+    Export {
+        name: c"glClipPlanex",
+        address: glClipPlanex as *const c_void,
+    },
+    Export {
+        name: c"glClipPlanexOES",
+        address: glClipPlanexOES as *const c_void,
+    },
+    Export {
+        name: c"glColor4f",
+        address: glColor4f as *const c_void,
+    },
+    Export {
+        name: c"glColor4ub",
+        address: glColor4ub as *const c_void,
+    },
+    Export {
+        name: c"glColor4x",
+        address: glColor4x as *const c_void,
+    },
+    Export {
+        name: c"glColor4xOES",
+        address: glColor4xOES as *const c_void,
     },
     Export {
         name: c"glColorMask",
@@ -253,6 +345,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glColorMaskiOES",
         address: glColorMaskiOES as *const c_void,
+    },
+    Export {
+        name: c"glColorPointer",
+        address: glColorPointer as *const c_void,
     },
     Export {
         name: c"glCompileShader",
@@ -363,6 +459,10 @@ static EXPORTS: [Export; 491] = [
         address: glDeleteFramebuffers as *const c_void,
     },
     Export {
+        name: c"glDeleteFramebuffersOES",
+        address: glDeleteFramebuffersOES as *const c_void,
+    },
+    Export {
         name: c"glDeleteProgram",
         address: glDeleteProgram as *const c_void,
     },
@@ -381,6 +481,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glDeleteRenderbuffers",
         address: glDeleteRenderbuffers as *const c_void,
+    },
+    Export {
+        name: c"glDeleteRenderbuffersOES",
+        address: glDeleteRenderbuffersOES as *const c_void,
     },
     Export {
         name: c"glDeleteSamplers",
@@ -431,12 +535,28 @@ static EXPORTS: [Export; 491] = [
         address: glDepthRangef as *const c_void,
     },
     Export {
+        name: c"glDepthRangefOES",
+        address: glDepthRangefOES as *const c_void,
+    },
+    Export {
+        name: c"glDepthRangex",
+        address: glDepthRangex as *const c_void,
+    },
+    Export {
+        name: c"glDepthRangexOES",
+        address: glDepthRangexOES as *const c_void,
+    },
+    Export {
         name: c"glDetachShader",
         address: glDetachShader as *const c_void,
     },
     Export {
         name: c"glDisable",
         address: glDisable as *const c_void,
+    },
+    Export {
+        name: c"glDisableClientState",
+        address: glDisableClientState as *const c_void,
     },
     Export {
         name: c"glDisableVertexAttribArray",
@@ -551,8 +671,52 @@ static EXPORTS: [Export; 491] = [
         address: glDrawRangeElementsBaseVertexOES as *const c_void,
     },
     Export {
+        name: c"glDrawTexfOES",
+        address: glDrawTexfOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexfvOES",
+        address: glDrawTexfvOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexiOES",
+        address: glDrawTexiOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexivOES",
+        address: glDrawTexivOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexsOES",
+        address: glDrawTexsOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexsvOES",
+        address: glDrawTexsvOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexxOES",
+        address: glDrawTexxOES as *const c_void,
+    },
+    Export {
+        name: c"glDrawTexxvOES",
+        address: glDrawTexxvOES as *const c_void,
+    },
+    Export {
+        name: c"glEGLImageTargetRenderbufferStorageOES",
+        address: glEGLImageTargetRenderbufferStorageOES as *const c_void,
+    },
+    Export {
+        name: c"glEGLImageTargetTexture2DOES",
+        address: glEGLImageTargetTexture2DOES as *const c_void,
+    },
+    Export {
         name: c"glEnable",
         address: glEnable as *const c_void,
+    },
+    Export {
+        name: c"glEnableClientState",
+        address: glEnableClientState as *const c_void,
     },
     Export {
         name: c"glEnableVertexAttribArray",
@@ -607,6 +771,30 @@ static EXPORTS: [Export; 491] = [
         address: glFlushMappedBufferRangeEXT as *const c_void,
     },
     Export {
+        name: c"glFogf",
+        address: glFogf as *const c_void,
+    },
+    Export {
+        name: c"glFogfv",
+        address: glFogfv as *const c_void,
+    },
+    Export {
+        name: c"glFogx",
+        address: glFogx as *const c_void,
+    },
+    Export {
+        name: c"glFogxOES",
+        address: glFogxOES as *const c_void,
+    },
+    Export {
+        name: c"glFogxv",
+        address: glFogxv as *const c_void,
+    },
+    Export {
+        name: c"glFogxvOES",
+        address: glFogxvOES as *const c_void,
+    },
+    Export {
         name: c"glFramebufferFetchBarrierEXT",
         address: glFramebufferFetchBarrierEXT as *const c_void,
     },
@@ -623,12 +811,20 @@ static EXPORTS: [Export; 491] = [
         address: glFramebufferRenderbuffer as *const c_void,
     },
     Export {
+        name: c"glFramebufferRenderbufferOES",
+        address: glFramebufferRenderbufferOES as *const c_void,
+    },
+    Export {
         name: c"glFramebufferTexture",
         address: glFramebufferTexture as *const c_void,
     },
     Export {
         name: c"glFramebufferTexture2D",
         address: glFramebufferTexture2D as *const c_void,
+    },
+    Export {
+        name: c"glFramebufferTexture2DOES",
+        address: glFramebufferTexture2DOES as *const c_void,
     },
     Export {
         name: c"glFramebufferTexture3DOES",
@@ -651,12 +847,32 @@ static EXPORTS: [Export; 491] = [
         address: glFrontFace as *const c_void,
     },
     Export {
+        name: c"glFrustumf",
+        address: glFrustumf as *const c_void,
+    },
+    Export {
+        name: c"glFrustumfOES",
+        address: glFrustumfOES as *const c_void,
+    },
+    Export {
+        name: c"glFrustumx",
+        address: glFrustumx as *const c_void,
+    },
+    Export {
+        name: c"glFrustumxOES",
+        address: glFrustumxOES as *const c_void,
+    },
+    Export {
         name: c"glGenBuffers",
         address: glGenBuffers as *const c_void,
     },
     Export {
         name: c"glGenFramebuffers",
         address: glGenFramebuffers as *const c_void,
+    },
+    Export {
+        name: c"glGenFramebuffersOES",
+        address: glGenFramebuffersOES as *const c_void,
     },
     Export {
         name: c"glGenProgramPipelines",
@@ -673,6 +889,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glGenRenderbuffers",
         address: glGenRenderbuffers as *const c_void,
+    },
+    Export {
+        name: c"glGenRenderbuffersOES",
+        address: glGenRenderbuffersOES as *const c_void,
     },
     Export {
         name: c"glGenSamplers",
@@ -697,6 +917,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glGenerateMipmap",
         address: glGenerateMipmap as *const c_void,
+    },
+    Export {
+        name: c"glGenerateMipmapOES",
+        address: glGenerateMipmapOES as *const c_void,
     },
     Export {
         name: c"glGetActiveAttrib",
@@ -751,6 +975,22 @@ static EXPORTS: [Export; 491] = [
         address: glGetBufferPointervOES as *const c_void,
     },
     Export {
+        name: c"glGetClipPlanef",
+        address: glGetClipPlanef as *const c_void,
+    },
+    Export {
+        name: c"glGetClipPlanefOES",
+        address: glGetClipPlanefOES as *const c_void,
+    },
+    Export {
+        name: c"glGetClipPlanex",
+        address: glGetClipPlanex as *const c_void,
+    },
+    Export {
+        name: c"glGetClipPlanexOES",
+        address: glGetClipPlanexOES as *const c_void,
+    },
+    Export {
         name: c"glGetDebugMessageLog",
         address: glGetDebugMessageLog as *const c_void,
     },
@@ -761,6 +1001,14 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glGetError",
         address: glGetError as *const c_void,
+    },
+    Export {
+        name: c"glGetFixedv",
+        address: glGetFixedv as *const c_void,
+    },
+    Export {
+        name: c"glGetFixedvOES",
+        address: glGetFixedvOES as *const c_void,
     },
     Export {
         name: c"glGetFloati_vOES",
@@ -781,6 +1029,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glGetFramebufferAttachmentParameteriv",
         address: glGetFramebufferAttachmentParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetFramebufferAttachmentParameterivOES",
+        address: glGetFramebufferAttachmentParameterivOES as *const c_void,
     },
     Export {
         name: c"glGetFramebufferParameteriv",
@@ -825,6 +1077,30 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glGetInternalformativ",
         address: glGetInternalformativ as *const c_void,
+    },
+    Export {
+        name: c"glGetLightfv",
+        address: glGetLightfv as *const c_void,
+    },
+    Export {
+        name: c"glGetLightxv",
+        address: glGetLightxv as *const c_void,
+    },
+    Export {
+        name: c"glGetLightxvOES",
+        address: glGetLightxvOES as *const c_void,
+    },
+    Export {
+        name: c"glGetMaterialfv",
+        address: glGetMaterialfv as *const c_void,
+    },
+    Export {
+        name: c"glGetMaterialxv",
+        address: glGetMaterialxv as *const c_void,
+    },
+    Export {
+        name: c"glGetMaterialxvOES",
+        address: glGetMaterialxvOES as *const c_void,
     },
     Export {
         name: c"glGetMultisamplefv",
@@ -939,6 +1215,10 @@ static EXPORTS: [Export; 491] = [
         address: glGetRenderbufferParameteriv as *const c_void,
     },
     Export {
+        name: c"glGetRenderbufferParameterivOES",
+        address: glGetRenderbufferParameterivOES as *const c_void,
+    },
+    Export {
         name: c"glGetSamplerParameterIiv",
         address: glGetSamplerParameterIiv as *const c_void,
     },
@@ -999,6 +1279,34 @@ static EXPORTS: [Export; 491] = [
         address: glGetSynciv as *const c_void,
     },
     Export {
+        name: c"glGetTexEnvfv",
+        address: glGetTexEnvfv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexEnviv",
+        address: glGetTexEnviv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexEnvxv",
+        address: glGetTexEnvxv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexEnvxvOES",
+        address: glGetTexEnvxvOES as *const c_void,
+    },
+    Export {
+        name: c"glGetTexGenfvOES",
+        address: glGetTexGenfvOES as *const c_void,
+    },
+    Export {
+        name: c"glGetTexGenivOES",
+        address: glGetTexGenivOES as *const c_void,
+    },
+    Export {
+        name: c"glGetTexGenxvOES",
+        address: glGetTexGenxvOES as *const c_void,
+    },
+    Export {
         name: c"glGetTexLevelParameterfv",
         address: glGetTexLevelParameterfv as *const c_void,
     },
@@ -1037,6 +1345,14 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glGetTexParameteriv",
         address: glGetTexParameteriv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterxv",
+        address: glGetTexParameterxv as *const c_void,
+    },
+    Export {
+        name: c"glGetTexParameterxvOES",
+        address: glGetTexParameterxvOES as *const c_void,
     },
     Export {
         name: c"glGetTransformFeedbackVarying",
@@ -1155,6 +1471,10 @@ static EXPORTS: [Export; 491] = [
         address: glIsFramebuffer as *const c_void,
     },
     Export {
+        name: c"glIsFramebufferOES",
+        address: glIsFramebufferOES as *const c_void,
+    },
+    Export {
         name: c"glIsProgram",
         address: glIsProgram as *const c_void,
     },
@@ -1173,6 +1493,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glIsRenderbuffer",
         address: glIsRenderbuffer as *const c_void,
+    },
+    Export {
+        name: c"glIsRenderbufferOES",
+        address: glIsRenderbufferOES as *const c_void,
     },
     Export {
         name: c"glIsSampler",
@@ -1207,12 +1531,88 @@ static EXPORTS: [Export; 491] = [
         address: glLabelObjectEXT as *const c_void,
     },
     Export {
+        name: c"glLightModelf",
+        address: glLightModelf as *const c_void,
+    },
+    Export {
+        name: c"glLightModelfv",
+        address: glLightModelfv as *const c_void,
+    },
+    Export {
+        name: c"glLightModelx",
+        address: glLightModelx as *const c_void,
+    },
+    Export {
+        name: c"glLightModelxOES",
+        address: glLightModelxOES as *const c_void,
+    },
+    Export {
+        name: c"glLightModelxv",
+        address: glLightModelxv as *const c_void,
+    },
+    Export {
+        name: c"glLightModelxvOES",
+        address: glLightModelxvOES as *const c_void,
+    },
+    Export {
+        name: c"glLightf",
+        address: glLightf as *const c_void,
+    },
+    Export {
+        name: c"glLightfv",
+        address: glLightfv as *const c_void,
+    },
+    Export {
+        name: c"glLightx",
+        address: glLightx as *const c_void,
+    },
+    Export {
+        name: c"glLightxOES",
+        address: glLightxOES as *const c_void,
+    },
+    Export {
+        name: c"glLightxv",
+        address: glLightxv as *const c_void,
+    },
+    Export {
+        name: c"glLightxvOES",
+        address: glLightxvOES as *const c_void,
+    },
+    Export {
         name: c"glLineWidth",
         address: glLineWidth as *const c_void,
     },
     Export {
+        name: c"glLineWidthx",
+        address: glLineWidthx as *const c_void,
+    },
+    Export {
+        name: c"glLineWidthxOES",
+        address: glLineWidthxOES as *const c_void,
+    },
+    Export {
         name: c"glLinkProgram",
         address: glLinkProgram as *const c_void,
+    },
+    Export {
+        name: c"glLoadIdentity",
+        address: glLoadIdentity as *const c_void,
+    },
+    Export {
+        name: c"glLoadMatrixf",
+        address: glLoadMatrixf as *const c_void,
+    },
+    Export {
+        name: c"glLoadMatrixx",
+        address: glLoadMatrixx as *const c_void,
+    },
+    Export {
+        name: c"glLoadMatrixxOES",
+        address: glLoadMatrixxOES as *const c_void,
+    },
+    Export {
+        name: c"glLogicOp",
+        address: glLogicOp as *const c_void,
     },
     Export {
         name: c"glMapBufferOES",
@@ -1225,6 +1625,34 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glMapBufferRangeEXT",
         address: glMapBufferRangeEXT as *const c_void,
+    },
+    Export {
+        name: c"glMaterialf",
+        address: glMaterialf as *const c_void,
+    },
+    Export {
+        name: c"glMaterialfv",
+        address: glMaterialfv as *const c_void,
+    },
+    Export {
+        name: c"glMaterialx",
+        address: glMaterialx as *const c_void,
+    },
+    Export {
+        name: c"glMaterialxOES",
+        address: glMaterialxOES as *const c_void,
+    },
+    Export {
+        name: c"glMaterialxv",
+        address: glMaterialxv as *const c_void,
+    },
+    Export {
+        name: c"glMaterialxvOES",
+        address: glMaterialxvOES as *const c_void,
+    },
+    Export {
+        name: c"glMatrixMode",
+        address: glMatrixMode as *const c_void,
     },
     Export {
         name: c"glMaxShaderCompilerThreadsKHR",
@@ -1247,6 +1675,54 @@ static EXPORTS: [Export; 491] = [
         address: glMinSampleShadingOES as *const c_void,
     },
     Export {
+        name: c"glMultMatrixf",
+        address: glMultMatrixf as *const c_void,
+    },
+    Export {
+        name: c"glMultMatrixx",
+        address: glMultMatrixx as *const c_void,
+    },
+    Export {
+        name: c"glMultMatrixxOES",
+        address: glMultMatrixxOES as *const c_void,
+    },
+    Export {
+        name: c"glMultiDrawArraysEXT",
+        address: glMultiDrawArraysEXT as *const c_void,
+    },
+    Export {
+        name: c"glMultiDrawElementsEXT",
+        address: glMultiDrawElementsEXT as *const c_void,
+    },
+    Export {
+        name: c"glMultiTexCoord4f",
+        address: glMultiTexCoord4f as *const c_void,
+    },
+    Export {
+        name: c"glMultiTexCoord4x",
+        address: glMultiTexCoord4x as *const c_void,
+    },
+    Export {
+        name: c"glMultiTexCoord4xOES",
+        address: glMultiTexCoord4xOES as *const c_void,
+    },
+    Export {
+        name: c"glNormal3f",
+        address: glNormal3f as *const c_void,
+    },
+    Export {
+        name: c"glNormal3x",
+        address: glNormal3x as *const c_void,
+    },
+    Export {
+        name: c"glNormal3xOES",
+        address: glNormal3xOES as *const c_void,
+    },
+    Export {
+        name: c"glNormalPointer",
+        address: glNormalPointer as *const c_void,
+    },
+    Export {
         name: c"glObjectLabel",
         address: glObjectLabel as *const c_void,
     },
@@ -1261,6 +1737,22 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glObjectPtrLabelKHR",
         address: glObjectPtrLabelKHR as *const c_void,
+    },
+    Export {
+        name: c"glOrthof",
+        address: glOrthof as *const c_void,
+    },
+    Export {
+        name: c"glOrthofOES",
+        address: glOrthofOES as *const c_void,
+    },
+    Export {
+        name: c"glOrthox",
+        address: glOrthox as *const c_void,
+    },
+    Export {
+        name: c"glOrthoxOES",
+        address: glOrthoxOES as *const c_void,
     },
     Export {
         name: c"glPatchParameteri",
@@ -1283,6 +1775,46 @@ static EXPORTS: [Export; 491] = [
         address: glPixelStorei as *const c_void,
     },
     Export {
+        name: c"glPointParameterf",
+        address: glPointParameterf as *const c_void,
+    },
+    Export {
+        name: c"glPointParameterfv",
+        address: glPointParameterfv as *const c_void,
+    },
+    Export {
+        name: c"glPointParameterx",
+        address: glPointParameterx as *const c_void,
+    },
+    Export {
+        name: c"glPointParameterxOES",
+        address: glPointParameterxOES as *const c_void,
+    },
+    Export {
+        name: c"glPointParameterxv",
+        address: glPointParameterxv as *const c_void,
+    },
+    Export {
+        name: c"glPointParameterxvOES",
+        address: glPointParameterxvOES as *const c_void,
+    },
+    Export {
+        name: c"glPointSize",
+        address: glPointSize as *const c_void,
+    },
+    Export {
+        name: c"glPointSizePointerOES",
+        address: glPointSizePointerOES as *const c_void,
+    },
+    Export {
+        name: c"glPointSizex",
+        address: glPointSizex as *const c_void,
+    },
+    Export {
+        name: c"glPointSizexOES",
+        address: glPointSizexOES as *const c_void,
+    },
+    Export {
         name: c"glPolygonOffset",
         address: glPolygonOffset as *const c_void,
     },
@@ -1291,12 +1823,24 @@ static EXPORTS: [Export; 491] = [
         address: glPolygonOffsetClampEXT as *const c_void,
     },
     Export {
+        name: c"glPolygonOffsetx",
+        address: glPolygonOffsetx as *const c_void,
+    },
+    Export {
+        name: c"glPolygonOffsetxOES",
+        address: glPolygonOffsetxOES as *const c_void,
+    },
+    Export {
         name: c"glPopDebugGroup",
         address: glPopDebugGroup as *const c_void,
     },
     Export {
         name: c"glPopDebugGroupKHR",
         address: glPopDebugGroupKHR as *const c_void,
+    },
+    Export {
+        name: c"glPopMatrix",
+        address: glPopMatrix as *const c_void,
     },
     Export {
         name: c"glPrimitiveBoundingBox",
@@ -1463,8 +2007,16 @@ static EXPORTS: [Export; 491] = [
         address: glPushDebugGroupKHR as *const c_void,
     },
     Export {
+        name: c"glPushMatrix",
+        address: glPushMatrix as *const c_void,
+    },
+    Export {
         name: c"glQueryCounterEXT",
         address: glQueryCounterEXT as *const c_void,
+    },
+    Export {
+        name: c"glQueryMatrixxOES",
+        address: glQueryMatrixxOES as *const c_void,
     },
     Export {
         name: c"glReadBuffer",
@@ -1503,12 +2055,36 @@ static EXPORTS: [Export; 491] = [
         address: glRenderbufferStorageMultisample as *const c_void,
     },
     Export {
+        name: c"glRenderbufferStorageOES",
+        address: glRenderbufferStorageOES as *const c_void,
+    },
+    Export {
         name: c"glResumeTransformFeedback",
         address: glResumeTransformFeedback as *const c_void,
     },
     Export {
+        name: c"glRotatef",
+        address: glRotatef as *const c_void,
+    },
+    Export {
+        name: c"glRotatex",
+        address: glRotatex as *const c_void,
+    },
+    Export {
+        name: c"glRotatexOES",
+        address: glRotatexOES as *const c_void,
+    },
+    Export {
         name: c"glSampleCoverage",
         address: glSampleCoverage as *const c_void,
+    },
+    Export {
+        name: c"glSampleCoveragex",
+        address: glSampleCoveragex as *const c_void,
+    },
+    Export {
+        name: c"glSampleCoveragexOES",
+        address: glSampleCoveragexOES as *const c_void,
     },
     Export {
         name: c"glSampleMaski",
@@ -1555,6 +2131,18 @@ static EXPORTS: [Export; 491] = [
         address: glSamplerParameteriv as *const c_void,
     },
     Export {
+        name: c"glScalef",
+        address: glScalef as *const c_void,
+    },
+    Export {
+        name: c"glScalex",
+        address: glScalex as *const c_void,
+    },
+    Export {
+        name: c"glScalexOES",
+        address: glScalexOES as *const c_void,
+    },
+    Export {
         name: c"glScissor",
         address: glScissor as *const c_void,
     },
@@ -1569,6 +2157,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glScissorIndexedvOES",
         address: glScissorIndexedvOES as *const c_void,
+    },
+    Export {
+        name: c"glShadeModel",
+        address: glShadeModel as *const c_void,
     },
     Export {
         name: c"glShaderBinary",
@@ -1627,6 +2219,66 @@ static EXPORTS: [Export; 491] = [
         address: glTexBufferRangeOES as *const c_void,
     },
     Export {
+        name: c"glTexCoordPointer",
+        address: glTexCoordPointer as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvf",
+        address: glTexEnvf as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvfv",
+        address: glTexEnvfv as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvi",
+        address: glTexEnvi as *const c_void,
+    },
+    Export {
+        name: c"glTexEnviv",
+        address: glTexEnviv as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvx",
+        address: glTexEnvx as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvxOES",
+        address: glTexEnvxOES as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvxv",
+        address: glTexEnvxv as *const c_void,
+    },
+    Export {
+        name: c"glTexEnvxvOES",
+        address: glTexEnvxvOES as *const c_void,
+    },
+    Export {
+        name: c"glTexGenfOES",
+        address: glTexGenfOES as *const c_void,
+    },
+    Export {
+        name: c"glTexGenfvOES",
+        address: glTexGenfvOES as *const c_void,
+    },
+    Export {
+        name: c"glTexGeniOES",
+        address: glTexGeniOES as *const c_void,
+    },
+    Export {
+        name: c"glTexGenivOES",
+        address: glTexGenivOES as *const c_void,
+    },
+    Export {
+        name: c"glTexGenxOES",
+        address: glTexGenxOES as *const c_void,
+    },
+    Export {
+        name: c"glTexGenxvOES",
+        address: glTexGenxvOES as *const c_void,
+    },
+    Export {
         name: c"glTexImage2D",
         address: glTexImage2D as *const c_void,
     },
@@ -1679,6 +2331,22 @@ static EXPORTS: [Export; 491] = [
         address: glTexParameteriv as *const c_void,
     },
     Export {
+        name: c"glTexParameterx",
+        address: glTexParameterx as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterxOES",
+        address: glTexParameterxOES as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterxv",
+        address: glTexParameterxv as *const c_void,
+    },
+    Export {
+        name: c"glTexParameterxvOES",
+        address: glTexParameterxvOES as *const c_void,
+    },
+    Export {
         name: c"glTexStorage2D",
         address: glTexStorage2D as *const c_void,
     },
@@ -1721,6 +2389,18 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glTransformFeedbackVaryings",
         address: glTransformFeedbackVaryings as *const c_void,
+    },
+    Export {
+        name: c"glTranslatef",
+        address: glTranslatef as *const c_void,
+    },
+    Export {
+        name: c"glTranslatex",
+        address: glTranslatex as *const c_void,
+    },
+    Export {
+        name: c"glTranslatexOES",
+        address: glTranslatexOES as *const c_void,
     },
     Export {
         name: c"glUniform1f",
@@ -1957,6 +2637,10 @@ static EXPORTS: [Export; 491] = [
     Export {
         name: c"glVertexBindingDivisor",
         address: glVertexBindingDivisor as *const c_void,
+    },
+    Export {
+        name: c"glVertexPointer",
+        address: glVertexPointer as *const c_void,
     },
     Export {
         name: c"glViewport",

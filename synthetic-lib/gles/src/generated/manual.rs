@@ -60,11 +60,41 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glBindBuffer(entry: u64, target: GLenum, buffer: GLuint);
 
+    /// `glBindFramebuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindFramebuffer(entry: u64, target: GLenum, framebuffer: GLuint);
+
+    /// `glBindTexture`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint);
+
     /// `glDeleteBuffers`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glDeleteBuffers(entry: u64, n: GLsizei, buffers: *const GLuint);
+
+    /// `glDeleteFramebuffers`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteFramebuffers(entry: u64, n: GLsizei, framebuffers: *const GLuint);
+
+    /// `glDeleteRenderbuffers`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteRenderbuffers(entry: u64, n: GLsizei, renderbuffers: *const GLuint);
+
+    /// `glDeleteTextures`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint);
 
     /// `glDisableVertexAttribArray`.
     ///
@@ -96,11 +126,42 @@ pub trait Manual {
     /// As OpenGL ES says of the caller.
     unsafe fn glEnableVertexAttribArray(entry: u64, index: GLuint);
 
+    /// `glFinish`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFinish(entry: u64);
+
     /// `glFlush`.
     ///
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glFlush(entry: u64);
+
+    /// `glFramebufferRenderbuffer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFramebufferRenderbuffer(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        renderbuffertarget: GLenum,
+        renderbuffer: GLuint,
+    );
+
+    /// `glFramebufferTexture2D`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glFramebufferTexture2D(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        textarget: GLenum,
+        texture: GLuint,
+        level: GLint,
+    );
 
     /// `glGetError`.
     ///
@@ -510,6 +571,77 @@ pub trait Manual {
         params: *mut GLuint,
     );
 
+    /// `glClientActiveTexture`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glClientActiveTexture(entry: u64, texture: GLenum);
+
+    /// `glColorPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glColorPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glDisableClientState`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glDisableClientState(entry: u64, array: GLenum);
+
+    /// `glEnableClientState`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEnableClientState(entry: u64, array: GLenum);
+
+    /// `glNormalPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glNormalPointer(entry: u64, r#type: GLenum, stride: GLsizei, pointer: *const c_void);
+
+    /// `glTexCoordPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glTexCoordPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glVertexPointer`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glVertexPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
+    /// `glPointSizePointerOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glPointSizePointerOES(
+        entry: u64,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    );
+
     /// `glLabelObjectEXT`.
     ///
     /// # Safety
@@ -527,6 +659,47 @@ pub trait Manual {
     /// # Safety
     /// As OpenGL ES says of the caller.
     unsafe fn glMapBufferOES(entry: u64, target: GLenum, access: GLenum) -> *mut c_void;
+
+    /// `glEGLImageTargetTexture2DOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetTexture2DOES(entry: u64, target: GLenum, image: GLeglImageOES);
+
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glEGLImageTargetRenderbufferStorageOES(
+        entry: u64,
+        target: GLenum,
+        image: GLeglImageOES,
+    );
+
+    /// `glMultiDrawArraysEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawArraysEXT(
+        entry: u64,
+        mode: GLenum,
+        first: *const GLint,
+        count: *const GLsizei,
+        primcount: GLsizei,
+    );
+
+    /// `glMultiDrawElementsEXT`.
+    ///
+    /// # Safety
+    /// As OpenGL ES says of the caller.
+    unsafe fn glMultiDrawElementsEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        primcount: GLsizei,
+    );
 }
 
 /// Queries that the guest answers from what it knows, in its own layout.
@@ -592,6 +765,19 @@ pub trait Helpers: Current {
     /// As the API says of the caller.
     unsafe fn known(entry: u64, pname: GLenum, data: *mut GLint) -> Option<CallResult<()>>;
 
+    /// All of `glGetFixedv`, if it is a case of its own.
+    ///
+    /// # Errors
+    /// The API's code.
+    ///
+    /// # Safety
+    /// As the API says of the caller.
+    unsafe fn known_fixed(
+        entry: u64,
+        pname: GLenum,
+        params: *mut GLfixed,
+    ) -> Option<CallResult<()>>;
+
     /// All of `glGetBooleanv`, if it is a case of its own.
     ///
     /// # Errors
@@ -619,6 +805,12 @@ pub trait Helpers: Current {
     /// # Safety
     /// As the API says of the caller.
     unsafe fn known_wide(entry: u64, pname: GLenum, data: *mut GLint64) -> Option<CallResult<()>>;
+
+    /// In the lengths of `glGetLightfv`.
+    fn parameter_room(current: &CurrentObject<Self>, pname: u64) -> Length;
+
+    /// In the lengths of `glFogfv`.
+    fn parameter_values(current: &CurrentObject<Self>, pname: u64) -> Length;
 
     /// How `pixels` of `glTexImage2D` travels.
     ///

@@ -107,16 +107,8 @@ pub unsafe extern "C" fn glBindBuffer(target: GLenum, buffer: GLuint) {
 pub unsafe extern "C" fn glBindFramebuffer(target: GLenum, framebuffer: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 5));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_FRAMEBUFFER, Class::Post, entry);
-        let args = wire::GlBindFramebufferArgs {
-            current: current.number(),
-            target,
-            framebuffer,
-        };
-        request.post(&args)
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glBindFramebuffer(entry, target, framebuffer) }
 }
 
 /// `glBindRenderbuffer`.
@@ -147,16 +139,8 @@ pub unsafe extern "C" fn glBindRenderbuffer(target: GLenum, renderbuffer: GLuint
 pub unsafe extern "C" fn glBindTexture(target: GLenum, texture: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 7));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_TEXTURE, Class::Post, entry);
-        let args = wire::GlBindTextureArgs {
-            current: current.number(),
-            target,
-            texture,
-        };
-        request.post(&args)
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glBindTexture(entry, target, texture) }
 }
 
 /// `glBlendColor`.
@@ -727,23 +711,8 @@ pub unsafe extern "C" fn glDeleteBuffers(n: GLsizei, buffers: *const GLuint) {
 pub unsafe extern "C" fn glDeleteFramebuffers(n: GLsizei, framebuffers: *const GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 30));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let framebuffers_in = data::array::<Guest, u32, u32>(
-                framebuffers.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_FRAMEBUFFERS, Class::Post, entry);
-            let args = wire::GlDeleteFramebuffersArgs {
-                current: current.number(),
-                n,
-                framebuffers: framebuffers_in,
-            };
-            request.post(&args)
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteFramebuffers(entry, n, framebuffers) }
 }
 
 /// `glDeleteProgram`.
@@ -773,23 +742,8 @@ pub unsafe extern "C" fn glDeleteProgram(program: GLuint) {
 pub unsafe extern "C" fn glDeleteRenderbuffers(n: GLsizei, renderbuffers: *const GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 32));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let renderbuffers_in = data::array::<Guest, u32, u32>(
-                renderbuffers.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_RENDERBUFFERS, Class::Post, entry);
-            let args = wire::GlDeleteRenderbuffersArgs {
-                current: current.number(),
-                n,
-                renderbuffers: renderbuffers_in,
-            };
-            request.post(&args)
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteRenderbuffers(entry, n, renderbuffers) }
 }
 
 /// `glDeleteShader`.
@@ -819,23 +773,8 @@ pub unsafe extern "C" fn glDeleteShader(shader: GLuint) {
 pub unsafe extern "C" fn glDeleteTextures(n: GLsizei, textures: *const GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 34));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        // SAFETY: the caller keeps the API's promises for every pointer.
-        unsafe {
-            let current = Guest::current()?;
-            let textures_in = data::array::<Guest, u32, u32>(
-                textures.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_TEXTURES, Class::Post, entry);
-            let args = wire::GlDeleteTexturesArgs {
-                current: current.number(),
-                n,
-                textures: textures_in,
-            };
-            request.post(&args)
-        }
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glDeleteTextures(entry, n, textures) }
 }
 
 /// `glDepthFunc`.
@@ -1017,17 +956,8 @@ pub unsafe extern "C" fn glEnableVertexAttribArray(index: GLuint) {
 pub unsafe extern "C" fn glFinish() {
     gil_guest::note(gil_wire::Op::new(3, 45));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FINISH, Class::Sync, entry);
-        let args = wire::GlFinishArgs {
-            current: current.number(),
-        };
-        request.forward(&args, |reply| {
-            let _ = reply;
-            Ok(())
-        })
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glFinish(entry) }
 }
 
 /// `glFlush`.
@@ -1055,18 +985,16 @@ pub unsafe extern "C" fn glFramebufferRenderbuffer(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 47));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_RENDERBUFFER, Class::Post, entry);
-        let args = wire::GlFramebufferRenderbufferArgs {
-            current: current.number(),
+    // SAFETY: the caller's.
+    unsafe {
+        Guest::glFramebufferRenderbuffer(
+            entry,
             target,
             attachment,
             renderbuffertarget,
             renderbuffer,
-        };
-        request.post(&args)
-    })
+        )
+    }
 }
 
 /// `glFramebufferTexture2D`.
@@ -1083,19 +1011,8 @@ pub unsafe extern "C" fn glFramebufferTexture2D(
 ) {
     gil_guest::note(gil_wire::Op::new(3, 48));
     let entry = gil_guest::entry();
-    Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE2D, Class::Post, entry);
-        let args = wire::GlFramebufferTexture2DArgs {
-            current: current.number(),
-            target,
-            attachment,
-            textarget,
-            texture,
-            level,
-        };
-        request.post(&args)
-    })
+    // SAFETY: the caller's.
+    unsafe { Guest::glFramebufferTexture2D(entry, target, attachment, textarget, texture, level) }
 }
 
 /// `glFrontFace`.
@@ -9848,6 +9765,2076 @@ pub unsafe extern "C" fn glTexStorage3DMultisample(
     })
 }
 
+/// `glAlphaFunc`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glAlphaFunc")]
+pub unsafe extern "C" fn glAlphaFunc(func: GLenum, r#ref: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 400));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ALPHA_FUNC, Class::Post, entry);
+        let args = wire::GlAlphaFuncArgs {
+            current: current.number(),
+            func,
+            r#ref,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glClipPlanef`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClipPlanef")]
+pub unsafe extern "C" fn glClipPlanef(p: GLenum, eqn: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 401));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let eqn_in = data::array::<Guest, f32, f32>(eqn.cast(), 4)?;
+            let request = Request::new(wire::GL_CLIP_PLANEF, Class::Post, entry);
+            let args = wire::GlClipPlanefArgs {
+                current: current.number(),
+                p,
+                eqn: eqn_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glColor4f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColor4f")]
+pub unsafe extern "C" fn glColor4f(red: GLfloat, green: GLfloat, blue: GLfloat, alpha: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 402));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COLOR4F, Class::Post, entry);
+        let args = wire::GlColor4fArgs {
+            current: current.number(),
+            red,
+            green,
+            blue,
+            alpha,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glFogf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFogf")]
+pub unsafe extern "C" fn glFogf(pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 403));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FOGF, Class::Post, entry);
+        let args = wire::GlFogfArgs {
+            current: current.number(),
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glFogfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFogfv")]
+pub unsafe extern "C" fn glFogfv(pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 404));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_FOGFV, Class::Post, entry);
+            let args = wire::GlFogfvArgs {
+                current: current.number(),
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glFrustumf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFrustumf")]
+pub unsafe extern "C" fn glFrustumf(
+    l: GLfloat,
+    r: GLfloat,
+    b: GLfloat,
+    t: GLfloat,
+    n: GLfloat,
+    f: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 405));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRUSTUMF, Class::Post, entry);
+        let args = wire::GlFrustumfArgs {
+            current: current.number(),
+            l,
+            r,
+            b,
+            t,
+            n,
+            f,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetClipPlanef`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetClipPlanef")]
+pub unsafe extern "C" fn glGetClipPlanef(plane: GLenum, equation: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 406));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let equation_room = 4;
+            let request = Request::new(wire::GL_GET_CLIP_PLANEF, Class::Query, entry);
+            let args = wire::GlGetClipPlanefArgs {
+                current: current.number(),
+                plane,
+                equation: !equation.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetClipPlanefReply = reply.decode()?;
+                if !equation.is_null() {
+                    for (n, value) in reply.equation.iter().take(equation_room).enumerate() {
+                        equation.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetLightfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetLightfv")]
+pub unsafe extern "C" fn glGetLightfv(light: GLenum, pname: GLenum, params: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 407));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_LIGHTFV, Class::Query, entry);
+            let args = wire::GlGetLightfvArgs {
+                current: current.number(),
+                light,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetLightfvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetMaterialfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetMaterialfv")]
+pub unsafe extern "C" fn glGetMaterialfv(face: GLenum, pname: GLenum, params: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 408));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_MATERIALFV, Class::Query, entry);
+            let args = wire::GlGetMaterialfvArgs {
+                current: current.number(),
+                face,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetMaterialfvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexEnvfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexEnvfv")]
+pub unsafe extern "C" fn glGetTexEnvfv(target: GLenum, pname: GLenum, params: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 409));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_ENVFV, Class::Query, entry);
+            let args = wire::GlGetTexEnvfvArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexEnvfvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glLightModelf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightModelf")]
+pub unsafe extern "C" fn glLightModelf(pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 410));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LIGHT_MODELF, Class::Post, entry);
+        let args = wire::GlLightModelfArgs {
+            current: current.number(),
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glLightModelfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightModelfv")]
+pub unsafe extern "C" fn glLightModelfv(pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 411));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_LIGHT_MODELFV, Class::Post, entry);
+            let args = wire::GlLightModelfvArgs {
+                current: current.number(),
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glLightf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightf")]
+pub unsafe extern "C" fn glLightf(light: GLenum, pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 412));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LIGHTF, Class::Post, entry);
+        let args = wire::GlLightfArgs {
+            current: current.number(),
+            light,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glLightfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightfv")]
+pub unsafe extern "C" fn glLightfv(light: GLenum, pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 413));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_LIGHTFV, Class::Post, entry);
+            let args = wire::GlLightfvArgs {
+                current: current.number(),
+                light,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glLoadMatrixf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLoadMatrixf")]
+pub unsafe extern "C" fn glLoadMatrixf(m: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 414));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let m_in = data::array::<Guest, f32, f32>(m.cast(), 16)?;
+            let request = Request::new(wire::GL_LOAD_MATRIXF, Class::Post, entry);
+            let args = wire::GlLoadMatrixfArgs {
+                current: current.number(),
+                m: m_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glMaterialf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaterialf")]
+pub unsafe extern "C" fn glMaterialf(face: GLenum, pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 415));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MATERIALF, Class::Post, entry);
+        let args = wire::GlMaterialfArgs {
+            current: current.number(),
+            face,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glMaterialfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaterialfv")]
+pub unsafe extern "C" fn glMaterialfv(face: GLenum, pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 416));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_MATERIALFV, Class::Post, entry);
+            let args = wire::GlMaterialfvArgs {
+                current: current.number(),
+                face,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glMultMatrixf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultMatrixf")]
+pub unsafe extern "C" fn glMultMatrixf(m: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 417));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let m_in = data::array::<Guest, f32, f32>(m.cast(), 16)?;
+            let request = Request::new(wire::GL_MULT_MATRIXF, Class::Post, entry);
+            let args = wire::GlMultMatrixfArgs {
+                current: current.number(),
+                m: m_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glMultiTexCoord4f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultiTexCoord4f")]
+pub unsafe extern "C" fn glMultiTexCoord4f(
+    target: GLenum,
+    s: GLfloat,
+    t: GLfloat,
+    r: GLfloat,
+    q: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 418));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MULTI_TEX_COORD4F, Class::Post, entry);
+        let args = wire::GlMultiTexCoord4fArgs {
+            current: current.number(),
+            target,
+            s,
+            t,
+            r,
+            q,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glNormal3f`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glNormal3f")]
+pub unsafe extern "C" fn glNormal3f(nx: GLfloat, ny: GLfloat, nz: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 419));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_NORMAL3F, Class::Post, entry);
+        let args = wire::GlNormal3fArgs {
+            current: current.number(),
+            nx,
+            ny,
+            nz,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glOrthof`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glOrthof")]
+pub unsafe extern "C" fn glOrthof(
+    l: GLfloat,
+    r: GLfloat,
+    b: GLfloat,
+    t: GLfloat,
+    n: GLfloat,
+    f: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 420));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ORTHOF, Class::Post, entry);
+        let args = wire::GlOrthofArgs {
+            current: current.number(),
+            l,
+            r,
+            b,
+            t,
+            n,
+            f,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPointParameterf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointParameterf")]
+pub unsafe extern "C" fn glPointParameterf(pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 421));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POINT_PARAMETERF, Class::Post, entry);
+        let args = wire::GlPointParameterfArgs {
+            current: current.number(),
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPointParameterfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointParameterfv")]
+pub unsafe extern "C" fn glPointParameterfv(pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 422));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_POINT_PARAMETERFV, Class::Post, entry);
+            let args = wire::GlPointParameterfvArgs {
+                current: current.number(),
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glPointSize`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointSize")]
+pub unsafe extern "C" fn glPointSize(size: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 423));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POINT_SIZE, Class::Post, entry);
+        let args = wire::GlPointSizeArgs {
+            current: current.number(),
+            size,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glRotatef`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glRotatef")]
+pub unsafe extern "C" fn glRotatef(angle: GLfloat, x: GLfloat, y: GLfloat, z: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 424));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ROTATEF, Class::Post, entry);
+        let args = wire::GlRotatefArgs {
+            current: current.number(),
+            angle,
+            x,
+            y,
+            z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glScalef`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glScalef")]
+pub unsafe extern "C" fn glScalef(x: GLfloat, y: GLfloat, z: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 425));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SCALEF, Class::Post, entry);
+        let args = wire::GlScalefArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexEnvf`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvf")]
+pub unsafe extern "C" fn glTexEnvf(target: GLenum, pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 426));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_ENVF, Class::Post, entry);
+        let args = wire::GlTexEnvfArgs {
+            current: current.number(),
+            target,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexEnvfv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvfv")]
+pub unsafe extern "C" fn glTexEnvfv(target: GLenum, pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 427));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_ENVFV, Class::Post, entry);
+            let args = wire::GlTexEnvfvArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTranslatef`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTranslatef")]
+pub unsafe extern "C" fn glTranslatef(x: GLfloat, y: GLfloat, z: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 428));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TRANSLATEF, Class::Post, entry);
+        let args = wire::GlTranslatefArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glAlphaFuncx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glAlphaFuncx")]
+pub unsafe extern "C" fn glAlphaFuncx(func: GLenum, r#ref: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 429));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ALPHA_FUNCX, Class::Post, entry);
+        let args = wire::GlAlphaFuncxArgs {
+            current: current.number(),
+            func,
+            r#ref,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glClearColorx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearColorx")]
+pub unsafe extern "C" fn glClearColorx(
+    red: GLfixed,
+    green: GLfixed,
+    blue: GLfixed,
+    alpha: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 430));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_CLEAR_COLORX, Class::Post, entry);
+        let args = wire::GlClearColorxArgs {
+            current: current.number(),
+            red,
+            green,
+            blue,
+            alpha,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glClearDepthx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearDepthx")]
+pub unsafe extern "C" fn glClearDepthx(depth: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 431));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_CLEAR_DEPTHX, Class::Post, entry);
+        let args = wire::GlClearDepthxArgs {
+            current: current.number(),
+            depth,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glClientActiveTexture`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClientActiveTexture")]
+pub unsafe extern "C" fn glClientActiveTexture(texture: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 432));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glClientActiveTexture(entry, texture) }
+}
+
+/// `glClipPlanex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClipPlanex")]
+pub unsafe extern "C" fn glClipPlanex(plane: GLenum, equation: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 433));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let equation_in = data::array::<Guest, i32, i32>(equation.cast(), 4)?;
+            let request = Request::new(wire::GL_CLIP_PLANEX, Class::Post, entry);
+            let args = wire::GlClipPlanexArgs {
+                current: current.number(),
+                plane,
+                equation: equation_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glColor4ub`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColor4ub")]
+pub unsafe extern "C" fn glColor4ub(red: GLubyte, green: GLubyte, blue: GLubyte, alpha: GLubyte) {
+    gil_guest::note(gil_wire::Op::new(3, 434));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COLOR4UB, Class::Post, entry);
+        let args = wire::GlColor4ubArgs {
+            current: current.number(),
+            red,
+            green,
+            blue,
+            alpha,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glColor4x`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColor4x")]
+pub unsafe extern "C" fn glColor4x(red: GLfixed, green: GLfixed, blue: GLfixed, alpha: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 435));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_COLOR4X, Class::Post, entry);
+        let args = wire::GlColor4xArgs {
+            current: current.number(),
+            red,
+            green,
+            blue,
+            alpha,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glColorPointer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColorPointer")]
+pub unsafe extern "C" fn glColorPointer(
+    size: GLint,
+    r#type: GLenum,
+    stride: GLsizei,
+    pointer: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 436));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glColorPointer(entry, size, r#type, stride, pointer) }
+}
+
+/// `glDepthRangex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDepthRangex")]
+pub unsafe extern "C" fn glDepthRangex(n: GLfixed, f: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 437));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DEPTH_RANGEX, Class::Post, entry);
+        let args = wire::GlDepthRangexArgs {
+            current: current.number(),
+            n,
+            f,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDisableClientState`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDisableClientState")]
+pub unsafe extern "C" fn glDisableClientState(array: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 438));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glDisableClientState(entry, array) }
+}
+
+/// `glEnableClientState`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEnableClientState")]
+pub unsafe extern "C" fn glEnableClientState(array: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 439));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glEnableClientState(entry, array) }
+}
+
+/// `glFogx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFogx")]
+pub unsafe extern "C" fn glFogx(pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 440));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FOGX, Class::Post, entry);
+        let args = wire::GlFogxArgs {
+            current: current.number(),
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glFogxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFogxv")]
+pub unsafe extern "C" fn glFogxv(pname: GLenum, param: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 441));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, i32, i32>(
+                param.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_FOGXV, Class::Post, entry);
+            let args = wire::GlFogxvArgs {
+                current: current.number(),
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glFrustumx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFrustumx")]
+pub unsafe extern "C" fn glFrustumx(
+    l: GLfixed,
+    r: GLfixed,
+    b: GLfixed,
+    t: GLfixed,
+    n: GLfixed,
+    f: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 442));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_FRUSTUMX, Class::Post, entry);
+        let args = wire::GlFrustumxArgs {
+            current: current.number(),
+            l,
+            r,
+            b,
+            t,
+            n,
+            f,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glGetClipPlanex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetClipPlanex")]
+pub unsafe extern "C" fn glGetClipPlanex(plane: GLenum, equation: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 443));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let equation_room = 4;
+            let request = Request::new(wire::GL_GET_CLIP_PLANEX, Class::Query, entry);
+            let args = wire::GlGetClipPlanexArgs {
+                current: current.number(),
+                plane,
+                equation: !equation.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetClipPlanexReply = reply.decode()?;
+                if !equation.is_null() {
+                    for (n, value) in reply.equation.iter().take(equation_room).enumerate() {
+                        equation.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetFixedv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFixedv")]
+pub unsafe extern "C" fn glGetFixedv(pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 444));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::state_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            if let Some(done) = <Guest as Helpers>::known_fixed(entry, pname, params) {
+                return done;
+            }
+            let request = Request::new(wire::GL_GET_FIXEDV, Class::Query, entry);
+            let args = wire::GlGetFixedvArgs {
+                current: current.number(),
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetFixedvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetLightxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetLightxv")]
+pub unsafe extern "C" fn glGetLightxv(light: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 445));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_LIGHTXV, Class::Query, entry);
+            let args = wire::GlGetLightxvArgs {
+                current: current.number(),
+                light,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetLightxvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetMaterialxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetMaterialxv")]
+pub unsafe extern "C" fn glGetMaterialxv(face: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 446));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_MATERIALXV, Class::Query, entry);
+            let args = wire::GlGetMaterialxvArgs {
+                current: current.number(),
+                face,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetMaterialxvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexEnviv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexEnviv")]
+pub unsafe extern "C" fn glGetTexEnviv(target: GLenum, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 447));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_ENVIV, Class::Query, entry);
+            let args = wire::GlGetTexEnvivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexEnvivReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexEnvxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexEnvxv")]
+pub unsafe extern "C" fn glGetTexEnvxv(target: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 448));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_ENVXV, Class::Query, entry);
+            let args = wire::GlGetTexEnvxvArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexEnvxvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexParameterxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterxv")]
+pub unsafe extern "C" fn glGetTexParameterxv(target: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 449));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::texture_values(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_PARAMETERXV, Class::Query, entry);
+            let args = wire::GlGetTexParameterxvArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexParameterxvReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glLightModelx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightModelx")]
+pub unsafe extern "C" fn glLightModelx(pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 450));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LIGHT_MODELX, Class::Post, entry);
+        let args = wire::GlLightModelxArgs {
+            current: current.number(),
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glLightModelxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightModelxv")]
+pub unsafe extern "C" fn glLightModelxv(pname: GLenum, param: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 451));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, i32, i32>(
+                param.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_LIGHT_MODELXV, Class::Post, entry);
+            let args = wire::GlLightModelxvArgs {
+                current: current.number(),
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glLightx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightx")]
+pub unsafe extern "C" fn glLightx(light: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 452));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LIGHTX, Class::Post, entry);
+        let args = wire::GlLightxArgs {
+            current: current.number(),
+            light,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glLightxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightxv")]
+pub unsafe extern "C" fn glLightxv(light: GLenum, pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 453));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_LIGHTXV, Class::Post, entry);
+            let args = wire::GlLightxvArgs {
+                current: current.number(),
+                light,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glLineWidthx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLineWidthx")]
+pub unsafe extern "C" fn glLineWidthx(width: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 454));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LINE_WIDTHX, Class::Post, entry);
+        let args = wire::GlLineWidthxArgs {
+            current: current.number(),
+            width,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glLoadIdentity`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLoadIdentity")]
+pub unsafe extern "C" fn glLoadIdentity() {
+    gil_guest::note(gil_wire::Op::new(3, 455));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LOAD_IDENTITY, Class::Post, entry);
+        let args = wire::GlLoadIdentityArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glLoadMatrixx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLoadMatrixx")]
+pub unsafe extern "C" fn glLoadMatrixx(m: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 456));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let m_in = data::array::<Guest, i32, i32>(m.cast(), 16)?;
+            let request = Request::new(wire::GL_LOAD_MATRIXX, Class::Post, entry);
+            let args = wire::GlLoadMatrixxArgs {
+                current: current.number(),
+                m: m_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glLogicOp`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLogicOp")]
+pub unsafe extern "C" fn glLogicOp(opcode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 457));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_LOGIC_OP, Class::Post, entry);
+        let args = wire::GlLogicOpArgs {
+            current: current.number(),
+            opcode,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glMaterialx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaterialx")]
+pub unsafe extern "C" fn glMaterialx(face: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 458));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MATERIALX, Class::Post, entry);
+        let args = wire::GlMaterialxArgs {
+            current: current.number(),
+            face,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glMaterialxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaterialxv")]
+pub unsafe extern "C" fn glMaterialxv(face: GLenum, pname: GLenum, param: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 459));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let param_in = data::array::<Guest, i32, i32>(
+                param.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_MATERIALXV, Class::Post, entry);
+            let args = wire::GlMaterialxvArgs {
+                current: current.number(),
+                face,
+                pname,
+                param: param_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glMatrixMode`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMatrixMode")]
+pub unsafe extern "C" fn glMatrixMode(mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 460));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MATRIX_MODE, Class::Post, entry);
+        let args = wire::GlMatrixModeArgs {
+            current: current.number(),
+            mode,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glMultMatrixx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultMatrixx")]
+pub unsafe extern "C" fn glMultMatrixx(m: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 461));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let m_in = data::array::<Guest, i32, i32>(m.cast(), 16)?;
+            let request = Request::new(wire::GL_MULT_MATRIXX, Class::Post, entry);
+            let args = wire::GlMultMatrixxArgs {
+                current: current.number(),
+                m: m_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glMultiTexCoord4x`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultiTexCoord4x")]
+pub unsafe extern "C" fn glMultiTexCoord4x(
+    texture: GLenum,
+    s: GLfixed,
+    t: GLfixed,
+    r: GLfixed,
+    q: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 462));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_MULTI_TEX_COORD4X, Class::Post, entry);
+        let args = wire::GlMultiTexCoord4xArgs {
+            current: current.number(),
+            texture,
+            s,
+            t,
+            r,
+            q,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glNormal3x`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glNormal3x")]
+pub unsafe extern "C" fn glNormal3x(nx: GLfixed, ny: GLfixed, nz: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 463));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_NORMAL3X, Class::Post, entry);
+        let args = wire::GlNormal3xArgs {
+            current: current.number(),
+            nx,
+            ny,
+            nz,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glNormalPointer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glNormalPointer")]
+pub unsafe extern "C" fn glNormalPointer(r#type: GLenum, stride: GLsizei, pointer: *const c_void) {
+    gil_guest::note(gil_wire::Op::new(3, 464));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glNormalPointer(entry, r#type, stride, pointer) }
+}
+
+/// `glOrthox`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glOrthox")]
+pub unsafe extern "C" fn glOrthox(
+    l: GLfixed,
+    r: GLfixed,
+    b: GLfixed,
+    t: GLfixed,
+    n: GLfixed,
+    f: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 465));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ORTHOX, Class::Post, entry);
+        let args = wire::GlOrthoxArgs {
+            current: current.number(),
+            l,
+            r,
+            b,
+            t,
+            n,
+            f,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPointParameterx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointParameterx")]
+pub unsafe extern "C" fn glPointParameterx(pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 466));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POINT_PARAMETERX, Class::Post, entry);
+        let args = wire::GlPointParameterxArgs {
+            current: current.number(),
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPointParameterxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointParameterxv")]
+pub unsafe extern "C" fn glPointParameterxv(pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 467));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_POINT_PARAMETERXV, Class::Post, entry);
+            let args = wire::GlPointParameterxvArgs {
+                current: current.number(),
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glPointSizex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointSizex")]
+pub unsafe extern "C" fn glPointSizex(size: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 468));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POINT_SIZEX, Class::Post, entry);
+        let args = wire::GlPointSizexArgs {
+            current: current.number(),
+            size,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPolygonOffsetx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPolygonOffsetx")]
+pub unsafe extern "C" fn glPolygonOffsetx(factor: GLfixed, units: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 469));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POLYGON_OFFSETX, Class::Post, entry);
+        let args = wire::GlPolygonOffsetxArgs {
+            current: current.number(),
+            factor,
+            units,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPopMatrix`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPopMatrix")]
+pub unsafe extern "C" fn glPopMatrix() {
+    gil_guest::note(gil_wire::Op::new(3, 470));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_POP_MATRIX, Class::Post, entry);
+        let args = wire::GlPopMatrixArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glPushMatrix`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPushMatrix")]
+pub unsafe extern "C" fn glPushMatrix() {
+    gil_guest::note(gil_wire::Op::new(3, 471));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_PUSH_MATRIX, Class::Post, entry);
+        let args = wire::GlPushMatrixArgs {
+            current: current.number(),
+        };
+        request.post(&args)
+    })
+}
+
+/// `glRotatex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glRotatex")]
+pub unsafe extern "C" fn glRotatex(angle: GLfixed, x: GLfixed, y: GLfixed, z: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 472));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_ROTATEX, Class::Post, entry);
+        let args = wire::GlRotatexArgs {
+            current: current.number(),
+            angle,
+            x,
+            y,
+            z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glSampleCoveragex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSampleCoveragex")]
+pub unsafe extern "C" fn glSampleCoveragex(value: GLclampx, invert: GLboolean) {
+    gil_guest::note(gil_wire::Op::new(3, 473));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SAMPLE_COVERAGEX, Class::Post, entry);
+        let args = wire::GlSampleCoveragexArgs {
+            current: current.number(),
+            value,
+            invert,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glScalex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glScalex")]
+pub unsafe extern "C" fn glScalex(x: GLfixed, y: GLfixed, z: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 474));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SCALEX, Class::Post, entry);
+        let args = wire::GlScalexArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glShadeModel`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glShadeModel")]
+pub unsafe extern "C" fn glShadeModel(mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 475));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_SHADE_MODEL, Class::Post, entry);
+        let args = wire::GlShadeModelArgs {
+            current: current.number(),
+            mode,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexCoordPointer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexCoordPointer")]
+pub unsafe extern "C" fn glTexCoordPointer(
+    size: GLint,
+    r#type: GLenum,
+    stride: GLsizei,
+    pointer: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 476));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glTexCoordPointer(entry, size, r#type, stride, pointer) }
+}
+
+/// `glTexEnvi`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvi")]
+pub unsafe extern "C" fn glTexEnvi(target: GLenum, pname: GLenum, param: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 477));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_ENVI, Class::Post, entry);
+        let args = wire::GlTexEnviArgs {
+            current: current.number(),
+            target,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexEnvx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvx")]
+pub unsafe extern "C" fn glTexEnvx(target: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 478));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_ENVX, Class::Post, entry);
+        let args = wire::GlTexEnvxArgs {
+            current: current.number(),
+            target,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexEnviv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnviv")]
+pub unsafe extern "C" fn glTexEnviv(target: GLenum, pname: GLenum, params: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 479));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_ENVIV, Class::Post, entry);
+            let args = wire::GlTexEnvivArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexEnvxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvxv")]
+pub unsafe extern "C" fn glTexEnvxv(target: GLenum, pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 480));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_ENVXV, Class::Post, entry);
+            let args = wire::GlTexEnvxvArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexParameterx`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterx")]
+pub unsafe extern "C" fn glTexParameterx(target: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 481));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_PARAMETERX, Class::Post, entry);
+        let args = wire::GlTexParameterxArgs {
+            current: current.number(),
+            target,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexParameterxv`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterxv")]
+pub unsafe extern "C" fn glTexParameterxv(target: GLenum, pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 482));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::texture_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_PARAMETERXV, Class::Post, entry);
+            let args = wire::GlTexParameterxvArgs {
+                current: current.number(),
+                target,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTranslatex`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTranslatex")]
+pub unsafe extern "C" fn glTranslatex(x: GLfixed, y: GLfixed, z: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 483));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TRANSLATEX, Class::Post, entry);
+        let args = wire::GlTranslatexArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glVertexPointer`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glVertexPointer")]
+pub unsafe extern "C" fn glVertexPointer(
+    size: GLint,
+    r#type: GLenum,
+    stride: GLsizei,
+    pointer: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 484));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glVertexPointer(entry, size, r#type, stride, pointer) }
+}
+
+/// `glPointSizePointerOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointSizePointerOES")]
+pub unsafe extern "C" fn glPointSizePointerOES(
+    r#type: GLenum,
+    stride: GLsizei,
+    pointer: *const c_void,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 485));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glPointSizePointerOES(entry, r#type, stride, pointer) }
+}
+
 /// `glBindFragDataLocationIndexedEXT`.
 ///
 /// # Safety
@@ -12250,4 +14237,1337 @@ pub unsafe extern "C" fn glGetFloati_vOES(target: GLenum, index: GLuint, data: *
             })
         }
     })
+}
+
+/// `glEGLImageTargetTexture2DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEGLImageTargetTexture2DOES")]
+pub unsafe extern "C" fn glEGLImageTargetTexture2DOES(target: GLenum, image: GLeglImageOES) {
+    gil_guest::note(gil_wire::Op::new(3, 2140));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glEGLImageTargetTexture2DOES(entry, target, image) }
+}
+
+/// `glEGLImageTargetRenderbufferStorageOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glEGLImageTargetRenderbufferStorageOES")]
+pub unsafe extern "C" fn glEGLImageTargetRenderbufferStorageOES(
+    target: GLenum,
+    image: GLeglImageOES,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2141));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glEGLImageTargetRenderbufferStorageOES(entry, target, image) }
+}
+
+/// `glBlendEquationSeparateOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationSeparateOES")]
+pub unsafe extern "C" fn glBlendEquationSeparateOES(modeRGB: GLenum, modeAlpha: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2200));
+    // SAFETY: the caller's.
+    unsafe { glBlendEquationSeparate(modeRGB, modeAlpha) }
+}
+
+/// `glBlendFuncSeparateOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendFuncSeparateOES")]
+pub unsafe extern "C" fn glBlendFuncSeparateOES(
+    srcRGB: GLenum,
+    dstRGB: GLenum,
+    srcAlpha: GLenum,
+    dstAlpha: GLenum,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2201));
+    // SAFETY: the caller's.
+    unsafe { glBlendFuncSeparate(srcRGB, dstRGB, srcAlpha, dstAlpha) }
+}
+
+/// `glBlendEquationOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBlendEquationOES")]
+pub unsafe extern "C" fn glBlendEquationOES(mode: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2202));
+    // SAFETY: the caller's.
+    unsafe { glBlendEquation(mode) }
+}
+
+/// `glDrawTexsOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexsOES")]
+pub unsafe extern "C" fn glDrawTexsOES(
+    x: GLshort,
+    y: GLshort,
+    z: GLshort,
+    width: GLshort,
+    height: GLshort,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2203));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DRAW_TEXS_OES, Class::Post, entry);
+        let args = wire::GlDrawTexsOESArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawTexiOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexiOES")]
+pub unsafe extern "C" fn glDrawTexiOES(x: GLint, y: GLint, z: GLint, width: GLint, height: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2204));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DRAW_TEXI_OES, Class::Post, entry);
+        let args = wire::GlDrawTexiOESArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawTexxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexxOES")]
+pub unsafe extern "C" fn glDrawTexxOES(
+    x: GLfixed,
+    y: GLfixed,
+    z: GLfixed,
+    width: GLfixed,
+    height: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2205));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DRAW_TEXX_OES, Class::Post, entry);
+        let args = wire::GlDrawTexxOESArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawTexsvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexsvOES")]
+pub unsafe extern "C" fn glDrawTexsvOES(coords: *const GLshort) {
+    gil_guest::note(gil_wire::Op::new(3, 2206));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let coords_in = data::array::<Guest, i16, i16>(coords.cast(), 5)?;
+            let request = Request::new(wire::GL_DRAW_TEXSV_OES, Class::Post, entry);
+            let args = wire::GlDrawTexsvOESArgs {
+                current: current.number(),
+                coords: coords_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glDrawTexivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexivOES")]
+pub unsafe extern "C" fn glDrawTexivOES(coords: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2207));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let coords_in = data::array::<Guest, i32, i32>(coords.cast(), 5)?;
+            let request = Request::new(wire::GL_DRAW_TEXIV_OES, Class::Post, entry);
+            let args = wire::GlDrawTexivOESArgs {
+                current: current.number(),
+                coords: coords_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glDrawTexxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexxvOES")]
+pub unsafe extern "C" fn glDrawTexxvOES(coords: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2208));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let coords_in = data::array::<Guest, i32, i32>(coords.cast(), 5)?;
+            let request = Request::new(wire::GL_DRAW_TEXXV_OES, Class::Post, entry);
+            let args = wire::GlDrawTexxvOESArgs {
+                current: current.number(),
+                coords: coords_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glDrawTexfOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexfOES")]
+pub unsafe extern "C" fn glDrawTexfOES(
+    x: GLfloat,
+    y: GLfloat,
+    z: GLfloat,
+    width: GLfloat,
+    height: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2209));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_DRAW_TEXF_OES, Class::Post, entry);
+        let args = wire::GlDrawTexfOESArgs {
+            current: current.number(),
+            x,
+            y,
+            z,
+            width,
+            height,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glDrawTexfvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDrawTexfvOES")]
+pub unsafe extern "C" fn glDrawTexfvOES(coords: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2210));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let coords_in = data::array::<Guest, f32, f32>(coords.cast(), 5)?;
+            let request = Request::new(wire::GL_DRAW_TEXFV_OES, Class::Post, entry);
+            let args = wire::GlDrawTexfvOESArgs {
+                current: current.number(),
+                coords: coords_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glAlphaFuncxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glAlphaFuncxOES")]
+pub unsafe extern "C" fn glAlphaFuncxOES(func: GLenum, r#ref: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2211));
+    // SAFETY: the caller's.
+    unsafe { glAlphaFuncx(func, r#ref) }
+}
+
+/// `glClearColorxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearColorxOES")]
+pub unsafe extern "C" fn glClearColorxOES(
+    red: GLfixed,
+    green: GLfixed,
+    blue: GLfixed,
+    alpha: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2212));
+    // SAFETY: the caller's.
+    unsafe { glClearColorx(red, green, blue, alpha) }
+}
+
+/// `glClearDepthxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearDepthxOES")]
+pub unsafe extern "C" fn glClearDepthxOES(depth: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2213));
+    // SAFETY: the caller's.
+    unsafe { glClearDepthx(depth) }
+}
+
+/// `glClipPlanexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClipPlanexOES")]
+pub unsafe extern "C" fn glClipPlanexOES(plane: GLenum, equation: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2214));
+    // SAFETY: the caller's.
+    unsafe { glClipPlanex(plane, equation) }
+}
+
+/// `glColor4xOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glColor4xOES")]
+pub unsafe extern "C" fn glColor4xOES(red: GLfixed, green: GLfixed, blue: GLfixed, alpha: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2215));
+    // SAFETY: the caller's.
+    unsafe { glColor4x(red, green, blue, alpha) }
+}
+
+/// `glDepthRangexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDepthRangexOES")]
+pub unsafe extern "C" fn glDepthRangexOES(n: GLfixed, f: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2216));
+    // SAFETY: the caller's.
+    unsafe { glDepthRangex(n, f) }
+}
+
+/// `glFogxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFogxOES")]
+pub unsafe extern "C" fn glFogxOES(pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2217));
+    // SAFETY: the caller's.
+    unsafe { glFogx(pname, param) }
+}
+
+/// `glFogxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFogxvOES")]
+pub unsafe extern "C" fn glFogxvOES(pname: GLenum, param: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2218));
+    // SAFETY: the caller's.
+    unsafe { glFogxv(pname, param) }
+}
+
+/// `glFrustumxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFrustumxOES")]
+pub unsafe extern "C" fn glFrustumxOES(
+    l: GLfixed,
+    r: GLfixed,
+    b: GLfixed,
+    t: GLfixed,
+    n: GLfixed,
+    f: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2219));
+    // SAFETY: the caller's.
+    unsafe { glFrustumx(l, r, b, t, n, f) }
+}
+
+/// `glGetClipPlanexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetClipPlanexOES")]
+pub unsafe extern "C" fn glGetClipPlanexOES(plane: GLenum, equation: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2220));
+    // SAFETY: the caller's.
+    unsafe { glGetClipPlanex(plane, equation) }
+}
+
+/// `glGetFixedvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFixedvOES")]
+pub unsafe extern "C" fn glGetFixedvOES(pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2221));
+    // SAFETY: the caller's.
+    unsafe { glGetFixedv(pname, params) }
+}
+
+/// `glGetTexEnvxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexEnvxvOES")]
+pub unsafe extern "C" fn glGetTexEnvxvOES(target: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2222));
+    // SAFETY: the caller's.
+    unsafe { glGetTexEnvxv(target, pname, params) }
+}
+
+/// `glGetTexParameterxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexParameterxvOES")]
+pub unsafe extern "C" fn glGetTexParameterxvOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2223));
+    // SAFETY: the caller's.
+    unsafe { glGetTexParameterxv(target, pname, params) }
+}
+
+/// `glLightModelxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightModelxOES")]
+pub unsafe extern "C" fn glLightModelxOES(pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2224));
+    // SAFETY: the caller's.
+    unsafe { glLightModelx(pname, param) }
+}
+
+/// `glLightModelxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightModelxvOES")]
+pub unsafe extern "C" fn glLightModelxvOES(pname: GLenum, param: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2225));
+    // SAFETY: the caller's.
+    unsafe { glLightModelxv(pname, param) }
+}
+
+/// `glLightxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightxOES")]
+pub unsafe extern "C" fn glLightxOES(light: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2226));
+    // SAFETY: the caller's.
+    unsafe { glLightx(light, pname, param) }
+}
+
+/// `glLightxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLightxvOES")]
+pub unsafe extern "C" fn glLightxvOES(light: GLenum, pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2227));
+    // SAFETY: the caller's.
+    unsafe { glLightxv(light, pname, params) }
+}
+
+/// `glLineWidthxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLineWidthxOES")]
+pub unsafe extern "C" fn glLineWidthxOES(width: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2228));
+    // SAFETY: the caller's.
+    unsafe { glLineWidthx(width) }
+}
+
+/// `glLoadMatrixxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glLoadMatrixxOES")]
+pub unsafe extern "C" fn glLoadMatrixxOES(m: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2229));
+    // SAFETY: the caller's.
+    unsafe { glLoadMatrixx(m) }
+}
+
+/// `glMaterialxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaterialxOES")]
+pub unsafe extern "C" fn glMaterialxOES(face: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2230));
+    // SAFETY: the caller's.
+    unsafe { glMaterialx(face, pname, param) }
+}
+
+/// `glMaterialxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMaterialxvOES")]
+pub unsafe extern "C" fn glMaterialxvOES(face: GLenum, pname: GLenum, param: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2231));
+    // SAFETY: the caller's.
+    unsafe { glMaterialxv(face, pname, param) }
+}
+
+/// `glMultMatrixxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultMatrixxOES")]
+pub unsafe extern "C" fn glMultMatrixxOES(m: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2232));
+    // SAFETY: the caller's.
+    unsafe { glMultMatrixx(m) }
+}
+
+/// `glMultiTexCoord4xOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultiTexCoord4xOES")]
+pub unsafe extern "C" fn glMultiTexCoord4xOES(
+    texture: GLenum,
+    s: GLfixed,
+    t: GLfixed,
+    r: GLfixed,
+    q: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2233));
+    // SAFETY: the caller's.
+    unsafe { glMultiTexCoord4x(texture, s, t, r, q) }
+}
+
+/// `glNormal3xOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glNormal3xOES")]
+pub unsafe extern "C" fn glNormal3xOES(nx: GLfixed, ny: GLfixed, nz: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2234));
+    // SAFETY: the caller's.
+    unsafe { glNormal3x(nx, ny, nz) }
+}
+
+/// `glOrthoxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glOrthoxOES")]
+pub unsafe extern "C" fn glOrthoxOES(
+    l: GLfixed,
+    r: GLfixed,
+    b: GLfixed,
+    t: GLfixed,
+    n: GLfixed,
+    f: GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2235));
+    // SAFETY: the caller's.
+    unsafe { glOrthox(l, r, b, t, n, f) }
+}
+
+/// `glPointParameterxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointParameterxvOES")]
+pub unsafe extern "C" fn glPointParameterxvOES(pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2236));
+    // SAFETY: the caller's.
+    unsafe { glPointParameterxv(pname, params) }
+}
+
+/// `glPointSizexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointSizexOES")]
+pub unsafe extern "C" fn glPointSizexOES(size: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2237));
+    // SAFETY: the caller's.
+    unsafe { glPointSizex(size) }
+}
+
+/// `glPolygonOffsetxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPolygonOffsetxOES")]
+pub unsafe extern "C" fn glPolygonOffsetxOES(factor: GLfixed, units: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2238));
+    // SAFETY: the caller's.
+    unsafe { glPolygonOffsetx(factor, units) }
+}
+
+/// `glRotatexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glRotatexOES")]
+pub unsafe extern "C" fn glRotatexOES(angle: GLfixed, x: GLfixed, y: GLfixed, z: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2239));
+    // SAFETY: the caller's.
+    unsafe { glRotatex(angle, x, y, z) }
+}
+
+/// `glScalexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glScalexOES")]
+pub unsafe extern "C" fn glScalexOES(x: GLfixed, y: GLfixed, z: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2240));
+    // SAFETY: the caller's.
+    unsafe { glScalex(x, y, z) }
+}
+
+/// `glTexEnvxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvxOES")]
+pub unsafe extern "C" fn glTexEnvxOES(target: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2241));
+    // SAFETY: the caller's.
+    unsafe { glTexEnvx(target, pname, param) }
+}
+
+/// `glTexEnvxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexEnvxvOES")]
+pub unsafe extern "C" fn glTexEnvxvOES(target: GLenum, pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2242));
+    // SAFETY: the caller's.
+    unsafe { glTexEnvxv(target, pname, params) }
+}
+
+/// `glTexParameterxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterxOES")]
+pub unsafe extern "C" fn glTexParameterxOES(target: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2243));
+    // SAFETY: the caller's.
+    unsafe { glTexParameterx(target, pname, param) }
+}
+
+/// `glTexParameterxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexParameterxvOES")]
+pub unsafe extern "C" fn glTexParameterxvOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *const GLfixed,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2244));
+    // SAFETY: the caller's.
+    unsafe { glTexParameterxv(target, pname, params) }
+}
+
+/// `glTranslatexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTranslatexOES")]
+pub unsafe extern "C" fn glTranslatexOES(x: GLfixed, y: GLfixed, z: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2245));
+    // SAFETY: the caller's.
+    unsafe { glTranslatex(x, y, z) }
+}
+
+/// `glGetLightxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetLightxvOES")]
+pub unsafe extern "C" fn glGetLightxvOES(light: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2246));
+    // SAFETY: the caller's.
+    unsafe { glGetLightxv(light, pname, params) }
+}
+
+/// `glGetMaterialxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetMaterialxvOES")]
+pub unsafe extern "C" fn glGetMaterialxvOES(face: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2247));
+    // SAFETY: the caller's.
+    unsafe { glGetMaterialxv(face, pname, params) }
+}
+
+/// `glPointParameterxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glPointParameterxOES")]
+pub unsafe extern "C" fn glPointParameterxOES(pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2248));
+    // SAFETY: the caller's.
+    unsafe { glPointParameterx(pname, param) }
+}
+
+/// `glSampleCoveragexOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glSampleCoveragexOES")]
+pub unsafe extern "C" fn glSampleCoveragexOES(value: GLclampx, invert: GLboolean) {
+    gil_guest::note(gil_wire::Op::new(3, 2249));
+    // SAFETY: the caller's.
+    unsafe { glSampleCoveragex(value, invert) }
+}
+
+/// `glGetTexGenxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexGenxvOES")]
+pub unsafe extern "C" fn glGetTexGenxvOES(coord: GLenum, pname: GLenum, params: *mut GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2250));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_GENXV_OES, Class::Query, entry);
+            let args = wire::GlGetTexGenxvOESArgs {
+                current: current.number(),
+                coord,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexGenxvOESReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glTexGenxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexGenxOES")]
+pub unsafe extern "C" fn glTexGenxOES(coord: GLenum, pname: GLenum, param: GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2251));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_GENX_OES, Class::Post, entry);
+        let args = wire::GlTexGenxOESArgs {
+            current: current.number(),
+            coord,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexGenxvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexGenxvOES")]
+pub unsafe extern "C" fn glTexGenxvOES(coord: GLenum, pname: GLenum, params: *const GLfixed) {
+    gil_guest::note(gil_wire::Op::new(3, 2252));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_GENXV_OES, Class::Post, entry);
+            let args = wire::GlTexGenxvOESArgs {
+                current: current.number(),
+                coord,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glIsRenderbufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsRenderbufferOES")]
+pub unsafe extern "C" fn glIsRenderbufferOES(renderbuffer: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2253));
+    // SAFETY: the caller's.
+    unsafe { glIsRenderbuffer(renderbuffer) }
+}
+
+/// `glBindRenderbufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindRenderbufferOES")]
+pub unsafe extern "C" fn glBindRenderbufferOES(target: GLenum, renderbuffer: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2254));
+    // SAFETY: the caller's.
+    unsafe { glBindRenderbuffer(target, renderbuffer) }
+}
+
+/// `glDeleteRenderbuffersOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteRenderbuffersOES")]
+pub unsafe extern "C" fn glDeleteRenderbuffersOES(n: GLsizei, renderbuffers: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2255));
+    // SAFETY: the caller's.
+    unsafe { glDeleteRenderbuffers(n, renderbuffers) }
+}
+
+/// `glGenRenderbuffersOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenRenderbuffersOES")]
+pub unsafe extern "C" fn glGenRenderbuffersOES(n: GLsizei, renderbuffers: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2256));
+    // SAFETY: the caller's.
+    unsafe { glGenRenderbuffers(n, renderbuffers) }
+}
+
+/// `glRenderbufferStorageOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glRenderbufferStorageOES")]
+pub unsafe extern "C" fn glRenderbufferStorageOES(
+    target: GLenum,
+    internalformat: GLenum,
+    width: GLsizei,
+    height: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2257));
+    // SAFETY: the caller's.
+    unsafe { glRenderbufferStorage(target, internalformat, width, height) }
+}
+
+/// `glGetRenderbufferParameterivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetRenderbufferParameterivOES")]
+pub unsafe extern "C" fn glGetRenderbufferParameterivOES(
+    target: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2258));
+    // SAFETY: the caller's.
+    unsafe { glGetRenderbufferParameteriv(target, pname, params) }
+}
+
+/// `glIsFramebufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glIsFramebufferOES")]
+pub unsafe extern "C" fn glIsFramebufferOES(framebuffer: GLuint) -> GLboolean {
+    gil_guest::note(gil_wire::Op::new(3, 2259));
+    // SAFETY: the caller's.
+    unsafe { glIsFramebuffer(framebuffer) }
+}
+
+/// `glBindFramebufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glBindFramebufferOES")]
+pub unsafe extern "C" fn glBindFramebufferOES(target: GLenum, framebuffer: GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2260));
+    // SAFETY: the caller's.
+    unsafe { glBindFramebuffer(target, framebuffer) }
+}
+
+/// `glDeleteFramebuffersOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDeleteFramebuffersOES")]
+pub unsafe extern "C" fn glDeleteFramebuffersOES(n: GLsizei, framebuffers: *const GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2261));
+    // SAFETY: the caller's.
+    unsafe { glDeleteFramebuffers(n, framebuffers) }
+}
+
+/// `glGenFramebuffersOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenFramebuffersOES")]
+pub unsafe extern "C" fn glGenFramebuffersOES(n: GLsizei, framebuffers: *mut GLuint) {
+    gil_guest::note(gil_wire::Op::new(3, 2262));
+    // SAFETY: the caller's.
+    unsafe { glGenFramebuffers(n, framebuffers) }
+}
+
+/// `glCheckFramebufferStatusOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glCheckFramebufferStatusOES")]
+pub unsafe extern "C" fn glCheckFramebufferStatusOES(target: GLenum) -> GLenum {
+    gil_guest::note(gil_wire::Op::new(3, 2263));
+    // SAFETY: the caller's.
+    unsafe { glCheckFramebufferStatus(target) }
+}
+
+/// `glFramebufferRenderbufferOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferRenderbufferOES")]
+pub unsafe extern "C" fn glFramebufferRenderbufferOES(
+    target: GLenum,
+    attachment: GLenum,
+    renderbuffertarget: GLenum,
+    renderbuffer: GLuint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2264));
+    // SAFETY: the caller's.
+    unsafe { glFramebufferRenderbuffer(target, attachment, renderbuffertarget, renderbuffer) }
+}
+
+/// `glFramebufferTexture2DOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFramebufferTexture2DOES")]
+pub unsafe extern "C" fn glFramebufferTexture2DOES(
+    target: GLenum,
+    attachment: GLenum,
+    textarget: GLenum,
+    texture: GLuint,
+    level: GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2265));
+    // SAFETY: the caller's.
+    unsafe { glFramebufferTexture2D(target, attachment, textarget, texture, level) }
+}
+
+/// `glGetFramebufferAttachmentParameterivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetFramebufferAttachmentParameterivOES")]
+pub unsafe extern "C" fn glGetFramebufferAttachmentParameterivOES(
+    target: GLenum,
+    attachment: GLenum,
+    pname: GLenum,
+    params: *mut GLint,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2266));
+    // SAFETY: the caller's.
+    unsafe { glGetFramebufferAttachmentParameteriv(target, attachment, pname, params) }
+}
+
+/// `glGenerateMipmapOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGenerateMipmapOES")]
+pub unsafe extern "C" fn glGenerateMipmapOES(target: GLenum) {
+    gil_guest::note(gil_wire::Op::new(3, 2267));
+    // SAFETY: the caller's.
+    unsafe { glGenerateMipmap(target) }
+}
+
+/// `glQueryMatrixxOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glQueryMatrixxOES")]
+pub unsafe extern "C" fn glQueryMatrixxOES(
+    mantissa: *mut GLfixed,
+    exponent: *mut GLint,
+) -> GLbitfield {
+    gil_guest::note(gil_wire::Op::new(3, 2268));
+    let entry = gil_guest::entry();
+    Guest::value(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let mantissa_room = 16;
+            let exponent_room = 16;
+            let request = Request::new(wire::GL_QUERY_MATRIXX_OES, Class::Query, entry);
+            let args = wire::GlQueryMatrixxOESArgs {
+                current: current.number(),
+                mantissa: !mantissa.is_null(),
+                exponent: !exponent.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlQueryMatrixxOESReply = reply.decode()?;
+                if !mantissa.is_null() {
+                    for (n, value) in reply.mantissa.iter().take(mantissa_room).enumerate() {
+                        mantissa.add(n).write(*value as i32);
+                    }
+                }
+                if !exponent.is_null() {
+                    for (n, value) in reply.exponent.iter().take(exponent_room).enumerate() {
+                        exponent.add(n).write(*value as i32);
+                    }
+                }
+                Ok(reply.value)
+            })
+        }
+    })
+}
+
+/// `glClearDepthfOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClearDepthfOES")]
+pub unsafe extern "C" fn glClearDepthfOES(depth: GLclampf) {
+    gil_guest::note(gil_wire::Op::new(3, 2269));
+    // SAFETY: the caller's.
+    unsafe { glClearDepthf(depth) }
+}
+
+/// `glClipPlanefOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glClipPlanefOES")]
+pub unsafe extern "C" fn glClipPlanefOES(plane: GLenum, equation: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2270));
+    // SAFETY: the caller's.
+    unsafe { glClipPlanef(plane, equation) }
+}
+
+/// `glDepthRangefOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glDepthRangefOES")]
+pub unsafe extern "C" fn glDepthRangefOES(n: GLclampf, f: GLclampf) {
+    gil_guest::note(gil_wire::Op::new(3, 2271));
+    // SAFETY: the caller's.
+    unsafe { glDepthRangef(n, f) }
+}
+
+/// `glFrustumfOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glFrustumfOES")]
+pub unsafe extern "C" fn glFrustumfOES(
+    l: GLfloat,
+    r: GLfloat,
+    b: GLfloat,
+    t: GLfloat,
+    n: GLfloat,
+    f: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2272));
+    // SAFETY: the caller's.
+    unsafe { glFrustumf(l, r, b, t, n, f) }
+}
+
+/// `glGetClipPlanefOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetClipPlanefOES")]
+pub unsafe extern "C" fn glGetClipPlanefOES(plane: GLenum, equation: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2273));
+    // SAFETY: the caller's.
+    unsafe { glGetClipPlanef(plane, equation) }
+}
+
+/// `glOrthofOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glOrthofOES")]
+pub unsafe extern "C" fn glOrthofOES(
+    l: GLfloat,
+    r: GLfloat,
+    b: GLfloat,
+    t: GLfloat,
+    n: GLfloat,
+    f: GLfloat,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2274));
+    // SAFETY: the caller's.
+    unsafe { glOrthof(l, r, b, t, n, f) }
+}
+
+/// `glTexGenfOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexGenfOES")]
+pub unsafe extern "C" fn glTexGenfOES(coord: GLenum, pname: GLenum, param: GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2275));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_GENF_OES, Class::Post, entry);
+        let args = wire::GlTexGenfOESArgs {
+            current: current.number(),
+            coord,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexGenfvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexGenfvOES")]
+pub unsafe extern "C" fn glTexGenfvOES(coord: GLenum, pname: GLenum, params: *const GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2276));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, f32, f32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_GENFV_OES, Class::Post, entry);
+            let args = wire::GlTexGenfvOESArgs {
+                current: current.number(),
+                coord,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glTexGeniOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexGeniOES")]
+pub unsafe extern "C" fn glTexGeniOES(coord: GLenum, pname: GLenum, param: GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2277));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        let current = Guest::current()?;
+        let request = Request::new(wire::GL_TEX_GENI_OES, Class::Post, entry);
+        let args = wire::GlTexGeniOESArgs {
+            current: current.number(),
+            coord,
+            pname,
+            param,
+        };
+        request.post(&args)
+    })
+}
+
+/// `glTexGenivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glTexGenivOES")]
+pub unsafe extern "C" fn glTexGenivOES(coord: GLenum, pname: GLenum, params: *const GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2278));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_in = data::array::<Guest, i32, i32>(
+                params.cast(),
+                <Guest as Helpers>::parameter_values(&current, pname as u64)
+                    .get()
+                    .ok_or(Guest::BOUNDS)?,
+            )?;
+            let request = Request::new(wire::GL_TEX_GENIV_OES, Class::Post, entry);
+            let args = wire::GlTexGenivOESArgs {
+                current: current.number(),
+                coord,
+                pname,
+                params: params_in,
+            };
+            request.post(&args)
+        }
+    })
+}
+
+/// `glGetTexGenfvOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexGenfvOES")]
+pub unsafe extern "C" fn glGetTexGenfvOES(coord: GLenum, pname: GLenum, params: *mut GLfloat) {
+    gil_guest::note(gil_wire::Op::new(3, 2279));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_GENFV_OES, Class::Query, entry);
+            let args = wire::GlGetTexGenfvOESArgs {
+                current: current.number(),
+                coord,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexGenfvOESReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as f32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glGetTexGenivOES`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glGetTexGenivOES")]
+pub unsafe extern "C" fn glGetTexGenivOES(coord: GLenum, pname: GLenum, params: *mut GLint) {
+    gil_guest::note(gil_wire::Op::new(3, 2280));
+    let entry = gil_guest::entry();
+    Guest::nothing(|| {
+        // SAFETY: the caller keeps the API's promises for every pointer.
+        unsafe {
+            let current = Guest::current()?;
+            let params_room = <Guest as Helpers>::parameter_room(&current, pname as u64)
+                .get()
+                .ok_or(Guest::BOUNDS)?;
+            let request = Request::new(wire::GL_GET_TEX_GENIV_OES, Class::Query, entry);
+            let args = wire::GlGetTexGenivOESArgs {
+                current: current.number(),
+                coord,
+                pname,
+                params: !params.is_null(),
+            };
+            request.forward(&args, |reply| {
+                let reply: wire::GlGetTexGenivOESReply = reply.decode()?;
+                if !params.is_null() {
+                    for (n, value) in reply.params.iter().take(params_room).enumerate() {
+                        params.add(n).write(*value as i32);
+                    }
+                }
+                Ok(())
+            })
+        }
+    })
+}
+
+/// `glMultiDrawArraysEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultiDrawArraysEXT")]
+pub unsafe extern "C" fn glMultiDrawArraysEXT(
+    mode: GLenum,
+    first: *const GLint,
+    count: *const GLsizei,
+    primcount: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2281));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glMultiDrawArraysEXT(entry, mode, first, count, primcount) }
+}
+
+/// `glMultiDrawElementsEXT`.
+///
+/// # Safety
+/// As OpenGL ES says of the caller.
+#[unsafe(export_name = "gil_glMultiDrawElementsEXT")]
+pub unsafe extern "C" fn glMultiDrawElementsEXT(
+    mode: GLenum,
+    count: *const GLsizei,
+    r#type: GLenum,
+    indices: *const *const c_void,
+    primcount: GLsizei,
+) {
+    gil_guest::note(gil_wire::Op::new(3, 2282));
+    let entry = gil_guest::entry();
+    // SAFETY: the caller's.
+    unsafe { Guest::glMultiDrawElementsEXT(entry, mode, count, r#type, indices, primcount) }
 }

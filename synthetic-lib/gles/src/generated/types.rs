@@ -15,11 +15,16 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 pub type GLbitfield = u32;
 pub type GLboolean = u8;
 pub type GLchar = u8;
+pub type GLclampf = f32;
+pub type GLclampx = i32;
+pub type GLeglImageOES = usize;
 pub type GLenum = u32;
+pub type GLfixed = i32;
 pub type GLfloat = f32;
 pub type GLint = i32;
 pub type GLint64 = i64;
 pub type GLintptr = isize;
+pub type GLshort = i16;
 pub type GLsizei = i32;
 pub type GLsizeiptr = isize;
 pub type GLubyte = u8;
@@ -37,6 +42,8 @@ pub type GLsync = *mut __GLsync;
 pub const GL_ALPHA: GLenum = 0x1906;
 pub const GL_ARRAY_BUFFER: GLenum = 0x8892;
 pub const GL_ARRAY_BUFFER_BINDING: GLenum = 0x8894;
+pub const GL_BACK: GLenum = 0x405;
+pub const GL_BGRA_EXT: GLenum = 0x80e1;
 pub const GL_BUFFER_ACCESS_FLAGS: GLenum = 0x911f;
 pub const GL_BUFFER_MAPPED: GLenum = 0x88bc;
 pub const GL_BUFFER_MAP_LENGTH: GLenum = 0x9120;
@@ -44,7 +51,9 @@ pub const GL_BUFFER_MAP_OFFSET: GLenum = 0x9121;
 pub const GL_BUFFER_MAP_POINTER: GLenum = 0x88bd;
 pub const GL_BUFFER_SIZE: GLenum = 0x8764;
 pub const GL_BYTE: GLenum = 0x1400;
+pub const GL_CLIENT_ACTIVE_TEXTURE: GLenum = 0x84e1;
 pub const GL_COLOR: GLenum = 0x1800;
+pub const GL_COLOR_ATTACHMENT0: GLenum = 0x8ce0;
 pub const GL_COMPRESSED_TEXTURE_FORMATS: GLenum = 0x86a3;
 pub const GL_CURRENT_VERTEX_ATTRIB: GLenum = 0x8626;
 pub const GL_DEBUG_CALLBACK_FUNCTION: GLenum = 0x8244;
@@ -58,6 +67,8 @@ pub const GL_ELEMENT_ARRAY_BUFFER_BINDING: GLenum = 0x8895;
 pub const GL_EXTENSIONS: GLenum = 0x1f03;
 pub const GL_FIXED: GLenum = 0x140c;
 pub const GL_FLOAT: GLenum = 0x1406;
+pub const GL_FRAMEBUFFER: GLenum = 0x8d40;
+pub const GL_FRAMEBUFFER_BINDING: GLenum = 0x8ca6;
 pub const GL_INT: GLenum = 0x1404;
 pub const GL_INVALID_ENUM: GLenum = 0x500;
 pub const GL_INVALID_OPERATION: GLenum = 0x502;
@@ -71,6 +82,7 @@ pub const GL_MAP_INVALIDATE_RANGE_BIT: GLenum = 4;
 pub const GL_MAP_READ_BIT: GLenum = 1;
 pub const GL_MAP_UNSYNCHRONIZED_BIT: GLenum = 32;
 pub const GL_MAP_WRITE_BIT: GLenum = 2;
+pub const GL_MAX_TEXTURE_UNITS: GLenum = 0x84e2;
 pub const GL_MAX_VERTEX_ATTRIBS: GLenum = 0x8869;
 pub const GL_MINOR_VERSION: GLenum = 0x821c;
 pub const GL_NO_ERROR: GLenum = 0;
@@ -87,13 +99,23 @@ pub const GL_PIXEL_PACK_BUFFER_BINDING: GLenum = 0x88ed;
 pub const GL_PIXEL_UNPACK_BUFFER: GLenum = 0x88ec;
 pub const GL_PIXEL_UNPACK_BUFFER_BINDING: GLenum = 0x88ef;
 pub const GL_PRIMITIVE_RESTART_FIXED_INDEX: GLenum = 0x8d69;
+pub const GL_READ_BUFFER: GLenum = 0xc02;
+pub const GL_READ_FRAMEBUFFER: GLenum = 0x8ca8;
+pub const GL_READ_FRAMEBUFFER_BINDING: GLenum = 0x8caa;
+pub const GL_RENDERBUFFER: GLenum = 0x8d41;
+pub const GL_RENDERBUFFER_BINDING: GLenum = 0x8ca7;
 pub const GL_RENDERER: GLenum = 0x1f01;
 pub const GL_RGB: GLenum = 0x1907;
 pub const GL_RGBA: GLenum = 0x1908;
 pub const GL_SHADER_BINARY_FORMATS: GLenum = 0x8df8;
 pub const GL_SHADING_LANGUAGE_VERSION: GLenum = 0x8b8c;
 pub const GL_SHORT: GLenum = 0x1402;
+pub const GL_TEXTURE0: GLenum = 0x84c0;
+pub const GL_TEXTURE_2D: GLenum = 0xde1;
+pub const GL_TEXTURE_BINDING_2D: GLenum = 0x8069;
+pub const GL_TEXTURE_BINDING_EXTERNAL_OES: GLenum = 0x8d67;
 pub const GL_TEXTURE_BORDER_COLOR: GLenum = 0x1004;
+pub const GL_TEXTURE_EXTERNAL_OES: GLenum = 0x8d65;
 pub const GL_TIMEOUT_EXPIRED: GLenum = 0x911b;
 pub const GL_TRIANGLES: GLenum = 4;
 pub const GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS: GLenum = 0x8a42;
@@ -1037,6 +1059,178 @@ pub type glTexBufferRange_fn = unsafe extern "C" fn(GLenum, GLenum, GLuint, GLin
 /// `glTexStorage3DMultisample`.
 pub type glTexStorage3DMultisample_fn =
     unsafe extern "C" fn(GLenum, GLsizei, GLenum, GLsizei, GLsizei, GLsizei, GLboolean);
+/// `glAlphaFunc`.
+pub type glAlphaFunc_fn = unsafe extern "C" fn(GLenum, GLfloat);
+/// `glClipPlanef`.
+pub type glClipPlanef_fn = unsafe extern "C" fn(GLenum, *const GLfloat);
+/// `glColor4f`.
+pub type glColor4f_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glFogf`.
+pub type glFogf_fn = unsafe extern "C" fn(GLenum, GLfloat);
+/// `glFogfv`.
+pub type glFogfv_fn = unsafe extern "C" fn(GLenum, *const GLfloat);
+/// `glFrustumf`.
+pub type glFrustumf_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glGetClipPlanef`.
+pub type glGetClipPlanef_fn = unsafe extern "C" fn(GLenum, *mut GLfloat);
+/// `glGetLightfv`.
+pub type glGetLightfv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfloat);
+/// `glGetMaterialfv`.
+pub type glGetMaterialfv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfloat);
+/// `glGetTexEnvfv`.
+pub type glGetTexEnvfv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfloat);
+/// `glLightModelf`.
+pub type glLightModelf_fn = unsafe extern "C" fn(GLenum, GLfloat);
+/// `glLightModelfv`.
+pub type glLightModelfv_fn = unsafe extern "C" fn(GLenum, *const GLfloat);
+/// `glLightf`.
+pub type glLightf_fn = unsafe extern "C" fn(GLenum, GLenum, GLfloat);
+/// `glLightfv`.
+pub type glLightfv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfloat);
+/// `glLoadMatrixf`.
+pub type glLoadMatrixf_fn = unsafe extern "C" fn(*const GLfloat);
+/// `glMaterialf`.
+pub type glMaterialf_fn = unsafe extern "C" fn(GLenum, GLenum, GLfloat);
+/// `glMaterialfv`.
+pub type glMaterialfv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfloat);
+/// `glMultMatrixf`.
+pub type glMultMatrixf_fn = unsafe extern "C" fn(*const GLfloat);
+/// `glMultiTexCoord4f`.
+pub type glMultiTexCoord4f_fn = unsafe extern "C" fn(GLenum, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glNormal3f`.
+pub type glNormal3f_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat);
+/// `glOrthof`.
+pub type glOrthof_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glPointParameterf`.
+pub type glPointParameterf_fn = unsafe extern "C" fn(GLenum, GLfloat);
+/// `glPointParameterfv`.
+pub type glPointParameterfv_fn = unsafe extern "C" fn(GLenum, *const GLfloat);
+/// `glPointSize`.
+pub type glPointSize_fn = unsafe extern "C" fn(GLfloat);
+/// `glRotatef`.
+pub type glRotatef_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glScalef`.
+pub type glScalef_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat);
+/// `glTexEnvf`.
+pub type glTexEnvf_fn = unsafe extern "C" fn(GLenum, GLenum, GLfloat);
+/// `glTexEnvfv`.
+pub type glTexEnvfv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfloat);
+/// `glTranslatef`.
+pub type glTranslatef_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat);
+/// `glAlphaFuncx`.
+pub type glAlphaFuncx_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glClearColorx`.
+pub type glClearColorx_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glClearDepthx`.
+pub type glClearDepthx_fn = unsafe extern "C" fn(GLfixed);
+/// `glClientActiveTexture`.
+pub type glClientActiveTexture_fn = unsafe extern "C" fn(GLenum);
+/// `glClipPlanex`.
+pub type glClipPlanex_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glColor4ub`.
+pub type glColor4ub_fn = unsafe extern "C" fn(GLubyte, GLubyte, GLubyte, GLubyte);
+/// `glColor4x`.
+pub type glColor4x_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glColorPointer`.
+pub type glColorPointer_fn = unsafe extern "C" fn(GLint, GLenum, GLsizei, *const c_void);
+/// `glDepthRangex`.
+pub type glDepthRangex_fn = unsafe extern "C" fn(GLfixed, GLfixed);
+/// `glDisableClientState`.
+pub type glDisableClientState_fn = unsafe extern "C" fn(GLenum);
+/// `glEnableClientState`.
+pub type glEnableClientState_fn = unsafe extern "C" fn(GLenum);
+/// `glFogx`.
+pub type glFogx_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glFogxv`.
+pub type glFogxv_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glFrustumx`.
+pub type glFrustumx_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glGetClipPlanex`.
+pub type glGetClipPlanex_fn = unsafe extern "C" fn(GLenum, *mut GLfixed);
+/// `glGetFixedv`.
+pub type glGetFixedv_fn = unsafe extern "C" fn(GLenum, *mut GLfixed);
+/// `glGetLightxv`.
+pub type glGetLightxv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glGetMaterialxv`.
+pub type glGetMaterialxv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glGetTexEnviv`.
+pub type glGetTexEnviv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glGetTexEnvxv`.
+pub type glGetTexEnvxv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glGetTexParameterxv`.
+pub type glGetTexParameterxv_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glLightModelx`.
+pub type glLightModelx_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glLightModelxv`.
+pub type glLightModelxv_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glLightx`.
+pub type glLightx_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glLightxv`.
+pub type glLightxv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glLineWidthx`.
+pub type glLineWidthx_fn = unsafe extern "C" fn(GLfixed);
+/// `glLoadIdentity`.
+pub type glLoadIdentity_fn = unsafe extern "C" fn();
+/// `glLoadMatrixx`.
+pub type glLoadMatrixx_fn = unsafe extern "C" fn(*const GLfixed);
+/// `glLogicOp`.
+pub type glLogicOp_fn = unsafe extern "C" fn(GLenum);
+/// `glMaterialx`.
+pub type glMaterialx_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glMaterialxv`.
+pub type glMaterialxv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glMatrixMode`.
+pub type glMatrixMode_fn = unsafe extern "C" fn(GLenum);
+/// `glMultMatrixx`.
+pub type glMultMatrixx_fn = unsafe extern "C" fn(*const GLfixed);
+/// `glMultiTexCoord4x`.
+pub type glMultiTexCoord4x_fn = unsafe extern "C" fn(GLenum, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glNormal3x`.
+pub type glNormal3x_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed);
+/// `glNormalPointer`.
+pub type glNormalPointer_fn = unsafe extern "C" fn(GLenum, GLsizei, *const c_void);
+/// `glOrthox`.
+pub type glOrthox_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glPointParameterx`.
+pub type glPointParameterx_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glPointParameterxv`.
+pub type glPointParameterxv_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glPointSizex`.
+pub type glPointSizex_fn = unsafe extern "C" fn(GLfixed);
+/// `glPolygonOffsetx`.
+pub type glPolygonOffsetx_fn = unsafe extern "C" fn(GLfixed, GLfixed);
+/// `glPopMatrix`.
+pub type glPopMatrix_fn = unsafe extern "C" fn();
+/// `glPushMatrix`.
+pub type glPushMatrix_fn = unsafe extern "C" fn();
+/// `glRotatex`.
+pub type glRotatex_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glSampleCoveragex`.
+pub type glSampleCoveragex_fn = unsafe extern "C" fn(GLclampx, GLboolean);
+/// `glScalex`.
+pub type glScalex_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed);
+/// `glShadeModel`.
+pub type glShadeModel_fn = unsafe extern "C" fn(GLenum);
+/// `glTexCoordPointer`.
+pub type glTexCoordPointer_fn = unsafe extern "C" fn(GLint, GLenum, GLsizei, *const c_void);
+/// `glTexEnvi`.
+pub type glTexEnvi_fn = unsafe extern "C" fn(GLenum, GLenum, GLint);
+/// `glTexEnvx`.
+pub type glTexEnvx_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glTexEnviv`.
+pub type glTexEnviv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLint);
+/// `glTexEnvxv`.
+pub type glTexEnvxv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glTexParameterx`.
+pub type glTexParameterx_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glTexParameterxv`.
+pub type glTexParameterxv_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glTranslatex`.
+pub type glTranslatex_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed);
+/// `glVertexPointer`.
+pub type glVertexPointer_fn = unsafe extern "C" fn(GLint, GLenum, GLsizei, *const c_void);
+/// `glPointSizePointerOES`.
+pub type glPointSizePointerOES_fn = unsafe extern "C" fn(GLenum, GLsizei, *const c_void);
 /// `glBindFragDataLocationIndexedEXT`.
 pub type glBindFragDataLocationIndexedEXT_fn =
     unsafe extern "C" fn(GLuint, GLuint, GLuint, *const GLchar);
@@ -1424,3 +1618,180 @@ pub type glDepthRangeArrayfvOES_fn = unsafe extern "C" fn(GLuint, GLsizei, *cons
 pub type glDepthRangeIndexedfOES_fn = unsafe extern "C" fn(GLuint, GLfloat, GLfloat);
 /// `glGetFloati_vOES`.
 pub type glGetFloati_vOES_fn = unsafe extern "C" fn(GLenum, GLuint, *mut GLfloat);
+/// `glEGLImageTargetTexture2DOES`.
+pub type glEGLImageTargetTexture2DOES_fn = unsafe extern "C" fn(GLenum, GLeglImageOES);
+/// `glEGLImageTargetRenderbufferStorageOES`.
+pub type glEGLImageTargetRenderbufferStorageOES_fn = unsafe extern "C" fn(GLenum, GLeglImageOES);
+/// `glBlendEquationSeparateOES`.
+pub type glBlendEquationSeparateOES_fn = unsafe extern "C" fn(GLenum, GLenum);
+/// `glBlendFuncSeparateOES`.
+pub type glBlendFuncSeparateOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLenum, GLenum);
+/// `glBlendEquationOES`.
+pub type glBlendEquationOES_fn = unsafe extern "C" fn(GLenum);
+/// `glDrawTexsOES`.
+pub type glDrawTexsOES_fn = unsafe extern "C" fn(GLshort, GLshort, GLshort, GLshort, GLshort);
+/// `glDrawTexiOES`.
+pub type glDrawTexiOES_fn = unsafe extern "C" fn(GLint, GLint, GLint, GLint, GLint);
+/// `glDrawTexxOES`.
+pub type glDrawTexxOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glDrawTexsvOES`.
+pub type glDrawTexsvOES_fn = unsafe extern "C" fn(*const GLshort);
+/// `glDrawTexivOES`.
+pub type glDrawTexivOES_fn = unsafe extern "C" fn(*const GLint);
+/// `glDrawTexxvOES`.
+pub type glDrawTexxvOES_fn = unsafe extern "C" fn(*const GLfixed);
+/// `glDrawTexfOES`.
+pub type glDrawTexfOES_fn = unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glDrawTexfvOES`.
+pub type glDrawTexfvOES_fn = unsafe extern "C" fn(*const GLfloat);
+/// `glAlphaFuncxOES`.
+pub type glAlphaFuncxOES_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glClearColorxOES`.
+pub type glClearColorxOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glClearDepthxOES`.
+pub type glClearDepthxOES_fn = unsafe extern "C" fn(GLfixed);
+/// `glClipPlanexOES`.
+pub type glClipPlanexOES_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glColor4xOES`.
+pub type glColor4xOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glDepthRangexOES`.
+pub type glDepthRangexOES_fn = unsafe extern "C" fn(GLfixed, GLfixed);
+/// `glFogxOES`.
+pub type glFogxOES_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glFogxvOES`.
+pub type glFogxvOES_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glFrustumxOES`.
+pub type glFrustumxOES_fn =
+    unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glGetClipPlanexOES`.
+pub type glGetClipPlanexOES_fn = unsafe extern "C" fn(GLenum, *mut GLfixed);
+/// `glGetFixedvOES`.
+pub type glGetFixedvOES_fn = unsafe extern "C" fn(GLenum, *mut GLfixed);
+/// `glGetTexEnvxvOES`.
+pub type glGetTexEnvxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glGetTexParameterxvOES`.
+pub type glGetTexParameterxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glLightModelxOES`.
+pub type glLightModelxOES_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glLightModelxvOES`.
+pub type glLightModelxvOES_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glLightxOES`.
+pub type glLightxOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glLightxvOES`.
+pub type glLightxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glLineWidthxOES`.
+pub type glLineWidthxOES_fn = unsafe extern "C" fn(GLfixed);
+/// `glLoadMatrixxOES`.
+pub type glLoadMatrixxOES_fn = unsafe extern "C" fn(*const GLfixed);
+/// `glMaterialxOES`.
+pub type glMaterialxOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glMaterialxvOES`.
+pub type glMaterialxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glMultMatrixxOES`.
+pub type glMultMatrixxOES_fn = unsafe extern "C" fn(*const GLfixed);
+/// `glMultiTexCoord4xOES`.
+pub type glMultiTexCoord4xOES_fn = unsafe extern "C" fn(GLenum, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glNormal3xOES`.
+pub type glNormal3xOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed);
+/// `glOrthoxOES`.
+pub type glOrthoxOES_fn =
+    unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glPointParameterxvOES`.
+pub type glPointParameterxvOES_fn = unsafe extern "C" fn(GLenum, *const GLfixed);
+/// `glPointSizexOES`.
+pub type glPointSizexOES_fn = unsafe extern "C" fn(GLfixed);
+/// `glPolygonOffsetxOES`.
+pub type glPolygonOffsetxOES_fn = unsafe extern "C" fn(GLfixed, GLfixed);
+/// `glRotatexOES`.
+pub type glRotatexOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed, GLfixed);
+/// `glScalexOES`.
+pub type glScalexOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed);
+/// `glTexEnvxOES`.
+pub type glTexEnvxOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glTexEnvxvOES`.
+pub type glTexEnvxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glTexParameterxOES`.
+pub type glTexParameterxOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glTexParameterxvOES`.
+pub type glTexParameterxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glTranslatexOES`.
+pub type glTranslatexOES_fn = unsafe extern "C" fn(GLfixed, GLfixed, GLfixed);
+/// `glGetLightxvOES`.
+pub type glGetLightxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glGetMaterialxvOES`.
+pub type glGetMaterialxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glPointParameterxOES`.
+pub type glPointParameterxOES_fn = unsafe extern "C" fn(GLenum, GLfixed);
+/// `glSampleCoveragexOES`.
+pub type glSampleCoveragexOES_fn = unsafe extern "C" fn(GLclampx, GLboolean);
+/// `glGetTexGenxvOES`.
+pub type glGetTexGenxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfixed);
+/// `glTexGenxOES`.
+pub type glTexGenxOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLfixed);
+/// `glTexGenxvOES`.
+pub type glTexGenxvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfixed);
+/// `glIsRenderbufferOES`.
+pub type glIsRenderbufferOES_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glBindRenderbufferOES`.
+pub type glBindRenderbufferOES_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glDeleteRenderbuffersOES`.
+pub type glDeleteRenderbuffersOES_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glGenRenderbuffersOES`.
+pub type glGenRenderbuffersOES_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glRenderbufferStorageOES`.
+pub type glRenderbufferStorageOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLsizei, GLsizei);
+/// `glGetRenderbufferParameterivOES`.
+pub type glGetRenderbufferParameterivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glIsFramebufferOES`.
+pub type glIsFramebufferOES_fn = unsafe extern "C" fn(GLuint) -> GLboolean;
+/// `glBindFramebufferOES`.
+pub type glBindFramebufferOES_fn = unsafe extern "C" fn(GLenum, GLuint);
+/// `glDeleteFramebuffersOES`.
+pub type glDeleteFramebuffersOES_fn = unsafe extern "C" fn(GLsizei, *const GLuint);
+/// `glGenFramebuffersOES`.
+pub type glGenFramebuffersOES_fn = unsafe extern "C" fn(GLsizei, *mut GLuint);
+/// `glCheckFramebufferStatusOES`.
+pub type glCheckFramebufferStatusOES_fn = unsafe extern "C" fn(GLenum) -> GLenum;
+/// `glFramebufferRenderbufferOES`.
+pub type glFramebufferRenderbufferOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLenum, GLuint);
+/// `glFramebufferTexture2DOES`.
+pub type glFramebufferTexture2DOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLenum, GLuint, GLint);
+/// `glGetFramebufferAttachmentParameterivOES`.
+pub type glGetFramebufferAttachmentParameterivOES_fn =
+    unsafe extern "C" fn(GLenum, GLenum, GLenum, *mut GLint);
+/// `glGenerateMipmapOES`.
+pub type glGenerateMipmapOES_fn = unsafe extern "C" fn(GLenum);
+/// `glQueryMatrixxOES`.
+pub type glQueryMatrixxOES_fn = unsafe extern "C" fn(*mut GLfixed, *mut GLint) -> GLbitfield;
+/// `glClearDepthfOES`.
+pub type glClearDepthfOES_fn = unsafe extern "C" fn(GLclampf);
+/// `glClipPlanefOES`.
+pub type glClipPlanefOES_fn = unsafe extern "C" fn(GLenum, *const GLfloat);
+/// `glDepthRangefOES`.
+pub type glDepthRangefOES_fn = unsafe extern "C" fn(GLclampf, GLclampf);
+/// `glFrustumfOES`.
+pub type glFrustumfOES_fn =
+    unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glGetClipPlanefOES`.
+pub type glGetClipPlanefOES_fn = unsafe extern "C" fn(GLenum, *mut GLfloat);
+/// `glOrthofOES`.
+pub type glOrthofOES_fn =
+    unsafe extern "C" fn(GLfloat, GLfloat, GLfloat, GLfloat, GLfloat, GLfloat);
+/// `glTexGenfOES`.
+pub type glTexGenfOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLfloat);
+/// `glTexGenfvOES`.
+pub type glTexGenfvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLfloat);
+/// `glTexGeniOES`.
+pub type glTexGeniOES_fn = unsafe extern "C" fn(GLenum, GLenum, GLint);
+/// `glTexGenivOES`.
+pub type glTexGenivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *const GLint);
+/// `glGetTexGenfvOES`.
+pub type glGetTexGenfvOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLfloat);
+/// `glGetTexGenivOES`.
+pub type glGetTexGenivOES_fn = unsafe extern "C" fn(GLenum, GLenum, *mut GLint);
+/// `glMultiDrawArraysEXT`.
+pub type glMultiDrawArraysEXT_fn =
+    unsafe extern "C" fn(GLenum, *const GLint, *const GLsizei, GLsizei);
+/// `glMultiDrawElementsEXT`.
+pub type glMultiDrawElementsEXT_fn =
+    unsafe extern "C" fn(GLenum, *const GLsizei, GLenum, *const *const c_void, GLsizei);

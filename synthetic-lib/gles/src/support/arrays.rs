@@ -10,7 +10,7 @@ use gil_wire::Op;
 use gil_wire::call::InData;
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
-use shadow::Array;
+use shadow::{Array, Attribute, Shadow};
 use std::ffi::c_void;
 
 /// The code of what does not fit a machine.
@@ -343,6 +343,99 @@ pub unsafe fn draw_elements(
             })
         }
     }
+}
+
+/// The counts of several draws in one call: what is wrong with one of them is wrong with
+/// the call.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `count` is null or has `draws` numbers.
+unsafe fn counts<'a>(count: *const GLsizei, draws: GLsizei) -> CallResult<&'a [GLsizei]> {
+    let draws = usize::try_from(draws).map_err(|_| GL_INVALID_VALUE as i32)?;
+    if count.is_null() {
+        return Ok(&[]);
+    }
+    // SAFETY: the caller's.
+    let counts = unsafe { std::slice::from_raw_parts(count, draws) };
+    match counts.iter().any(|count| *count < 0) {
+        true => Err(GL_INVALID_VALUE as i32),
+        false => Ok(counts),
+    }
+}
+
+/// `glMultiDrawArraysEXT`.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// The lists have `draws` numbers; for each as [`draw`].
+pub unsafe fn draw_several(
+    entry: u64,
+    current: &Context,
+    mode: u32,
+    (first, count): (*const GLint, *const GLsizei),
+    draws: GLsizei,
+) -> CallResult<()> {
+    // SAFETY: the caller's.
+    unsafe {
+        for (at, count) in counts(count, draws)?.iter().enumerate() {
+            draw(entry, current, mode, (*first.add(at), *count))?;
+        }
+    }
+    Ok(())
+}
+
+/// `glMultiDrawElementsEXT`.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// The lists have `draws` numbers and addresses; for each as [`draw_elements`].
+pub unsafe fn draw_several_elements(
+    entry: u64,
+    current: &Context,
+    (mode, ty): (u32, u32),
+    (count, indices): (*const GLsizei, *const *const c_void),
+    draws: GLsizei,
+) -> CallResult<()> {
+    // SAFETY: the caller's.
+    unsafe {
+        for (at, count) in counts(count, draws)?.iter().enumerate() {
+            let (elements, indices) = ((mode, *count, ty), *indices.add(at));
+            draw_elements(entry, current, elements, Kind::Plain, None, indices)?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes where an array is, in the place that `of` finds, if it is one that the API takes;
+/// the offset into the buffer that has it.
+///
+/// # Errors
+/// The API's code.
+pub fn describe(
+    current: &Context,
+    array: Option<Array>,
+    pointer: *const c_void,
+    of: impl FnOnce(&mut Shadow) -> Option<&mut Attribute>,
+) -> CallResult<u64> {
+    let mut shadow = shadow::of(current);
+    let buffer = shadow.buffer(GL_ARRAY_BUFFER);
+    if buffer == 0 && shadow.has_vertex_array() && !pointer.is_null() {
+        return Err(GL_INVALID_OPERATION as i32);
+    }
+    if array.is_some()
+        && let Some(attribute) = of(&mut shadow)
+    {
+        (attribute.buffer, attribute.pointer) = (buffer, pointer as usize);
+        attribute.array = array;
+    }
+    Ok(if buffer == 0 { 0 } else { pointer as u64 })
 }
 
 /// The smallest and largest index in the buffer that is bound.

@@ -1,11 +1,12 @@
 //! The other entry points that are written by hand.
 
 use super::arrays::{self, Kind};
-use super::{Context, debug, mapping, pictures, shadow, texts, uniforms};
+use super::{Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms};
 use crate::generated::manual::{Guest, Manual, Object, Request};
 use crate::generated::stubs;
 use crate::generated::types::*;
 use gil_egl::support::strings;
+use gil_gles_common::fixed::Array;
 use gil_guest::api::{Api, CallResult, Current, data};
 use gil_wire::envelope::Class;
 use gil_wire::generated::gles as wire;
@@ -122,6 +123,172 @@ impl Manual for Guest {
                 stride,
                 offset,
             })
+        });
+    }
+
+    unsafe fn glVertexPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::Vertex, (size, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_VERTEX_POINTER, Class::Post, entry);
+            request.post(&wire::GlVertexPointerArgs {
+                current: current.number(),
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glColorPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::Color, (size, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_COLOR_POINTER, Class::Post, entry);
+            request.post(&wire::GlColorPointerArgs {
+                current: current.number(),
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glTexCoordPointer(
+        entry: u64,
+        size: GLint,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(
+                &current,
+                fixed::active(&current),
+                (size, r#type, stride),
+                pointer,
+            )?;
+            let request = Request::new(wire::GL_TEX_COORD_POINTER, Class::Post, entry);
+            request.post(&wire::GlTexCoordPointerArgs {
+                current: current.number(),
+                size,
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glNormalPointer(entry: u64, r#type: GLenum, stride: GLsizei, pointer: *const c_void) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::Normal, (3, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_NORMAL_POINTER, Class::Post, entry);
+            request.post(&wire::GlNormalPointerArgs {
+                current: current.number(),
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glPointSizePointerOES(
+        entry: u64,
+        r#type: GLenum,
+        stride: GLsizei,
+        pointer: *const c_void,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let offset = fixed::describe(&current, Array::PointSize, (1, r#type, stride), pointer)?;
+            let request = Request::new(wire::GL_POINT_SIZE_POINTER_OES, Class::Post, entry);
+            request.post(&wire::GlPointSizePointerOESArgs {
+                current: current.number(),
+                r#type,
+                stride,
+                offset,
+            })
+        });
+    }
+
+    unsafe fn glEnableClientState(entry: u64, array: GLenum) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            fixed::enable(&current, array, true);
+            let request = Request::new(wire::GL_ENABLE_CLIENT_STATE, Class::Post, entry);
+            request.post(&wire::GlEnableClientStateArgs {
+                current: current.number(),
+                array,
+            })
+        });
+    }
+
+    unsafe fn glDisableClientState(entry: u64, array: GLenum) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            fixed::enable(&current, array, false);
+            let request = Request::new(wire::GL_DISABLE_CLIENT_STATE, Class::Post, entry);
+            request.post(&wire::GlDisableClientStateArgs {
+                current: current.number(),
+                array,
+            })
+        });
+    }
+
+    unsafe fn glClientActiveTexture(entry: u64, texture: GLenum) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            fixed::activate(&current, texture);
+            let request = Request::new(wire::GL_CLIENT_ACTIVE_TEXTURE, Class::Post, entry);
+            request.post(&wire::GlClientActiveTextureArgs {
+                current: current.number(),
+                texture,
+            })
+        });
+    }
+
+    unsafe fn glMultiDrawArraysEXT(
+        entry: u64,
+        mode: GLenum,
+        first: *const GLint,
+        count: *const GLsizei,
+        primcount: GLsizei,
+    ) {
+        Self::nothing(|| {
+            let (current, lists) = (Self::current()?, (first, count));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_several(entry, &current, mode, lists, primcount) }
+        });
+    }
+
+    unsafe fn glMultiDrawElementsEXT(
+        entry: u64,
+        mode: GLenum,
+        count: *const GLsizei,
+        r#type: GLenum,
+        indices: *const *const c_void,
+        primcount: GLsizei,
+    ) {
+        Self::nothing(|| {
+            let (current, kind, lists) = (Self::current()?, (mode, r#type), (count, indices));
+            // SAFETY: the caller's.
+            unsafe { arrays::draw_several_elements(entry, &current, kind, lists, primcount) }
         });
     }
 
@@ -513,7 +680,8 @@ impl Manual for Guest {
     unsafe fn glGetPointerv(_: u64, pname: GLenum, params: *mut *mut c_void) {
         Self::nothing(|| {
             let current = Self::current()?;
-            let found = shadow::of(&current).debug.pointer(pname);
+            let debug = shadow::of(&current).debug.pointer(pname);
+            let found = debug.or_else(|| fixed::pointer(&current, pname));
             let found = found.ok_or(GL_INVALID_ENUM as i32)?;
             // SAFETY: null, or the caller's.
             unsafe { data::write(params, found) };
@@ -739,6 +907,183 @@ impl Manual for Guest {
     }
 
     /// The board's driver begins with what was called so far.
+    unsafe fn glBindFramebuffer(entry: u64, target: GLenum, framebuffer: GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            if target != GL_READ_FRAMEBUFFER {
+                shadow::of(&current).framebuffer = framebuffer;
+                images::bound(framebuffer);
+            }
+            let request = Request::new(wire::GL_BIND_FRAMEBUFFER, Class::Post, entry);
+            request.post(&wire::GlBindFramebufferArgs {
+                current: current.number(),
+                target,
+                framebuffer,
+            })
+        });
+    }
+
+    unsafe fn glFramebufferTexture2D(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        textarget: GLenum,
+        texture: GLuint,
+        level: GLint,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            images::attached(
+                &current,
+                (target, attachment),
+                images::Name::Texture(texture),
+            );
+            let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE2D, Class::Post, entry);
+            request.post(&wire::GlFramebufferTexture2DArgs {
+                current: current.number(),
+                target,
+                attachment,
+                textarget,
+                texture,
+                level,
+            })
+        });
+    }
+
+    unsafe fn glFramebufferRenderbuffer(
+        entry: u64,
+        target: GLenum,
+        attachment: GLenum,
+        renderbuffertarget: GLenum,
+        renderbuffer: GLuint,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let name = images::Name::Renderbuffer(renderbuffer);
+            images::attached(&current, (target, attachment), name);
+            let request = Request::new(wire::GL_FRAMEBUFFER_RENDERBUFFER, Class::Post, entry);
+            request.post(&wire::GlFramebufferRenderbufferArgs {
+                current: current.number(),
+                target,
+                attachment,
+                renderbuffertarget,
+                renderbuffer,
+            })
+        });
+    }
+
+    unsafe fn glBindTexture(entry: u64, target: GLenum, texture: GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            images::sampled(entry, images::Name::Texture(texture))?;
+            let request = Request::new(wire::GL_BIND_TEXTURE, Class::Post, entry);
+            request.post(&wire::GlBindTextureArgs {
+                current: current.number(),
+                target,
+                texture,
+            })
+        });
+    }
+
+    unsafe fn glDeleteTextures(entry: u64, n: GLsizei, textures: *const GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            // SAFETY: the caller's.
+            let textures = unsafe { names(n, textures) }?;
+            images::deleted(&textures, images::Name::Texture);
+            let request = Request::new(wire::GL_DELETE_TEXTURES, Class::Post, entry);
+            request.post(&wire::GlDeleteTexturesArgs {
+                current: current.number(),
+                n,
+                textures: Some(textures),
+            })
+        });
+    }
+
+    unsafe fn glDeleteRenderbuffers(entry: u64, n: GLsizei, renderbuffers: *const GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            // SAFETY: the caller's.
+            let renderbuffers = unsafe { names(n, renderbuffers) }?;
+            images::deleted(&renderbuffers, images::Name::Renderbuffer);
+            let request = Request::new(wire::GL_DELETE_RENDERBUFFERS, Class::Post, entry);
+            request.post(&wire::GlDeleteRenderbuffersArgs {
+                current: current.number(),
+                n,
+                renderbuffers: Some(renderbuffers),
+            })
+        });
+    }
+
+    unsafe fn glDeleteFramebuffers(entry: u64, n: GLsizei, framebuffers: *const GLuint) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            // SAFETY: the caller's.
+            let framebuffers = unsafe { names(n, framebuffers) }?;
+            {
+                let bound = &mut shadow::of(&current).framebuffer;
+                *bound = if framebuffers.contains(bound) {
+                    0
+                } else {
+                    *bound
+                };
+            }
+            images::deleted(&framebuffers, images::Name::Framebuffer);
+            let request = Request::new(wire::GL_DELETE_FRAMEBUFFERS, Class::Post, entry);
+            request.post(&wire::GlDeleteFramebuffersArgs {
+                current: current.number(),
+                n,
+                framebuffers: Some(framebuffers),
+            })
+        });
+    }
+
+    unsafe fn glEGLImageTargetTexture2DOES(entry: u64, target: GLenum, image: GLeglImageOES) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let image = images::find(image)?;
+            images::targets(entry, images::target(target)?, &image)?;
+            let op = wire::GL_EGL_IMAGE_TARGET_TEXTURE2DOES;
+            let request = Request::new(op, Class::Post, entry);
+            request.post(&wire::GlEGLImageTargetTexture2DOESArgs {
+                current: current.number(),
+                target,
+                image: image.number(),
+            })
+        });
+    }
+
+    unsafe fn glEGLImageTargetRenderbufferStorageOES(
+        entry: u64,
+        target: GLenum,
+        image: GLeglImageOES,
+    ) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let image = images::find(image)?;
+            images::targets(entry, images::target(target)?, &image)?;
+            let op = wire::GL_EGL_IMAGE_TARGET_RENDERBUFFER_STORAGE_OES;
+            let request = Request::new(op, Class::Post, entry);
+            request.post(&wire::GlEGLImageTargetRenderbufferStorageOESArgs {
+                current: current.number(),
+                target,
+                image: image.number(),
+            })
+        });
+    }
+
+    unsafe fn glFinish(entry: u64) {
+        Self::nothing(|| {
+            let current = Self::current()?;
+            let request = Request::new(wire::GL_FINISH, Class::Sync, entry);
+            let args = wire::GlFinishArgs {
+                current: current.number(),
+            };
+            request.forward(&args, |_| Ok(()))?;
+            images::drain(entry, &current)
+        });
+    }
+
     unsafe fn glFlush(entry: u64) {
         Self::nothing(|| {
             let current = Self::current()?;
@@ -748,9 +1093,24 @@ impl Manual for Guest {
             })?;
             let flushed = gil_guest::client().and_then(|client| client.flush(wire::GL_FLUSH));
             flushed.map_err(|error| Self::failed(wire::GL_FLUSH, &error))?;
+            images::drain(entry, &current)?;
             debug::deliver(&current)
         });
     }
+}
+
+/// The names of objects that a program deletes.
+///
+/// # Errors
+/// The API's code.
+///
+/// # Safety
+/// `names` is null or has `n` of them.
+unsafe fn names(n: GLsizei, names: *const GLuint) -> CallResult<Vec<u32>> {
+    let count = usize::try_from(n).map_err(|_| Guest::INVALID_VALUE)?;
+    // SAFETY: the caller's.
+    let list = unsafe { data::array::<Guest, u32, u32>(names.cast(), count) }?;
+    Ok(list.unwrap_or_default())
 }
 
 /// Notes an attribute's array; the offset into the buffer that has it.
@@ -760,16 +1120,7 @@ fn describe(
     array: Option<shadow::Array>,
     pointer: *const c_void,
 ) -> CallResult<u64> {
-    let mut shadow = shadow::of(current);
-    let buffer = shadow.buffer(GL_ARRAY_BUFFER);
-    if buffer == 0 && shadow.has_vertex_array() && !pointer.is_null() {
-        return Err(GL_INVALID_OPERATION as i32);
-    }
-    if let (Some(attribute), Some(_)) = (shadow.attribute(index), array) {
-        (attribute.buffer, attribute.pointer) = (buffer, pointer as usize);
-        attribute.array = array;
-    }
-    Ok(if buffer == 0 { 0 } else { pointer as u64 })
+    arrays::describe(current, array, pointer, |shadow| shadow.attribute(index))
 }
 
 impl Guest {

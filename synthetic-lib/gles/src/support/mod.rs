@@ -5,8 +5,10 @@
 //! | here | the API as the runtime and the generated stubs ask for it |
 //! | [`shadow`] | what the library knows of a context's state |
 //! | [`arrays`] | draws, and vertex arrays in the program's memory |
+//! | [`fixed`] | arrays of OpenGL ES 1.1 |
 //! | [`pictures`] | pictures in the program's memory |
 //! | [`mapping`] | buffers in the program's memory |
+//! | [`images`] | textures and framebuffers of EGL's images |
 //! | [`uniforms`] | values of uniforms |
 //! | [`debug`] | labels and messages |
 //! | [`texts`] | `glGetString` |
@@ -14,6 +16,8 @@
 
 pub mod arrays;
 pub mod debug;
+pub mod fixed;
+pub mod images;
 mod manual;
 pub mod mapping;
 pub mod pictures;
@@ -37,6 +41,9 @@ use std::ffi::c_void;
 
 /// The current context.
 pub type Context = CurrentObject<Guest>;
+
+/// Bits of a `GLfixed` behind the point.
+const FIXED_BITS: u32 = 16;
 
 /// `GL_CONTEXT_LOST`.
 const LOST: i32 = 0x0507;
@@ -105,16 +112,14 @@ impl Kept for Guest {}
 /// The value of a name that the library knows better than the board's driver, which may
 /// have another just now; none for another name.
 fn known(pname: GLenum) -> Option<CallResult<GLint>> {
-    Some(Ok(match pname {
-        GL_MAJOR_VERSION => return Some(texts::version().map(|version| version.0)),
-        GL_MINOR_VERSION => return Some(texts::version().map(|version| version.1)),
-        GL_NUM_EXTENSIONS => return Some(texts::extensions().map(|all| all.count() as GLint)),
-        name => {
-            let current = Guest::current().ok()?;
-            let mut shadow = shadow::of(&current);
-            pictures::stored(&mut shadow, name)?
-        }
-    }))
+    let current = Guest::current().ok()?;
+    let is_fixed = shadow::of(&current).fixed.is_some();
+    match pname {
+        GL_MAJOR_VERSION if !is_fixed => Some(texts::version().map(|version| version.0)),
+        GL_MINOR_VERSION if !is_fixed => Some(texts::version().map(|version| version.1)),
+        GL_NUM_EXTENSIONS if !is_fixed => Some(texts::extensions().map(|all| all.count() as GLint)),
+        name => pictures::stored(&mut shadow::of(&current), name).map(Ok),
+    }
 }
 
 /// Writes such a value in the type that the query has.
@@ -154,6 +159,14 @@ impl Helpers for Guest {
 
     fn texture_values(_: &Context, pname: u64) -> Length {
         Length::of(values::of_texture(size(pname)) as u64)
+    }
+
+    fn parameter_values(_: &Context, pname: u64) -> Length {
+        Length::of(values::of_parameter(size(pname)) as u64)
+    }
+
+    fn parameter_room(_: &Context, pname: u64) -> Length {
+        Length::of(values::of_parameter(size(pname)) as u64)
     }
 
     fn attribute_values(_: &Context, pname: u64) -> Length {
@@ -247,6 +260,11 @@ impl Helpers for Guest {
     unsafe fn known_float(_: u64, pname: GLenum, data: *mut GLfloat) -> Option<CallResult<()>> {
         // SAFETY: null, or the caller's.
         unsafe { answered(pname, data, |value| value as GLfloat) }
+    }
+
+    unsafe fn known_fixed(_: u64, pname: GLenum, params: *mut GLfixed) -> Option<CallResult<()>> {
+        // SAFETY: null, or the caller's.
+        unsafe { answered(pname, params, |value| value << FIXED_BITS) }
     }
 
     unsafe fn known_wide(_: u64, pname: GLenum, data: *mut GLint64) -> Option<CallResult<()>> {

@@ -15,10 +15,13 @@ use std::ffi::c_void;
 
 /// A value of `glPixelStorei`, and whether it is an alignment.
 fn place(shadow: &mut Shadow, name: u32) -> Option<(&mut GLint, bool)> {
+    let is_fixed = shadow.fixed.is_some();
     let (unpack, pack) = (&mut shadow.unpack, &mut shadow.pack);
     Some(match name {
         GL_UNPACK_ALIGNMENT => (&mut unpack.alignment, true),
         GL_PACK_ALIGNMENT => (&mut pack.alignment, true),
+        // All that OpenGL ES 1.1 has.
+        _ if is_fixed => return None,
         GL_UNPACK_ROW_LENGTH => (&mut unpack.row_length, false),
         GL_UNPACK_SKIP_ROWS => (&mut unpack.skip_rows, false),
         GL_UNPACK_SKIP_PIXELS => (&mut unpack.skip_pixels, false),
@@ -78,7 +81,7 @@ pub unsafe fn input<'a>(
     kind: (u32, u32),
     pixels: *const c_void,
 ) -> CallResult<Pixels<'a>> {
-    if shadow::of(current).buffer(GL_PIXEL_UNPACK_BUFFER) != 0 {
+    if shadow::of(current).has_pixel_buffer(GL_PIXEL_UNPACK_BUFFER) {
         return Ok(Pixels::Offset(pixels as u64));
     }
     let (begin, rows) = rows(store, size, kind, pixels)?;
@@ -99,7 +102,7 @@ pub unsafe fn block<'a>(
     len: i32,
     data: *const c_void,
 ) -> CallResult<Pixels<'a>> {
-    if shadow::of(current).buffer(GL_PIXEL_UNPACK_BUFFER) != 0 {
+    if shadow::of(current).has_pixel_buffer(GL_PIXEL_UNPACK_BUFFER) {
         return Ok(Pixels::Offset(data as u64));
     }
     let len = usize::try_from(len).map_err(|_| Guest::BOUNDS)?;
@@ -119,7 +122,7 @@ pub fn fits(
     bytes: GLsizei,
 ) -> CallResult<()> {
     let shadow = shadow::of(current);
-    if shadow.buffer(GL_PIXEL_PACK_BUFFER) != 0 {
+    if shadow.has_pixel_buffer(GL_PIXEL_PACK_BUFFER) {
         return Ok(());
     }
     let (before, rows) = shadow
@@ -153,7 +156,7 @@ pub unsafe fn read(
 ) -> CallResult<()> {
     let (is_bound, store) = {
         let shadow = shadow::of(current);
-        (shadow.buffer(GL_PIXEL_PACK_BUFFER) != 0, shadow.pack)
+        (shadow.has_pixel_buffer(GL_PIXEL_PACK_BUFFER), shadow.pack)
     };
     let mut request = Request::new(wire::GL_READ_PIXELS, Class::Sync, entry);
     let (begin, rows) = match is_bound {

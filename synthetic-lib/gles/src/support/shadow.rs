@@ -1,10 +1,12 @@
 //! What the library knows of a context's state without asking: what the calls of this
 //! process made it.
 
+use super::fixed::Fixed;
 use super::{Context, debug};
 use crate::generated::types::*;
 use gil_egl::support::details::Details;
 use gil_gles_common::arrays::Layout;
+use gil_gles_common::fixed;
 use gil_gles_common::pixels::Store;
 use std::any::Any;
 use std::collections::HashMap;
@@ -28,12 +30,16 @@ pub struct Shadow {
     vertex_arrays: HashMap<u32, VertexArray>,
     /// Buffers that the program has in its memory, by number.
     pub mapped: HashMap<u32, Mapped>,
+    /// The framebuffer that is drawn to.
+    pub framebuffer: u32,
     /// Who gets the driver's messages.
     pub debug: debug::Receiver,
     /// Whether before the call returns that they are about.
     pub debugs_at_once: bool,
     /// While they are delivered.
     pub is_delivering: bool,
+    /// Of a context of OpenGL ES 1.1, what others do not have.
+    pub fixed: Option<Fixed>,
     /// What `glGetString` gave.
     pub texts: HashMap<u32, &'static CStr>,
 }
@@ -43,7 +49,8 @@ pub struct Shadow {
 pub struct VertexArray {
     /// `GL_ELEMENT_ARRAY_BUFFER`'s.
     pub element_buffer: u32,
-    /// By number, as far as the program used them.
+    /// By number, as far as the program used them: vertex attributes, or the arrays of
+    /// OpenGL ES 1.1.
     pub attributes: Vec<Attribute>,
 }
 
@@ -56,7 +63,7 @@ pub struct Mapped {
     pub bytes: Box<[u8]>,
 }
 
-/// A vertex attribute.
+/// A vertex attribute, or an array of OpenGL ES 1.1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attribute {
     /// Whether draws read its array.
@@ -100,6 +107,12 @@ impl Shadow {
         }
     }
 
+    /// Whether a buffer has the pictures of this target. OpenGL ES 1.1 knows no such
+    /// buffers.
+    pub fn has_pixel_buffer(&self, target: u32) -> bool {
+        self.fixed.is_none() && self.buffer(target) != 0
+    }
+
     /// Binds a buffer to a target.
     pub fn bind_buffer(&mut self, target: u32, buffer: u32) {
         match target {
@@ -138,8 +151,21 @@ impl Shadow {
         self.vertex_arrays.entry(self.vertex_array).or_default()
     }
 
-    /// Its attribute of this number; none if no board has so many.
+    /// Its attribute of this number; none if no board has so many, or in OpenGL ES 1.1.
     pub fn attribute(&mut self, index: u32) -> Option<&mut Attribute> {
+        match self.fixed {
+            None => self.place(index),
+            Some(_) => None,
+        }
+    }
+
+    /// Its array of OpenGL ES 1.1; none in another context.
+    pub fn fixed_array(&mut self, array: fixed::Array) -> Option<&mut Attribute> {
+        self.fixed?;
+        self.place(array.number())
+    }
+
+    fn place(&mut self, index: u32) -> Option<&mut Attribute> {
         let at = usize::try_from(index)
             .ok()
             .filter(|at| *at < ATTRIBUTES_MAX)?;
@@ -171,9 +197,15 @@ impl Shadow {
 
 /// A context's state. No other thread has it: the context is current in this one.
 pub fn of(context: &Context) -> MutexGuard<'_, Shadow> {
-    let make = || Box::new(Mutex::new(Shadow::default())) as Box<dyn Any + Send + Sync>;
+    let make = |version: (i32, i32)| {
+        let shadow = Shadow {
+            fixed: (version.0 <= 1).then(Fixed::default),
+            ..Shadow::default()
+        };
+        Box::new(Mutex::new(shadow)) as Box<dyn Any + Send + Sync>
+    };
     let kept = match context.details() {
-        Details::Context(kept) => kept.client.get_or_init(make),
+        Details::Context(kept) => kept.client.get_or_init(|| make(kept.version)),
         other => unreachable!("only contexts are current: {other:?}"),
     };
     let shadow: &Mutex<Shadow> = kept.downcast_ref().expect("only this library keeps it");
@@ -197,6 +229,16 @@ mod tests {
         let left = shadow.array().attributes[2];
         assert!(left.is_enabled && left.buffer == 0);
         assert!(shadow.attribute(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn arrays_are_those_of_the_contexts_version() {
+        let mut shadow = Shadow::default();
+        assert!(shadow.fixed_array(fixed::Array::Color).is_none());
+        shadow.fixed = Some(Fixed::default());
+        assert!(shadow.attribute(2).is_none());
+        shadow.fixed_array(fixed::Array::Color).unwrap().is_enabled = true;
+        assert!(shadow.array().attributes[2].is_enabled);
     }
 
     #[test]

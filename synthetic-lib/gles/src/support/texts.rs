@@ -11,6 +11,8 @@ use std::ffi::{CStr, c_void};
 
 /// The extensions that work, of those that the board's context has.
 const EXTENSIONS: &str = include_str!("extensions.txt");
+/// The same of contexts of OpenGL ES 1.1.
+const EXTENSIONS_1: &str = include_str!("extensions1.txt");
 /// The version of OpenGL ES that this library has, if the board has as much.
 const VERSION: &[u8] = b"3.2";
 /// That version's shading language.
@@ -28,7 +30,8 @@ pub fn get(entry: u64, current: &Context, name: u32) -> CallResult<&'static CStr
         return Ok(known);
     }
     let text = of_the_board(entry, current, name)?;
-    let kept = strings::keep(&shown(name, &text));
+    let is_fixed = shadow::of(current).fixed.is_some();
+    let kept = strings::keep(&shown(name, &text, is_fixed));
     shadow::of(current).texts.insert(name, kept);
     Ok(kept)
 }
@@ -61,10 +64,12 @@ impl Guest {
     pub const SILENT: i32 = GL_NO_ERROR as i32;
 }
 
-/// What programs see of a text.
-fn shown(name: u32, text: &[u8]) -> Vec<u8> {
+/// What programs see of a text, in a context of OpenGL ES 1.1 or of a later version.
+fn shown(name: u32, text: &[u8], is_fixed: bool) -> Vec<u8> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     match name {
+        GL_EXTENSIONS if is_fixed => strings::among(text, EXTENSIONS_1),
+        GL_VERSION if is_fixed => with_version(b"OpenGL ES-CM ", b"1.1", text),
         GL_EXTENSIONS => strings::among(text, EXTENSIONS),
         GL_VERSION => with_version(BEFORE_VERSION, VERSION, text),
         GL_SHADING_LANGUAGE_VERSION => with_version(b"OpenGL ES GLSL ES ", LANGUAGE, text),
@@ -110,7 +115,13 @@ mod tests {
 
     #[test]
     fn the_version_is_this_librarys() {
-        let shown = |name, text: &[u8]| String::from_utf8(shown(name, text)).unwrap();
+        let of =
+            |name, text: &[u8], is_fixed| String::from_utf8(shown(name, text, is_fixed)).unwrap();
+        let shown = |name, text: &[u8]| of(name, text, false);
+        assert_eq!(
+            of(GL_VERSION, b"OpenGL ES-CM 1.1 Mesa 22.3.6\0", true),
+            "OpenGL ES-CM 1.1 Mesa 22.3.6"
+        );
         assert_eq!(
             shown(GL_VERSION, b"OpenGL ES 3.2 Mesa 22.3.6\0\0"),
             "OpenGL ES 3.2 Mesa 22.3.6"

@@ -2,7 +2,7 @@
 
 use super::{Api, CallResult};
 use crate::client::Answered;
-use crate::{Error, Region, region};
+use crate::{Error, Import, Region, region};
 use gil_wire::Op;
 use gil_wire::call::{Handle, INLINE_MAX, InData, InfoType, OutRoom};
 use gil_wire::envelope::{Class, Engine, Envelope, Observation, Order, Queue};
@@ -229,8 +229,53 @@ impl<A: Api> Request<A> {
         }
     }
 
+    /// Room for rows in an import, the first at `offset`; the board gives them one
+    /// behind the other.
+    ///
+    /// # Errors
+    /// The API's code for more rows than a request may name.
+    pub fn output_rows_of(
+        &mut self,
+        import: &Import,
+        offset: usize,
+        rows: Rows,
+    ) -> CallResult<OutRoom> {
+        let rows = rows.merged();
+        let region = import.region(offset, span::<A>(&rows)?, Direction::Out);
+        Ok(OutRoom::Region(self.rows_of(region, rows)))
+    }
+
+    /// Rows in an import, the first at `offset`, to be read by the board, which gets
+    /// them one behind the other.
+    ///
+    /// # Errors
+    /// As [`output_rows_of`](Self::output_rows_of).
+    pub fn input_rows_of(
+        &mut self,
+        import: &Import,
+        offset: usize,
+        rows: Rows,
+    ) -> CallResult<InData<'static>> {
+        let rows = rows.merged();
+        let region = import.region(offset, span::<A>(&rows)?, Direction::In);
+        Ok(InData::Region(self.rows_of(region, rows)))
+    }
+
+    fn rows_of(&mut self, region: Region, rows: Rows) -> u32 {
+        let region = self.push(region);
+        if rows.rows > 1 {
+            let rows = RegionRows { region, rows };
+            self.envelope.rows.to_mut().push(rows);
+        }
+        region
+    }
+
     fn region(&mut self, ptr: *const c_void, len: usize, dir: Direction) -> u32 {
-        self.regions.push(region(ptr, len, dir));
+        self.push(region(ptr, len, dir))
+    }
+
+    fn push(&mut self, region: Region) -> u32 {
+        self.regions.push(region);
         let index = self.envelope.regions;
         self.envelope.regions += 1;
         index

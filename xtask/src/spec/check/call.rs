@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 /// Checks a call.
 pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
     let place = Place::call(name);
+    versions(raw, &place)?;
     let signature = signature(name, raw, &place)?;
     let mode = mode(raw, &place)?;
     let generated = mode.is_generated();
@@ -22,6 +23,7 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
         name: name.into(),
         number: raw.number,
         since: raw.since.clone(),
+        until: raw.until.clone(),
         deprecated: raw.deprecated.clone(),
         header: raw.header.clone(),
         declaration: raw.c.clone(),
@@ -68,6 +70,19 @@ pub fn call(api: &Api, name: &str, raw: &RawCall) -> Result<Call, SpecError> {
     names(api, &call, &place)?;
     consistent(api, &call, &place)?;
     Ok(call)
+}
+
+fn versions(raw: &RawCall, place: &Place) -> Result<(), SpecError> {
+    let is_none = |text: &&String| version(text).is_none();
+    match [&raw.since].into_iter().chain(&raw.until).find(is_none) {
+        Some(found) => Err(word(
+            place,
+            "version",
+            found,
+            "two numbers, such as \"1.1\"",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn signature(name: &str, raw: &RawCall, place: &Place) -> Result<Signature, SpecError> {

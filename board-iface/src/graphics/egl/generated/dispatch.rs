@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 18] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 25] = [
     (4, egl_initialize),
     (6, egl_query_string),
     (7, egl_get_configs),
@@ -44,6 +44,13 @@ static DISPATCH: [(u16, DispatchFn<Session>); 18] = [
     (1001, gil_destroy_context),
     (1002, gil_destroy_surface),
     (1003, gil_release_thread),
+    (1020, gil_present),
+    (1021, gil_resize),
+    (1022, gil_make_image),
+    (1023, gil_image_of),
+    (1024, gil_fill_image),
+    (1025, gil_drain_image),
+    (1026, gil_destroy_image),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -197,35 +204,7 @@ fn egl_get_config_attrib(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::EglGetConfigAttribArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().eglGetConfigAttrib else {
-        return back_end::encode(&wire::EglGetConfigAttribReply {
-            result: EGL_BAD_MATCH as i32,
-            ..Default::default()
-        });
-    };
-    let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
-    let config: EGLConfig = session.get(Kind::Config, args.config)?;
-    let mut value: EGLint = Default::default();
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let result = call.timed(|| unsafe {
-        function(
-            dpy,
-            config,
-            args.attribute,
-            if args.value {
-                &mut value
-            } else {
-                ptr::null_mut()
-            },
-        )
-    });
-    let result = if result == EGL_TRUE {
-        EGL_SUCCESS
-    } else {
-        session.last_error()
-    };
-    back_end::encode(&wire::EglGetConfigAttribReply { result, value })
+    back_end::encode(&Board::egl_get_config_attrib(session, call, args)?)
 }
 
 fn egl_create_context(
@@ -234,35 +213,7 @@ fn egl_create_context(
     args: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
     let args: wire::EglCreateContextArgs = back_end::decode(args)?;
-    let Some(function) = session.functions().eglCreateContext else {
-        return back_end::encode(&wire::EglCreateContextReply {
-            result: EGL_BAD_MATCH as i32,
-        });
-    };
-    let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
-    let config: EGLConfig = session.get_optional(Kind::Config, args.config)?;
-    let share_context: EGLContext = session.get_optional(Kind::Context, args.share_context)?;
-    let attrib_list: Option<Vec<i32>> = session
-        .properties_until(EGL_NONE as u64, &args.attrib_list, &[])?
-        .map(|list| list.iter().map(|word| *word as i32).collect());
-    session.can_bind(args.new)?;
-    // SAFETY: objects are alive and of their kind; memory is as long as the function
-    // will read or write, by the same expressions.
-    let object = call.timed(|| unsafe {
-        function(
-            dpy,
-            config,
-            share_context,
-            length::pointer(&attrib_list).cast(),
-        )
-    });
-    let result = if object.is_null() {
-        session.last_error()
-    } else {
-        session.bind(Kind::Context, args.new, object, args.dpy)?;
-        EGL_SUCCESS as i32
-    };
-    back_end::encode(&wire::EglCreateContextReply { result })
+    back_end::encode(&Board::egl_create_context(session, call, args)?)
 }
 
 fn egl_query_context(
@@ -526,6 +477,135 @@ fn gil_release_thread(
     Ok(Vec::new())
 }
 
+fn gil_present(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilPresentArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_present(session, call, args)?)
+}
+
+fn gil_resize(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilResizeArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_resize(session, call, args)?)
+}
+
+fn gil_make_image(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilMakeImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_make_image(session, call, args)?)
+}
+
+fn gil_image_of(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilImageOfArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_image_of(session, call, args)?)
+}
+
+fn gil_fill_image(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilFillImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_fill_image(session, call, args)?)
+}
+
+fn gil_drain_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilDrainImageArgs = back_end::decode(args)?;
+    back_end::encode(&Board::gil_drain_image(session, call, args)?)
+}
+
+fn gil_destroy_image(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GilDestroyImageArgs = back_end::decode(args)?;
+    Board::gil_destroy_image(session, call, args)?;
+    Ok(Vec::new())
+}
+
+/// Calls that have something by hand around them: what is generated for each.
+pub mod run {
+    use super::*;
+
+    /// Calls `eglGetConfigAttrib`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn egl_get_config_attrib(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::EglGetConfigAttribArgs,
+    ) -> Result<wire::EglGetConfigAttribReply, Refusal> {
+        let Some(function) = session.functions().eglGetConfigAttrib else {
+            return Ok(wire::EglGetConfigAttribReply {
+                result: EGL_BAD_MATCH as i32,
+                ..Default::default()
+            });
+        };
+        let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
+        let config: EGLConfig = session.get(Kind::Config, args.config)?;
+        let mut value: EGLint = Default::default();
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let result = call.timed(|| unsafe {
+            function(
+                dpy,
+                config,
+                args.attribute,
+                if args.value {
+                    &mut value
+                } else {
+                    ptr::null_mut()
+                },
+            )
+        });
+        let result = if result == EGL_TRUE {
+            EGL_SUCCESS
+        } else {
+            session.last_error()
+        };
+        Ok(wire::EglGetConfigAttribReply { result, value })
+    }
+
+    /// Calls `eglCreateContext`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    pub fn egl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: &wire::EglCreateContextArgs,
+    ) -> Result<wire::EglCreateContextReply, Refusal> {
+        let Some(function) = session.functions().eglCreateContext else {
+            return Ok(wire::EglCreateContextReply {
+                result: EGL_BAD_MATCH as i32,
+            });
+        };
+        let dpy: EGLDisplay = session.get(Kind::Display, args.dpy)?;
+        let config: EGLConfig = session.get_optional(Kind::Config, args.config)?;
+        let share_context: EGLContext = session.get_optional(Kind::Context, args.share_context)?;
+        let attrib_list: Option<Vec<i32>> = session
+            .properties_until(EGL_NONE as u64, &args.attrib_list, &[])?
+            .map(|list| list.iter().map(|word| *word as i32).collect());
+        session.can_bind(args.new)?;
+        // SAFETY: objects are alive and of their kind; memory is as long as the function
+        // will read or write, by the same expressions.
+        let object = call.timed(|| unsafe {
+            function(
+                dpy,
+                config,
+                share_context,
+                length::pointer(&attrib_list).cast(),
+            )
+        });
+        let result = if object.is_null() {
+            session.last_error()
+        } else {
+            session.bind(Kind::Context, args.new, object, args.dpy)?;
+            EGL_SUCCESS as i32
+        };
+        Ok(wire::EglCreateContextReply { result })
+    }
+}
+
 /// The answer of a call that failed with an error of the API, before the driver was
 /// asked; `None` for one whose answer has no error.
 pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
@@ -566,6 +646,18 @@ pub fn failed(op: Op, result: i32) -> Option<Result<Vec<u8>, Refusal>> {
         28 => back_end::encode(&wire::EglBindTexImageReply { result }),
         29 => back_end::encode(&wire::EglReleaseTexImageReply { result }),
         31 => back_end::encode(&wire::EglSwapBuffersReply { result }),
+        1020 => back_end::encode(&wire::GilPresentReply {
+            result,
+            ..Default::default()
+        }),
+        1021 => back_end::encode(&wire::GilResizeReply { result }),
+        1022 => back_end::encode(&wire::GilMakeImageReply { result }),
+        1023 => back_end::encode(&wire::GilImageOfReply { result }),
+        1024 => back_end::encode(&wire::GilFillImageReply { result }),
+        1025 => back_end::encode(&wire::GilDrainImageReply {
+            result,
+            ..Default::default()
+        }),
         _ => return None,
     })
 }

@@ -30,6 +30,26 @@ pub trait Manual {
         args: wire::EglQueryStringArgs,
     ) -> Result<Vec<u8>, Refusal>;
 
+    /// `eglGetConfigAttrib`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_get_config_attrib(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglGetConfigAttribArgs,
+    ) -> Result<wire::EglGetConfigAttribReply, Refusal>;
+
+    /// `eglCreateContext`, around what is generated for it (`dispatch::run`).
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn egl_create_context(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::EglCreateContextArgs,
+    ) -> Result<wire::EglCreateContextReply, Refusal>;
+
     /// `eglMakeCurrent`.
     ///
     /// # Errors
@@ -68,5 +88,75 @@ pub trait Manual {
         session: &mut Session,
         call: &mut Call,
         args: wire::GilReleaseThreadArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `gilPresent`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_present(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilPresentArgs,
+    ) -> Result<wire::GilPresentReply, Refusal>;
+
+    /// `gilResize`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_resize(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilResizeArgs,
+    ) -> Result<wire::GilResizeReply, Refusal>;
+
+    /// `gilMakeImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_make_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilMakeImageArgs,
+    ) -> Result<wire::GilMakeImageReply, Refusal>;
+
+    /// `gilImageOf`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_image_of(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilImageOfArgs,
+    ) -> Result<wire::GilImageOfReply, Refusal>;
+
+    /// `gilFillImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_fill_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilFillImageArgs,
+    ) -> Result<wire::GilFillImageReply, Refusal>;
+
+    /// `gilDrainImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_drain_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDrainImageArgs,
+    ) -> Result<wire::GilDrainImageReply, Refusal>;
+
+    /// `gilDestroyImage`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gil_destroy_image(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GilDestroyImageArgs,
     ) -> Result<(), Refusal>;
 }

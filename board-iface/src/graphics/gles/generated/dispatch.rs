@@ -25,7 +25,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 /// By entry number.
-static DISPATCH: [(u16, DispatchFn<Session>); 379] = [
+static DISPATCH: [(u16, DispatchFn<Session>); 485] = [
     (1, gl_active_texture),
     (2, gl_attach_shader),
     (3, gl_bind_attrib_location),
@@ -374,6 +374,92 @@ static DISPATCH: [(u16, DispatchFn<Session>); 379] = [
     (356, gl_tex_buffer),
     (357, gl_tex_buffer_range),
     (358, gl_tex_storage3d_multisample),
+    (400, gl_alpha_func),
+    (401, gl_clip_planef),
+    (402, gl_color4f),
+    (403, gl_fogf),
+    (404, gl_fogfv),
+    (405, gl_frustumf),
+    (406, gl_get_clip_planef),
+    (407, gl_get_lightfv),
+    (408, gl_get_materialfv),
+    (409, gl_get_tex_envfv),
+    (410, gl_light_modelf),
+    (411, gl_light_modelfv),
+    (412, gl_lightf),
+    (413, gl_lightfv),
+    (414, gl_load_matrixf),
+    (415, gl_materialf),
+    (416, gl_materialfv),
+    (417, gl_mult_matrixf),
+    (418, gl_multi_tex_coord4f),
+    (419, gl_normal3f),
+    (420, gl_orthof),
+    (421, gl_point_parameterf),
+    (422, gl_point_parameterfv),
+    (423, gl_point_size),
+    (424, gl_rotatef),
+    (425, gl_scalef),
+    (426, gl_tex_envf),
+    (427, gl_tex_envfv),
+    (428, gl_translatef),
+    (429, gl_alpha_funcx),
+    (430, gl_clear_colorx),
+    (431, gl_clear_depthx),
+    (432, gl_client_active_texture),
+    (433, gl_clip_planex),
+    (434, gl_color4ub),
+    (435, gl_color4x),
+    (436, gl_color_pointer),
+    (437, gl_depth_rangex),
+    (438, gl_disable_client_state),
+    (439, gl_enable_client_state),
+    (440, gl_fogx),
+    (441, gl_fogxv),
+    (442, gl_frustumx),
+    (443, gl_get_clip_planex),
+    (444, gl_get_fixedv),
+    (445, gl_get_lightxv),
+    (446, gl_get_materialxv),
+    (447, gl_get_tex_enviv),
+    (448, gl_get_tex_envxv),
+    (449, gl_get_tex_parameterxv),
+    (450, gl_light_modelx),
+    (451, gl_light_modelxv),
+    (452, gl_lightx),
+    (453, gl_lightxv),
+    (454, gl_line_widthx),
+    (455, gl_load_identity),
+    (456, gl_load_matrixx),
+    (457, gl_logic_op),
+    (458, gl_materialx),
+    (459, gl_materialxv),
+    (460, gl_matrix_mode),
+    (461, gl_mult_matrixx),
+    (462, gl_multi_tex_coord4x),
+    (463, gl_normal3x),
+    (464, gl_normal_pointer),
+    (465, gl_orthox),
+    (466, gl_point_parameterx),
+    (467, gl_point_parameterxv),
+    (468, gl_point_sizex),
+    (469, gl_polygon_offsetx),
+    (470, gl_pop_matrix),
+    (471, gl_push_matrix),
+    (472, gl_rotatex),
+    (473, gl_sample_coveragex),
+    (474, gl_scalex),
+    (475, gl_shade_model),
+    (476, gl_tex_coord_pointer),
+    (477, gl_tex_envi),
+    (478, gl_tex_envx),
+    (479, gl_tex_enviv),
+    (480, gl_tex_envxv),
+    (481, gl_tex_parameterx),
+    (482, gl_tex_parameterxv),
+    (483, gl_translatex),
+    (484, gl_vertex_pointer),
+    (485, gl_point_size_pointer_oes),
     (1001, gil_error),
     (1002, gil_client_array),
     (1003, gil_index_range),
@@ -405,6 +491,26 @@ static DISPATCH: [(u16, DispatchFn<Session>); 379] = [
     (2131, gl_depth_range_arrayfv_oes),
     (2132, gl_depth_range_indexedf_oes),
     (2133, gl_get_floati_v_oes),
+    (2140, gl_egl_image_target_texture2does),
+    (2141, gl_egl_image_target_renderbuffer_storage_oes),
+    (2203, gl_draw_texs_oes),
+    (2204, gl_draw_texi_oes),
+    (2205, gl_draw_texx_oes),
+    (2206, gl_draw_texsv_oes),
+    (2207, gl_draw_texiv_oes),
+    (2208, gl_draw_texxv_oes),
+    (2209, gl_draw_texf_oes),
+    (2210, gl_draw_texfv_oes),
+    (2250, gl_get_tex_genxv_oes),
+    (2251, gl_tex_genx_oes),
+    (2252, gl_tex_genxv_oes),
+    (2268, gl_query_matrixx_oes),
+    (2275, gl_tex_genf_oes),
+    (2276, gl_tex_genfv_oes),
+    (2277, gl_tex_geni_oes),
+    (2278, gl_tex_geniv_oes),
+    (2279, gl_get_tex_genfv_oes),
+    (2280, gl_get_tex_geniv_oes),
 ];
 
 /// The function that runs an operation; `None` for one that is never forwarded.
@@ -7805,6 +7911,1463 @@ fn gl_tex_storage3d_multisample(
     Ok(Vec::new())
 }
 
+fn gl_alpha_func(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlAlphaFuncArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glAlphaFunc else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.func, args.r#ref) });
+    Ok(Vec::new())
+}
+
+fn gl_clip_planef(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClipPlanefArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClipPlanef else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.eqn, Length::of(4u64)) {
+        return Err(Refusal::missing_size("eqn"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.p, length::pointer(&args.eqn).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_color4f(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlColor4fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glColor4f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.red, args.green, args.blue, args.alpha) });
+    Ok(Vec::new())
+}
+
+fn gl_fogf(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFogfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFogf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_fogfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFogfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFogfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, length::pointer(&args.params).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_frustumf(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFrustumfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFrustumf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.l, args.r, args.b, args.t, args.n, args.f) });
+    Ok(Vec::new())
+}
+
+fn gl_get_clip_planef(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetClipPlanefArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetClipPlanef else {
+        return back_end::encode(&wire::GlGetClipPlanefReply::default());
+    };
+    session.make_current(args.current)?;
+    let equation_room = Length::of(4u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("equation"))?;
+    let mut equation: Vec<GLfloat> = vec![Default::default(); equation_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.plane,
+            if args.equation {
+                equation.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    equation.truncate(if !args.equation { 0 } else { equation_room });
+    back_end::encode(&wire::GlGetClipPlanefReply { equation })
+}
+
+fn gl_get_lightfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetLightfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetLightfv else {
+        return back_end::encode(&wire::GlGetLightfvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.light,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetLightfvReply { params })
+}
+
+fn gl_get_materialfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetMaterialfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetMaterialfv else {
+        return back_end::encode(&wire::GlGetMaterialfvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.face,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetMaterialfvReply { params })
+}
+
+fn gl_get_tex_envfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexEnvfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexEnvfv else {
+        return back_end::encode(&wire::GlGetTexEnvfvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexEnvfvReply { params })
+}
+
+fn gl_light_modelf(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightModelfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightModelf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_light_modelfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightModelfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightModelfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, length::pointer(&args.params).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_lightf(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.light, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_lightfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(args.light, args.pname, length::pointer(&args.params).cast())
+    });
+    Ok(Vec::new())
+}
+
+fn gl_load_matrixf(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLoadMatrixfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLoadMatrixf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.m, Length::of(16u64)) {
+        return Err(Refusal::missing_size("m"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.m).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_materialf(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMaterialfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMaterialf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.face, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_materialfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMaterialfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMaterialfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.face, args.pname, length::pointer(&args.params).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_mult_matrixf(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMultMatrixfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMultMatrixf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.m, Length::of(16u64)) {
+        return Err(Refusal::missing_size("m"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.m).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_multi_tex_coord4f(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMultiTexCoord4fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMultiTexCoord4f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.s, args.t, args.r, args.q) });
+    Ok(Vec::new())
+}
+
+fn gl_normal3f(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlNormal3fArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glNormal3f else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.nx, args.ny, args.nz) });
+    Ok(Vec::new())
+}
+
+fn gl_orthof(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlOrthofArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glOrthof else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.l, args.r, args.b, args.t, args.n, args.f) });
+    Ok(Vec::new())
+}
+
+fn gl_point_parameterf(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointParameterfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPointParameterf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_point_parameterfv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointParameterfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPointParameterfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, length::pointer(&args.params).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_point_size(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointSizeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPointSize else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.size) });
+    Ok(Vec::new())
+}
+
+fn gl_rotatef(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlRotatefArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glRotatef else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.angle, args.x, args.y, args.z) });
+    Ok(Vec::new())
+}
+
+fn gl_scalef(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlScalefArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glScalef else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_envf(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexEnvfArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexEnvf else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_envfv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexEnvfvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexEnvfv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            length::pointer(&args.params).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_translatef(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTranslatefArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTranslatef else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z) });
+    Ok(Vec::new())
+}
+
+fn gl_alpha_funcx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlAlphaFuncxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glAlphaFuncx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.func, args.r#ref) });
+    Ok(Vec::new())
+}
+
+fn gl_clear_colorx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClearColorxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClearColorx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.red, args.green, args.blue, args.alpha) });
+    Ok(Vec::new())
+}
+
+fn gl_clear_depthx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClearDepthxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClearDepthx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.depth) });
+    Ok(Vec::new())
+}
+
+fn gl_client_active_texture(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClientActiveTextureArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClientActiveTexture else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.texture) });
+    Ok(Vec::new())
+}
+
+fn gl_clip_planex(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlClipPlanexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glClipPlanex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.equation, Length::of(4u64)) {
+        return Err(Refusal::missing_size("equation"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.plane, length::pointer(&args.equation).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_color4ub(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlColor4ubArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glColor4ub else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.red, args.green, args.blue, args.alpha) });
+    Ok(Vec::new())
+}
+
+fn gl_color4x(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlColor4xArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glColor4x else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.red, args.green, args.blue, args.alpha) });
+    Ok(Vec::new())
+}
+
+fn gl_color_pointer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlColorPointerArgs = back_end::decode(args)?;
+    Board::gl_color_pointer(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_depth_rangex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDepthRangexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDepthRangex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.n, args.f) });
+    Ok(Vec::new())
+}
+
+fn gl_disable_client_state(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDisableClientStateArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDisableClientState else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.array) });
+    Ok(Vec::new())
+}
+
+fn gl_enable_client_state(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEnableClientStateArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glEnableClientState else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.array) });
+    Ok(Vec::new())
+}
+
+fn gl_fogx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFogxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFogx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_fogxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFogxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFogxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, length::pointer(&args.param).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_frustumx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlFrustumxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glFrustumx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.l, args.r, args.b, args.t, args.n, args.f) });
+    Ok(Vec::new())
+}
+
+fn gl_get_clip_planex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetClipPlanexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetClipPlanex else {
+        return back_end::encode(&wire::GlGetClipPlanexReply::default());
+    };
+    session.make_current(args.current)?;
+    let equation_room = Length::of(4u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("equation"))?;
+    let mut equation: Vec<GLfixed> = vec![Default::default(); equation_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.plane,
+            if args.equation {
+                equation.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    equation.truncate(if !args.equation { 0 } else { equation_room });
+    back_end::encode(&wire::GlGetClipPlanexReply { equation })
+}
+
+fn gl_get_fixedv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetFixedvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetFixedv else {
+        return back_end::encode(&wire::GlGetFixedvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::state_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetFixedvReply { params })
+}
+
+fn gl_get_lightxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetLightxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetLightxv else {
+        return back_end::encode(&wire::GlGetLightxvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.light,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetLightxvReply { params })
+}
+
+fn gl_get_materialxv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetMaterialxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetMaterialxv else {
+        return back_end::encode(&wire::GlGetMaterialxvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.face,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetMaterialxvReply { params })
+}
+
+fn gl_get_tex_enviv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexEnvivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexEnviv else {
+        return back_end::encode(&wire::GlGetTexEnvivReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexEnvivReply { params })
+}
+
+fn gl_get_tex_envxv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexEnvxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexEnvxv else {
+        return back_end::encode(&wire::GlGetTexEnvxvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexEnvxvReply { params })
+}
+
+fn gl_get_tex_parameterxv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexParameterxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexParameterxv else {
+        return back_end::encode(&wire::GlGetTexParameterxvReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::texture_values(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexParameterxvReply { params })
+}
+
+fn gl_light_modelx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightModelxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightModelx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_light_modelxv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightModelxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightModelxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, length::pointer(&args.param).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_lightx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.light, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_lightxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLightxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLightxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(args.light, args.pname, length::pointer(&args.params).cast())
+    });
+    Ok(Vec::new())
+}
+
+fn gl_line_widthx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLineWidthxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLineWidthx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.width) });
+    Ok(Vec::new())
+}
+
+fn gl_load_identity(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLoadIdentityArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLoadIdentity else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_load_matrixx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLoadMatrixxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLoadMatrixx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.m, Length::of(16u64)) {
+        return Err(Refusal::missing_size("m"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.m).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_logic_op(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlLogicOpArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glLogicOp else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.opcode) });
+    Ok(Vec::new())
+}
+
+fn gl_materialx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMaterialxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMaterialx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.face, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_materialxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMaterialxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMaterialxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.param,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("param"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.face, args.pname, length::pointer(&args.param).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_matrix_mode(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMatrixModeArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMatrixMode else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.mode) });
+    Ok(Vec::new())
+}
+
+fn gl_mult_matrixx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMultMatrixxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMultMatrixx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.m, Length::of(16u64)) {
+        return Err(Refusal::missing_size("m"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.m).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_multi_tex_coord4x(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlMultiTexCoord4xArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glMultiTexCoord4x else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.texture, args.s, args.t, args.r, args.q) });
+    Ok(Vec::new())
+}
+
+fn gl_normal3x(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlNormal3xArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glNormal3x else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.nx, args.ny, args.nz) });
+    Ok(Vec::new())
+}
+
+fn gl_normal_pointer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlNormalPointerArgs = back_end::decode(args)?;
+    Board::gl_normal_pointer(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_orthox(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlOrthoxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glOrthox else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.l, args.r, args.b, args.t, args.n, args.f) });
+    Ok(Vec::new())
+}
+
+fn gl_point_parameterx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointParameterxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPointParameterx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_point_parameterxv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointParameterxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPointParameterxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.pname, length::pointer(&args.params).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_point_sizex(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointSizexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPointSizex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.size) });
+    Ok(Vec::new())
+}
+
+fn gl_polygon_offsetx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPolygonOffsetxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPolygonOffsetx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.factor, args.units) });
+    Ok(Vec::new())
+}
+
+fn gl_pop_matrix(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPopMatrixArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPopMatrix else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_push_matrix(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPushMatrixArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glPushMatrix else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function() });
+    Ok(Vec::new())
+}
+
+fn gl_rotatex(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlRotatexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glRotatex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.angle, args.x, args.y, args.z) });
+    Ok(Vec::new())
+}
+
+fn gl_sample_coveragex(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlSampleCoveragexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glSampleCoveragex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.value, args.invert) });
+    Ok(Vec::new())
+}
+
+fn gl_scalex(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlScalexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glScalex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z) });
+    Ok(Vec::new())
+}
+
+fn gl_shade_model(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlShadeModelArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glShadeModel else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.mode) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_coord_pointer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexCoordPointerArgs = back_end::decode(args)?;
+    Board::gl_tex_coord_pointer(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_tex_envi(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexEnviArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexEnvi else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_envx(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexEnvxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexEnvx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_enviv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexEnvivArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexEnviv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            length::pointer(&args.params).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_envxv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexEnvxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexEnvxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            length::pointer(&args.params).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_parameterx(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexParameterxArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexParameterx else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.target, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_parameterxv(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexParameterxvArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexParameterxv else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::texture_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.target,
+            args.pname,
+            length::pointer(&args.params).cast(),
+        )
+    });
+    Ok(Vec::new())
+}
+
+fn gl_translatex(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTranslatexArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTranslatex else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z) });
+    Ok(Vec::new())
+}
+
+fn gl_vertex_pointer(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlVertexPointerArgs = back_end::decode(args)?;
+    Board::gl_vertex_pointer(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_point_size_pointer_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlPointSizePointerOESArgs = back_end::decode(args)?;
+    Board::gl_point_size_pointer_oes(session, call, args)?;
+    Ok(Vec::new())
+}
+
 fn gil_error(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<Vec<u8>, Refusal> {
     let args: wire::GilErrorArgs = back_end::decode(args)?;
     Board::gil_error(session, call, args)?;
@@ -8447,6 +10010,427 @@ fn gl_get_floati_v_oes(
     });
     data.truncate(if !args.data { 0 } else { data_room });
     back_end::encode(&wire::GlGetFloatiVOESReply { data })
+}
+
+fn gl_egl_image_target_texture2does(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEGLImageTargetTexture2DOESArgs = back_end::decode(args)?;
+    Board::gl_egl_image_target_texture2does(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_egl_image_target_renderbuffer_storage_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlEGLImageTargetRenderbufferStorageOESArgs = back_end::decode(args)?;
+    Board::gl_egl_image_target_renderbuffer_storage_oes(session, call, args)?;
+    Ok(Vec::new())
+}
+
+fn gl_draw_texs_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexsOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexsOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z, args.width, args.height) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texi_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexiOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexiOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z, args.width, args.height) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texx_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexxOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexxOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z, args.width, args.height) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texsv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexsvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexsvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.coords, Length::of(5u64)) {
+        return Err(Refusal::missing_size("coords"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.coords).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texiv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexivOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexivOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.coords, Length::of(5u64)) {
+        return Err(Refusal::missing_size("coords"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.coords).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texxv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexxvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexxvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.coords, Length::of(5u64)) {
+        return Err(Refusal::missing_size("coords"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.coords).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texf_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexfOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexfOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.x, args.y, args.z, args.width, args.height) });
+    Ok(Vec::new())
+}
+
+fn gl_draw_texfv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlDrawTexfvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glDrawTexfvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(&args.coords, Length::of(5u64)) {
+        return Err(Refusal::missing_size("coords"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(length::pointer(&args.coords).cast()) });
+    Ok(Vec::new())
+}
+
+fn gl_get_tex_genxv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexGenxvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexGenxvOES else {
+        return back_end::encode(&wire::GlGetTexGenxvOESReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfixed> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.coord,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexGenxvOESReply { params })
+}
+
+fn gl_tex_genx_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexGenxOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexGenxOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.coord, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_genxv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexGenxvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexGenxvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(args.coord, args.pname, length::pointer(&args.params).cast())
+    });
+    Ok(Vec::new())
+}
+
+fn gl_query_matrixx_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlQueryMatrixxOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glQueryMatrixxOES else {
+        return back_end::encode(&wire::GlQueryMatrixxOESReply::default());
+    };
+    session.make_current(args.current)?;
+    let mantissa_room = Length::of(16u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("mantissa"))?;
+    let mut mantissa: Vec<GLfixed> = vec![Default::default(); mantissa_room];
+    let exponent_room = Length::of(16u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("exponent"))?;
+    let mut exponent: Vec<GLint> = vec![Default::default(); exponent_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    let value = call.timed(|| unsafe {
+        function(
+            if args.mantissa {
+                mantissa.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+            if args.exponent {
+                exponent.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    mantissa.truncate(if !args.mantissa { 0 } else { mantissa_room });
+    exponent.truncate(if !args.exponent { 0 } else { exponent_room });
+    back_end::encode(&wire::GlQueryMatrixxOESReply {
+        value,
+        mantissa,
+        exponent,
+    })
+}
+
+fn gl_tex_genf_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexGenfOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexGenfOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.coord, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_genfv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexGenfvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexGenfvOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(args.coord, args.pname, length::pointer(&args.params).cast())
+    });
+    Ok(Vec::new())
+}
+
+fn gl_tex_geni_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexGeniOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexGeniOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe { function(args.coord, args.pname, args.param) });
+    Ok(Vec::new())
+}
+
+fn gl_tex_geniv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlTexGenivOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glTexGenivOES else {
+        return Ok(Vec::new());
+    };
+    session.make_current(args.current)?;
+    if !length::covers(
+        &args.params,
+        support::helpers::parameter_values(session, args.pname as u64),
+    ) {
+        return Err(Refusal::missing_size("params"));
+    }
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(args.coord, args.pname, length::pointer(&args.params).cast())
+    });
+    Ok(Vec::new())
+}
+
+fn gl_get_tex_genfv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexGenfvOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexGenfvOES else {
+        return back_end::encode(&wire::GlGetTexGenfvOESReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLfloat> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.coord,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexGenfvOESReply { params })
+}
+
+fn gl_get_tex_geniv_oes(
+    session: &mut Session,
+    call: &mut Call,
+    args: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    let args: wire::GlGetTexGenivOESArgs = back_end::decode(args)?;
+    let Some(function) = session.functions().glGetTexGenivOES else {
+        return back_end::encode(&wire::GlGetTexGenivOESReply::default());
+    };
+    session.make_current(args.current)?;
+    let params_room = support::helpers::parameter_room(session, args.pname as u64)
+        .get()
+        .filter(|room| *room <= back_end::room(u32::MAX))
+        .ok_or(Refusal::missing_size("params"))?;
+    let mut params: Vec<GLint> = vec![Default::default(); params_room];
+    // SAFETY: objects are alive and of their kind; memory is as long as the function
+    // will read or write, by the same expressions.
+    call.timed(|| unsafe {
+        function(
+            args.coord,
+            args.pname,
+            if args.params {
+                params.as_mut_ptr().cast()
+            } else {
+                ptr::null_mut()
+            },
+        )
+    });
+    params.truncate(if !args.params { 0 } else { params_room });
+    back_end::encode(&wire::GlGetTexGenivOESReply { params })
 }
 
 /// The answer of a call that failed with an error of the API, before the driver was

@@ -707,6 +707,178 @@ pub struct Functions {
     pub glTexBufferRange: Option<glTexBufferRange_fn>,
     /// `glTexStorage3DMultisample`.
     pub glTexStorage3DMultisample: Option<glTexStorage3DMultisample_fn>,
+    /// `glAlphaFunc`.
+    pub glAlphaFunc: Option<glAlphaFunc_fn>,
+    /// `glClipPlanef`.
+    pub glClipPlanef: Option<glClipPlanef_fn>,
+    /// `glColor4f`.
+    pub glColor4f: Option<glColor4f_fn>,
+    /// `glFogf`.
+    pub glFogf: Option<glFogf_fn>,
+    /// `glFogfv`.
+    pub glFogfv: Option<glFogfv_fn>,
+    /// `glFrustumf`.
+    pub glFrustumf: Option<glFrustumf_fn>,
+    /// `glGetClipPlanef`.
+    pub glGetClipPlanef: Option<glGetClipPlanef_fn>,
+    /// `glGetLightfv`.
+    pub glGetLightfv: Option<glGetLightfv_fn>,
+    /// `glGetMaterialfv`.
+    pub glGetMaterialfv: Option<glGetMaterialfv_fn>,
+    /// `glGetTexEnvfv`.
+    pub glGetTexEnvfv: Option<glGetTexEnvfv_fn>,
+    /// `glLightModelf`.
+    pub glLightModelf: Option<glLightModelf_fn>,
+    /// `glLightModelfv`.
+    pub glLightModelfv: Option<glLightModelfv_fn>,
+    /// `glLightf`.
+    pub glLightf: Option<glLightf_fn>,
+    /// `glLightfv`.
+    pub glLightfv: Option<glLightfv_fn>,
+    /// `glLoadMatrixf`.
+    pub glLoadMatrixf: Option<glLoadMatrixf_fn>,
+    /// `glMaterialf`.
+    pub glMaterialf: Option<glMaterialf_fn>,
+    /// `glMaterialfv`.
+    pub glMaterialfv: Option<glMaterialfv_fn>,
+    /// `glMultMatrixf`.
+    pub glMultMatrixf: Option<glMultMatrixf_fn>,
+    /// `glMultiTexCoord4f`.
+    pub glMultiTexCoord4f: Option<glMultiTexCoord4f_fn>,
+    /// `glNormal3f`.
+    pub glNormal3f: Option<glNormal3f_fn>,
+    /// `glOrthof`.
+    pub glOrthof: Option<glOrthof_fn>,
+    /// `glPointParameterf`.
+    pub glPointParameterf: Option<glPointParameterf_fn>,
+    /// `glPointParameterfv`.
+    pub glPointParameterfv: Option<glPointParameterfv_fn>,
+    /// `glPointSize`.
+    pub glPointSize: Option<glPointSize_fn>,
+    /// `glRotatef`.
+    pub glRotatef: Option<glRotatef_fn>,
+    /// `glScalef`.
+    pub glScalef: Option<glScalef_fn>,
+    /// `glTexEnvf`.
+    pub glTexEnvf: Option<glTexEnvf_fn>,
+    /// `glTexEnvfv`.
+    pub glTexEnvfv: Option<glTexEnvfv_fn>,
+    /// `glTranslatef`.
+    pub glTranslatef: Option<glTranslatef_fn>,
+    /// `glAlphaFuncx`.
+    pub glAlphaFuncx: Option<glAlphaFuncx_fn>,
+    /// `glClearColorx`.
+    pub glClearColorx: Option<glClearColorx_fn>,
+    /// `glClearDepthx`.
+    pub glClearDepthx: Option<glClearDepthx_fn>,
+    /// `glClientActiveTexture`.
+    pub glClientActiveTexture: Option<glClientActiveTexture_fn>,
+    /// `glClipPlanex`.
+    pub glClipPlanex: Option<glClipPlanex_fn>,
+    /// `glColor4ub`.
+    pub glColor4ub: Option<glColor4ub_fn>,
+    /// `glColor4x`.
+    pub glColor4x: Option<glColor4x_fn>,
+    /// `glColorPointer`.
+    pub glColorPointer: Option<glColorPointer_fn>,
+    /// `glDepthRangex`.
+    pub glDepthRangex: Option<glDepthRangex_fn>,
+    /// `glDisableClientState`.
+    pub glDisableClientState: Option<glDisableClientState_fn>,
+    /// `glEnableClientState`.
+    pub glEnableClientState: Option<glEnableClientState_fn>,
+    /// `glFogx`.
+    pub glFogx: Option<glFogx_fn>,
+    /// `glFogxv`.
+    pub glFogxv: Option<glFogxv_fn>,
+    /// `glFrustumx`.
+    pub glFrustumx: Option<glFrustumx_fn>,
+    /// `glGetClipPlanex`.
+    pub glGetClipPlanex: Option<glGetClipPlanex_fn>,
+    /// `glGetFixedv`.
+    pub glGetFixedv: Option<glGetFixedv_fn>,
+    /// `glGetLightxv`.
+    pub glGetLightxv: Option<glGetLightxv_fn>,
+    /// `glGetMaterialxv`.
+    pub glGetMaterialxv: Option<glGetMaterialxv_fn>,
+    /// `glGetTexEnviv`.
+    pub glGetTexEnviv: Option<glGetTexEnviv_fn>,
+    /// `glGetTexEnvxv`.
+    pub glGetTexEnvxv: Option<glGetTexEnvxv_fn>,
+    /// `glGetTexParameterxv`.
+    pub glGetTexParameterxv: Option<glGetTexParameterxv_fn>,
+    /// `glLightModelx`.
+    pub glLightModelx: Option<glLightModelx_fn>,
+    /// `glLightModelxv`.
+    pub glLightModelxv: Option<glLightModelxv_fn>,
+    /// `glLightx`.
+    pub glLightx: Option<glLightx_fn>,
+    /// `glLightxv`.
+    pub glLightxv: Option<glLightxv_fn>,
+    /// `glLineWidthx`.
+    pub glLineWidthx: Option<glLineWidthx_fn>,
+    /// `glLoadIdentity`.
+    pub glLoadIdentity: Option<glLoadIdentity_fn>,
+    /// `glLoadMatrixx`.
+    pub glLoadMatrixx: Option<glLoadMatrixx_fn>,
+    /// `glLogicOp`.
+    pub glLogicOp: Option<glLogicOp_fn>,
+    /// `glMaterialx`.
+    pub glMaterialx: Option<glMaterialx_fn>,
+    /// `glMaterialxv`.
+    pub glMaterialxv: Option<glMaterialxv_fn>,
+    /// `glMatrixMode`.
+    pub glMatrixMode: Option<glMatrixMode_fn>,
+    /// `glMultMatrixx`.
+    pub glMultMatrixx: Option<glMultMatrixx_fn>,
+    /// `glMultiTexCoord4x`.
+    pub glMultiTexCoord4x: Option<glMultiTexCoord4x_fn>,
+    /// `glNormal3x`.
+    pub glNormal3x: Option<glNormal3x_fn>,
+    /// `glNormalPointer`.
+    pub glNormalPointer: Option<glNormalPointer_fn>,
+    /// `glOrthox`.
+    pub glOrthox: Option<glOrthox_fn>,
+    /// `glPointParameterx`.
+    pub glPointParameterx: Option<glPointParameterx_fn>,
+    /// `glPointParameterxv`.
+    pub glPointParameterxv: Option<glPointParameterxv_fn>,
+    /// `glPointSizex`.
+    pub glPointSizex: Option<glPointSizex_fn>,
+    /// `glPolygonOffsetx`.
+    pub glPolygonOffsetx: Option<glPolygonOffsetx_fn>,
+    /// `glPopMatrix`.
+    pub glPopMatrix: Option<glPopMatrix_fn>,
+    /// `glPushMatrix`.
+    pub glPushMatrix: Option<glPushMatrix_fn>,
+    /// `glRotatex`.
+    pub glRotatex: Option<glRotatex_fn>,
+    /// `glSampleCoveragex`.
+    pub glSampleCoveragex: Option<glSampleCoveragex_fn>,
+    /// `glScalex`.
+    pub glScalex: Option<glScalex_fn>,
+    /// `glShadeModel`.
+    pub glShadeModel: Option<glShadeModel_fn>,
+    /// `glTexCoordPointer`.
+    pub glTexCoordPointer: Option<glTexCoordPointer_fn>,
+    /// `glTexEnvi`.
+    pub glTexEnvi: Option<glTexEnvi_fn>,
+    /// `glTexEnvx`.
+    pub glTexEnvx: Option<glTexEnvx_fn>,
+    /// `glTexEnviv`.
+    pub glTexEnviv: Option<glTexEnviv_fn>,
+    /// `glTexEnvxv`.
+    pub glTexEnvxv: Option<glTexEnvxv_fn>,
+    /// `glTexParameterx`.
+    pub glTexParameterx: Option<glTexParameterx_fn>,
+    /// `glTexParameterxv`.
+    pub glTexParameterxv: Option<glTexParameterxv_fn>,
+    /// `glTranslatex`.
+    pub glTranslatex: Option<glTranslatex_fn>,
+    /// `glVertexPointer`.
+    pub glVertexPointer: Option<glVertexPointer_fn>,
+    /// `glPointSizePointerOES`.
+    pub glPointSizePointerOES: Option<glPointSizePointerOES_fn>,
     /// `glBindFragDataLocationIndexedEXT`.
     pub glBindFragDataLocationIndexedEXT: Option<glBindFragDataLocationIndexedEXT_fn>,
     /// `glBindFragDataLocationEXT`.
@@ -763,6 +935,46 @@ pub struct Functions {
     pub glDepthRangeIndexedfOES: Option<glDepthRangeIndexedfOES_fn>,
     /// `glGetFloati_vOES`.
     pub glGetFloati_vOES: Option<glGetFloati_vOES_fn>,
+    /// `glEGLImageTargetTexture2DOES`.
+    pub glEGLImageTargetTexture2DOES: Option<glEGLImageTargetTexture2DOES_fn>,
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    pub glEGLImageTargetRenderbufferStorageOES: Option<glEGLImageTargetRenderbufferStorageOES_fn>,
+    /// `glDrawTexsOES`.
+    pub glDrawTexsOES: Option<glDrawTexsOES_fn>,
+    /// `glDrawTexiOES`.
+    pub glDrawTexiOES: Option<glDrawTexiOES_fn>,
+    /// `glDrawTexxOES`.
+    pub glDrawTexxOES: Option<glDrawTexxOES_fn>,
+    /// `glDrawTexsvOES`.
+    pub glDrawTexsvOES: Option<glDrawTexsvOES_fn>,
+    /// `glDrawTexivOES`.
+    pub glDrawTexivOES: Option<glDrawTexivOES_fn>,
+    /// `glDrawTexxvOES`.
+    pub glDrawTexxvOES: Option<glDrawTexxvOES_fn>,
+    /// `glDrawTexfOES`.
+    pub glDrawTexfOES: Option<glDrawTexfOES_fn>,
+    /// `glDrawTexfvOES`.
+    pub glDrawTexfvOES: Option<glDrawTexfvOES_fn>,
+    /// `glGetTexGenxvOES`.
+    pub glGetTexGenxvOES: Option<glGetTexGenxvOES_fn>,
+    /// `glTexGenxOES`.
+    pub glTexGenxOES: Option<glTexGenxOES_fn>,
+    /// `glTexGenxvOES`.
+    pub glTexGenxvOES: Option<glTexGenxvOES_fn>,
+    /// `glQueryMatrixxOES`.
+    pub glQueryMatrixxOES: Option<glQueryMatrixxOES_fn>,
+    /// `glTexGenfOES`.
+    pub glTexGenfOES: Option<glTexGenfOES_fn>,
+    /// `glTexGenfvOES`.
+    pub glTexGenfvOES: Option<glTexGenfvOES_fn>,
+    /// `glTexGeniOES`.
+    pub glTexGeniOES: Option<glTexGeniOES_fn>,
+    /// `glTexGenivOES`.
+    pub glTexGenivOES: Option<glTexGenivOES_fn>,
+    /// `glGetTexGenfvOES`.
+    pub glGetTexGenfvOES: Option<glGetTexGenfvOES_fn>,
+    /// `glGetTexGenivOES`.
+    pub glGetTexGenivOES: Option<glGetTexGenivOES_fn>,
 }
 
 impl Functions {
@@ -1130,6 +1342,92 @@ impl Functions {
                 glTexBuffer: function(find(c"glTexBuffer")),
                 glTexBufferRange: function(find(c"glTexBufferRange")),
                 glTexStorage3DMultisample: function(find(c"glTexStorage3DMultisample")),
+                glAlphaFunc: function(find(c"glAlphaFunc")),
+                glClipPlanef: function(find(c"glClipPlanef")),
+                glColor4f: function(find(c"glColor4f")),
+                glFogf: function(find(c"glFogf")),
+                glFogfv: function(find(c"glFogfv")),
+                glFrustumf: function(find(c"glFrustumf")),
+                glGetClipPlanef: function(find(c"glGetClipPlanef")),
+                glGetLightfv: function(find(c"glGetLightfv")),
+                glGetMaterialfv: function(find(c"glGetMaterialfv")),
+                glGetTexEnvfv: function(find(c"glGetTexEnvfv")),
+                glLightModelf: function(find(c"glLightModelf")),
+                glLightModelfv: function(find(c"glLightModelfv")),
+                glLightf: function(find(c"glLightf")),
+                glLightfv: function(find(c"glLightfv")),
+                glLoadMatrixf: function(find(c"glLoadMatrixf")),
+                glMaterialf: function(find(c"glMaterialf")),
+                glMaterialfv: function(find(c"glMaterialfv")),
+                glMultMatrixf: function(find(c"glMultMatrixf")),
+                glMultiTexCoord4f: function(find(c"glMultiTexCoord4f")),
+                glNormal3f: function(find(c"glNormal3f")),
+                glOrthof: function(find(c"glOrthof")),
+                glPointParameterf: function(find(c"glPointParameterf")),
+                glPointParameterfv: function(find(c"glPointParameterfv")),
+                glPointSize: function(find(c"glPointSize")),
+                glRotatef: function(find(c"glRotatef")),
+                glScalef: function(find(c"glScalef")),
+                glTexEnvf: function(find(c"glTexEnvf")),
+                glTexEnvfv: function(find(c"glTexEnvfv")),
+                glTranslatef: function(find(c"glTranslatef")),
+                glAlphaFuncx: function(find(c"glAlphaFuncx")),
+                glClearColorx: function(find(c"glClearColorx")),
+                glClearDepthx: function(find(c"glClearDepthx")),
+                glClientActiveTexture: function(find(c"glClientActiveTexture")),
+                glClipPlanex: function(find(c"glClipPlanex")),
+                glColor4ub: function(find(c"glColor4ub")),
+                glColor4x: function(find(c"glColor4x")),
+                glColorPointer: function(find(c"glColorPointer")),
+                glDepthRangex: function(find(c"glDepthRangex")),
+                glDisableClientState: function(find(c"glDisableClientState")),
+                glEnableClientState: function(find(c"glEnableClientState")),
+                glFogx: function(find(c"glFogx")),
+                glFogxv: function(find(c"glFogxv")),
+                glFrustumx: function(find(c"glFrustumx")),
+                glGetClipPlanex: function(find(c"glGetClipPlanex")),
+                glGetFixedv: function(find(c"glGetFixedv")),
+                glGetLightxv: function(find(c"glGetLightxv")),
+                glGetMaterialxv: function(find(c"glGetMaterialxv")),
+                glGetTexEnviv: function(find(c"glGetTexEnviv")),
+                glGetTexEnvxv: function(find(c"glGetTexEnvxv")),
+                glGetTexParameterxv: function(find(c"glGetTexParameterxv")),
+                glLightModelx: function(find(c"glLightModelx")),
+                glLightModelxv: function(find(c"glLightModelxv")),
+                glLightx: function(find(c"glLightx")),
+                glLightxv: function(find(c"glLightxv")),
+                glLineWidthx: function(find(c"glLineWidthx")),
+                glLoadIdentity: function(find(c"glLoadIdentity")),
+                glLoadMatrixx: function(find(c"glLoadMatrixx")),
+                glLogicOp: function(find(c"glLogicOp")),
+                glMaterialx: function(find(c"glMaterialx")),
+                glMaterialxv: function(find(c"glMaterialxv")),
+                glMatrixMode: function(find(c"glMatrixMode")),
+                glMultMatrixx: function(find(c"glMultMatrixx")),
+                glMultiTexCoord4x: function(find(c"glMultiTexCoord4x")),
+                glNormal3x: function(find(c"glNormal3x")),
+                glNormalPointer: function(find(c"glNormalPointer")),
+                glOrthox: function(find(c"glOrthox")),
+                glPointParameterx: function(find(c"glPointParameterx")),
+                glPointParameterxv: function(find(c"glPointParameterxv")),
+                glPointSizex: function(find(c"glPointSizex")),
+                glPolygonOffsetx: function(find(c"glPolygonOffsetx")),
+                glPopMatrix: function(find(c"glPopMatrix")),
+                glPushMatrix: function(find(c"glPushMatrix")),
+                glRotatex: function(find(c"glRotatex")),
+                glSampleCoveragex: function(find(c"glSampleCoveragex")),
+                glScalex: function(find(c"glScalex")),
+                glShadeModel: function(find(c"glShadeModel")),
+                glTexCoordPointer: function(find(c"glTexCoordPointer")),
+                glTexEnvi: function(find(c"glTexEnvi")),
+                glTexEnvx: function(find(c"glTexEnvx")),
+                glTexEnviv: function(find(c"glTexEnviv")),
+                glTexEnvxv: function(find(c"glTexEnvxv")),
+                glTexParameterx: function(find(c"glTexParameterx")),
+                glTexParameterxv: function(find(c"glTexParameterxv")),
+                glTranslatex: function(find(c"glTranslatex")),
+                glVertexPointer: function(find(c"glVertexPointer")),
+                glPointSizePointerOES: function(find(c"glPointSizePointerOES")),
                 glBindFragDataLocationIndexedEXT: function(find(
                     c"glBindFragDataLocationIndexedEXT",
                 )),
@@ -1162,7 +1460,226 @@ impl Functions {
                 glDepthRangeArrayfvOES: function(find(c"glDepthRangeArrayfvOES")),
                 glDepthRangeIndexedfOES: function(find(c"glDepthRangeIndexedfOES")),
                 glGetFloati_vOES: function(find(c"glGetFloati_vOES")),
+                glEGLImageTargetTexture2DOES: function(find(c"glEGLImageTargetTexture2DOES")),
+                glEGLImageTargetRenderbufferStorageOES: function(find(
+                    c"glEGLImageTargetRenderbufferStorageOES",
+                )),
+                glDrawTexsOES: function(find(c"glDrawTexsOES")),
+                glDrawTexiOES: function(find(c"glDrawTexiOES")),
+                glDrawTexxOES: function(find(c"glDrawTexxOES")),
+                glDrawTexsvOES: function(find(c"glDrawTexsvOES")),
+                glDrawTexivOES: function(find(c"glDrawTexivOES")),
+                glDrawTexxvOES: function(find(c"glDrawTexxvOES")),
+                glDrawTexfOES: function(find(c"glDrawTexfOES")),
+                glDrawTexfvOES: function(find(c"glDrawTexfvOES")),
+                glGetTexGenxvOES: function(find(c"glGetTexGenxvOES")),
+                glTexGenxOES: function(find(c"glTexGenxOES")),
+                glTexGenxvOES: function(find(c"glTexGenxvOES")),
+                glQueryMatrixxOES: function(find(c"glQueryMatrixxOES")),
+                glTexGenfOES: function(find(c"glTexGenfOES")),
+                glTexGenfvOES: function(find(c"glTexGenfvOES")),
+                glTexGeniOES: function(find(c"glTexGeniOES")),
+                glTexGenivOES: function(find(c"glTexGenivOES")),
+                glGetTexGenfvOES: function(find(c"glGetTexGenfvOES")),
+                glGetTexGenivOES: function(find(c"glGetTexGenivOES")),
             }
         }
     }
 }
+
+/// Functions, and the names that extensions give them; sorted.
+pub const ALIASES: &[(&CStr, &CStr)] = &[
+    (c"glAlphaFuncx", c"glAlphaFuncxOES"),
+    (c"glBeginQuery", c"glBeginQueryEXT"),
+    (c"glBindFramebuffer", c"glBindFramebufferOES"),
+    (c"glBindRenderbuffer", c"glBindRenderbufferOES"),
+    (c"glBindVertexArray", c"glBindVertexArrayOES"),
+    (c"glBlendBarrier", c"glBlendBarrierKHR"),
+    (c"glBlendEquation", c"glBlendEquationOES"),
+    (c"glBlendEquationSeparate", c"glBlendEquationSeparateOES"),
+    (c"glBlendEquationSeparatei", c"glBlendEquationSeparateiEXT"),
+    (c"glBlendEquationSeparatei", c"glBlendEquationSeparateiOES"),
+    (c"glBlendEquationi", c"glBlendEquationiEXT"),
+    (c"glBlendEquationi", c"glBlendEquationiOES"),
+    (c"glBlendFuncSeparate", c"glBlendFuncSeparateOES"),
+    (c"glBlendFuncSeparatei", c"glBlendFuncSeparateiEXT"),
+    (c"glBlendFuncSeparatei", c"glBlendFuncSeparateiOES"),
+    (c"glBlendFunci", c"glBlendFunciEXT"),
+    (c"glBlendFunci", c"glBlendFunciOES"),
+    (c"glCheckFramebufferStatus", c"glCheckFramebufferStatusOES"),
+    (c"glClearColorx", c"glClearColorxOES"),
+    (c"glClearDepthf", c"glClearDepthfOES"),
+    (c"glClearDepthx", c"glClearDepthxOES"),
+    (c"glClipPlanef", c"glClipPlanefOES"),
+    (c"glClipPlanex", c"glClipPlanexOES"),
+    (c"glColor4x", c"glColor4xOES"),
+    (c"glColorMaski", c"glColorMaskiEXT"),
+    (c"glColorMaski", c"glColorMaskiOES"),
+    (c"glCompressedTexImage3D", c"glCompressedTexImage3DOES"),
+    (
+        c"glCompressedTexSubImage3D",
+        c"glCompressedTexSubImage3DOES",
+    ),
+    (c"glCopyImageSubData", c"glCopyImageSubDataEXT"),
+    (c"glCopyImageSubData", c"glCopyImageSubDataOES"),
+    (c"glCopyTexSubImage3D", c"glCopyTexSubImage3DOES"),
+    (c"glDebugMessageControl", c"glDebugMessageControlKHR"),
+    (c"glDebugMessageInsert", c"glDebugMessageInsertKHR"),
+    (c"glDeleteFramebuffers", c"glDeleteFramebuffersOES"),
+    (c"glDeleteQueries", c"glDeleteQueriesEXT"),
+    (c"glDeleteRenderbuffers", c"glDeleteRenderbuffersOES"),
+    (c"glDeleteVertexArrays", c"glDeleteVertexArraysOES"),
+    (c"glDepthRangef", c"glDepthRangefOES"),
+    (c"glDepthRangex", c"glDepthRangexOES"),
+    (c"glDisablei", c"glDisableiEXT"),
+    (c"glDisablei", c"glDisableiOES"),
+    (c"glDrawArraysInstanced", c"glDrawArraysInstancedEXT"),
+    (c"glDrawBuffers", c"glDrawBuffersEXT"),
+    (c"glDrawBuffers", c"glDrawBuffersNV"),
+    (c"glDrawElementsBaseVertex", c"glDrawElementsBaseVertexEXT"),
+    (c"glDrawElementsBaseVertex", c"glDrawElementsBaseVertexOES"),
+    (c"glDrawElementsInstanced", c"glDrawElementsInstancedEXT"),
+    (
+        c"glDrawElementsInstancedBaseVertex",
+        c"glDrawElementsInstancedBaseVertexEXT",
+    ),
+    (
+        c"glDrawElementsInstancedBaseVertex",
+        c"glDrawElementsInstancedBaseVertexOES",
+    ),
+    (
+        c"glDrawRangeElementsBaseVertex",
+        c"glDrawRangeElementsBaseVertexEXT",
+    ),
+    (
+        c"glDrawRangeElementsBaseVertex",
+        c"glDrawRangeElementsBaseVertexOES",
+    ),
+    (c"glEnablei", c"glEnableiEXT"),
+    (c"glEnablei", c"glEnableiOES"),
+    (c"glEndQuery", c"glEndQueryEXT"),
+    (c"glFlushMappedBufferRange", c"glFlushMappedBufferRangeEXT"),
+    (c"glFogx", c"glFogxOES"),
+    (c"glFogxv", c"glFogxvOES"),
+    (c"glFramebufferParameteri", c"glFramebufferParameteriMESA"),
+    (
+        c"glFramebufferRenderbuffer",
+        c"glFramebufferRenderbufferOES",
+    ),
+    (c"glFramebufferTexture", c"glFramebufferTextureEXT"),
+    (c"glFramebufferTexture", c"glFramebufferTextureOES"),
+    (c"glFramebufferTexture2D", c"glFramebufferTexture2DOES"),
+    (c"glFrustumf", c"glFrustumfOES"),
+    (c"glFrustumx", c"glFrustumxOES"),
+    (c"glGenFramebuffers", c"glGenFramebuffersOES"),
+    (c"glGenQueries", c"glGenQueriesEXT"),
+    (c"glGenRenderbuffers", c"glGenRenderbuffersOES"),
+    (c"glGenVertexArrays", c"glGenVertexArraysOES"),
+    (c"glGenerateMipmap", c"glGenerateMipmapOES"),
+    (c"glGetClipPlanef", c"glGetClipPlanefOES"),
+    (c"glGetClipPlanex", c"glGetClipPlanexOES"),
+    (c"glGetDebugMessageLog", c"glGetDebugMessageLogKHR"),
+    (c"glGetFixedv", c"glGetFixedvOES"),
+    (
+        c"glGetFramebufferAttachmentParameteriv",
+        c"glGetFramebufferAttachmentParameterivOES",
+    ),
+    (
+        c"glGetFramebufferParameteriv",
+        c"glGetFramebufferParameterivMESA",
+    ),
+    (c"glGetGraphicsResetStatus", c"glGetGraphicsResetStatusEXT"),
+    (c"glGetGraphicsResetStatus", c"glGetGraphicsResetStatusKHR"),
+    (c"glGetInteger64v", c"glGetInteger64vEXT"),
+    (c"glGetLightxv", c"glGetLightxvOES"),
+    (c"glGetMaterialxv", c"glGetMaterialxvOES"),
+    (c"glGetObjectLabel", c"glGetObjectLabelEXT"),
+    (c"glGetObjectLabel", c"glGetObjectLabelKHR"),
+    (c"glGetObjectPtrLabel", c"glGetObjectPtrLabelKHR"),
+    (c"glGetProgramBinary", c"glGetProgramBinaryOES"),
+    (c"glGetQueryObjectuiv", c"glGetQueryObjectuivEXT"),
+    (c"glGetQueryiv", c"glGetQueryivEXT"),
+    (
+        c"glGetRenderbufferParameteriv",
+        c"glGetRenderbufferParameterivOES",
+    ),
+    (c"glGetSamplerParameterIiv", c"glGetSamplerParameterIivEXT"),
+    (c"glGetSamplerParameterIiv", c"glGetSamplerParameterIivOES"),
+    (
+        c"glGetSamplerParameterIuiv",
+        c"glGetSamplerParameterIuivEXT",
+    ),
+    (
+        c"glGetSamplerParameterIuiv",
+        c"glGetSamplerParameterIuivOES",
+    ),
+    (c"glGetTexEnvxv", c"glGetTexEnvxvOES"),
+    (c"glGetTexParameterIiv", c"glGetTexParameterIivEXT"),
+    (c"glGetTexParameterIiv", c"glGetTexParameterIivOES"),
+    (c"glGetTexParameterIuiv", c"glGetTexParameterIuivEXT"),
+    (c"glGetTexParameterIuiv", c"glGetTexParameterIuivOES"),
+    (c"glGetTexParameterxv", c"glGetTexParameterxvOES"),
+    (c"glIsEnabledi", c"glIsEnablediEXT"),
+    (c"glIsEnabledi", c"glIsEnablediOES"),
+    (c"glIsFramebuffer", c"glIsFramebufferOES"),
+    (c"glIsQuery", c"glIsQueryEXT"),
+    (c"glIsRenderbuffer", c"glIsRenderbufferOES"),
+    (c"glIsVertexArray", c"glIsVertexArrayOES"),
+    (c"glLightModelx", c"glLightModelxOES"),
+    (c"glLightModelxv", c"glLightModelxvOES"),
+    (c"glLightx", c"glLightxOES"),
+    (c"glLightxv", c"glLightxvOES"),
+    (c"glLineWidthx", c"glLineWidthxOES"),
+    (c"glLoadMatrixx", c"glLoadMatrixxOES"),
+    (c"glMapBufferRange", c"glMapBufferRangeEXT"),
+    (c"glMaterialx", c"glMaterialxOES"),
+    (c"glMaterialxv", c"glMaterialxvOES"),
+    (c"glMinSampleShading", c"glMinSampleShadingOES"),
+    (c"glMultMatrixx", c"glMultMatrixxOES"),
+    (c"glMultiTexCoord4x", c"glMultiTexCoord4xOES"),
+    (c"glNormal3x", c"glNormal3xOES"),
+    (c"glObjectLabel", c"glObjectLabelKHR"),
+    (c"glObjectPtrLabel", c"glObjectPtrLabelKHR"),
+    (c"glOrthof", c"glOrthofOES"),
+    (c"glOrthox", c"glOrthoxOES"),
+    (c"glPatchParameteri", c"glPatchParameteriEXT"),
+    (c"glPatchParameteri", c"glPatchParameteriOES"),
+    (c"glPointParameterx", c"glPointParameterxOES"),
+    (c"glPointParameterxv", c"glPointParameterxvOES"),
+    (c"glPointSizex", c"glPointSizexOES"),
+    (c"glPolygonOffsetx", c"glPolygonOffsetxOES"),
+    (c"glPopDebugGroup", c"glPopDebugGroupKHR"),
+    (c"glPrimitiveBoundingBox", c"glPrimitiveBoundingBoxEXT"),
+    (c"glPrimitiveBoundingBox", c"glPrimitiveBoundingBoxOES"),
+    (c"glProgramBinary", c"glProgramBinaryOES"),
+    (c"glPushDebugGroup", c"glPushDebugGroupKHR"),
+    (c"glReadBuffer", c"glReadBufferNV"),
+    (c"glRenderbufferStorage", c"glRenderbufferStorageOES"),
+    (c"glRotatex", c"glRotatexOES"),
+    (c"glSampleCoveragex", c"glSampleCoveragexOES"),
+    (c"glSamplerParameterIiv", c"glSamplerParameterIivEXT"),
+    (c"glSamplerParameterIiv", c"glSamplerParameterIivOES"),
+    (c"glSamplerParameterIuiv", c"glSamplerParameterIuivEXT"),
+    (c"glSamplerParameterIuiv", c"glSamplerParameterIuivOES"),
+    (c"glScalex", c"glScalexOES"),
+    (c"glTexBuffer", c"glTexBufferEXT"),
+    (c"glTexBuffer", c"glTexBufferOES"),
+    (c"glTexBufferRange", c"glTexBufferRangeEXT"),
+    (c"glTexBufferRange", c"glTexBufferRangeOES"),
+    (c"glTexEnvx", c"glTexEnvxOES"),
+    (c"glTexEnvxv", c"glTexEnvxvOES"),
+    (c"glTexParameterIiv", c"glTexParameterIivEXT"),
+    (c"glTexParameterIiv", c"glTexParameterIivOES"),
+    (c"glTexParameterIuiv", c"glTexParameterIuivEXT"),
+    (c"glTexParameterIuiv", c"glTexParameterIuivOES"),
+    (c"glTexParameterx", c"glTexParameterxOES"),
+    (c"glTexParameterxv", c"glTexParameterxvOES"),
+    (
+        c"glTexStorage3DMultisample",
+        c"glTexStorage3DMultisampleOES",
+    ),
+    (c"glTexSubImage3D", c"glTexSubImage3DOES"),
+    (c"glTextureViewEXT", c"glTextureViewOES"),
+    (c"glTranslatex", c"glTranslatexOES"),
+    (c"glUnmapBuffer", c"glUnmapBufferOES"),
+];

@@ -300,6 +300,56 @@ pub trait Manual {
         args: wire::GlDrawElementsInstancedBaseVertexArgs<'_>,
     ) -> Result<(), Refusal>;
 
+    /// `glColorPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_color_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlColorPointerArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glNormalPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_normal_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlNormalPointerArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glTexCoordPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_tex_coord_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlTexCoordPointerArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glVertexPointer`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_vertex_pointer(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlVertexPointerArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glPointSizePointerOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_point_size_pointer_oes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlPointSizePointerOESArgs,
+    ) -> Result<(), Refusal>;
+
     /// `gilError`.
     ///
     /// # Errors
@@ -329,4 +379,24 @@ pub trait Manual {
         call: &mut Call,
         args: wire::GilIndexRangeArgs,
     ) -> Result<wire::GilIndexRangeReply, Refusal>;
+
+    /// `glEGLImageTargetTexture2DOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_texture2does(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetTexture2DOESArgs,
+    ) -> Result<(), Refusal>;
+
+    /// `glEGLImageTargetRenderbufferStorageOES`.
+    ///
+    /// # Errors
+    /// [`Refusal`] if it was not run.
+    fn gl_egl_image_target_renderbuffer_storage_oes(
+        session: &mut Session,
+        call: &mut Call,
+        args: wire::GlEGLImageTargetRenderbufferStorageOESArgs,
+    ) -> Result<(), Refusal>;
 }

@@ -1,0 +1,301 @@
+//! The boards of a run: one for every API, or some for the APIs of one back end.
+
+use crate::agent::{self, Agent, AgentError, Board, Starting};
+use gil_board::cli::Confining;
+use gil_wire::choice::{Together, UnknownApi};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// An option's value for some APIs, or for all that no other option names:
+/// `gles=unix:gpu.sock`, `unix:board.sock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct For<T> {
+    /// The APIs.
+    pub apis: Option<Together>,
+    /// The value.
+    pub value: T,
+}
+
+/// An option's value that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForError<E: std::error::Error> {
+    /// The API in front.
+    #[error(transparent)]
+    Api(#[from] UnknownApi),
+    /// What follows it.
+    #[error("{0}")]
+    Value(E),
+}
+
+impl<T: FromStr<Err: std::error::Error>> FromStr for For<T> {
+    type Err = ForError<T::Err>;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (apis, value) = Together::split(text)?;
+        let value = value.parse().map_err(ForError::Value)?;
+        Ok(Self { apis, value })
+    }
+}
+
+/// A key's file, as an option names it.
+pub type KeyFor = For<PathBuf>;
+/// A board, as an option names it.
+pub type BoardFor = For<Board>;
+
+/// Boards that do not go together.
+#[derive(Debug, thiserror::Error)]
+pub enum BoardsError {
+    /// Two for one API.
+    #[error("{option} is given twice {}: give it once", for_whom(*.apis))]
+    Twice {
+        /// The option.
+        option: &'static str,
+        /// For which APIs.
+        apis: Option<Together>,
+    },
+    /// A key for a board that is not named.
+    #[error("--key {api}=FILE is for a board of its own: add --board {api}=ADDR, or leave it out")]
+    KeyAlone {
+        /// The API.
+        api: &'static str,
+    },
+    /// A recording has one board's calls.
+    #[error(
+        "--record is for runs with one board: leave out --board {api}=…, or record each API's program in a run of its own"
+    )]
+    Recorded {
+        /// An API with a board of its own.
+        api: &'static str,
+    },
+    /// One of them.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+}
+
+fn for_whom(apis: Option<Together>) -> String {
+    match apis {
+        Some(apis) => format!("for {apis}"),
+        None => "for all APIs".into(),
+    }
+}
+
+/// The boards of a run, and their keys.
+#[derive(Clone, Debug)]
+pub struct Boards<'a>(Vec<Chosen<'a>>);
+
+#[derive(Clone, Debug)]
+struct Chosen<'a> {
+    apis: Option<Together>,
+    board: &'a Board,
+    key: Option<&'a Path>,
+}
+
+static OWN: Board = Board::Own;
+
+impl<'a> Boards<'a> {
+    /// As the options have them. APIs that no board is named for are served by an
+    /// agent of the run's own.
+    ///
+    /// # Errors
+    /// [`BoardsError`]: two for one API, a key without its board.
+    pub fn of(boards: &'a [BoardFor], keys: &'a [KeyFor]) -> Result<Self, BoardsError> {
+        once("--board", boards)?;
+        once("--key", keys)?;
+        let named: Vec<Together> = boards.iter().filter_map(|board| board.apis).collect();
+        let has_other = boards.iter().any(|board| board.apis.is_none());
+        let own = (!has_other && !Together::are_all(&named)).then_some((None, &OWN));
+        let given = boards.iter().map(|board| (board.apis, &board.value));
+        let key_for = |apis| keys.iter().find(|key| key.apis == apis);
+        let chosen = |(apis, board)| Chosen {
+            apis,
+            board,
+            key: key_for(apis).map(|key| key.value.as_path()),
+        };
+        let all: Vec<_> = own.into_iter().chain(given).map(chosen).collect();
+        let is_for = |key: &KeyFor| all.iter().any(|chosen| chosen.apis == key.apis);
+        let alone = keys.iter().find(|key| !is_for(key));
+        match alone.map(|key| key.apis) {
+            Some(Some(apis)) => Err(BoardsError::KeyAlone { api: apis.name() }),
+            Some(None) => Err(AgentError::KeyWithoutBoard.into()),
+            None => Ok(Self(all)),
+        }
+    }
+
+    /// Checks what needs no agent of the run's own: that those which run already
+    /// answer `within` that time, and that recordings are there.
+    ///
+    /// # Errors
+    /// [`BoardsError`] says what is missing.
+    pub fn check(&self, is_recorded: bool, within: Duration) -> Result<(), BoardsError> {
+        let api = self.0.iter().find_map(|chosen| chosen.apis);
+        if let (true, Some(apis)) = (is_recorded, api) {
+            return Err(BoardsError::Recorded { api: apis.name() });
+        }
+        for chosen in &self.0 {
+            agent::key_option(Some(chosen.board), chosen.key)?;
+            match chosen.board {
+                Board::At(address) => {
+                    agent::Connection::open_within(within, address, chosen.key)?;
+                }
+                Board::Replay(file) => agent::check_recording(file)?,
+                Board::Own => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The first API that has a board of its own, if one has.
+    pub fn named(&self) -> Option<Together> {
+        self.0.iter().find_map(|chosen| chosen.apis)
+    }
+
+    /// The board that the run starts for itself, if it does.
+    pub fn own(&self) -> Option<&'a Board> {
+        let mut all = self.0.iter().map(|chosen| chosen.board);
+        all.find(|board| **board == Board::Own)
+    }
+
+    /// Starts each, or asks one that runs, which answers `within` that time.
+    ///
+    /// # Errors
+    /// [`AgentError`] says why there is none.
+    pub fn begin(
+        &self,
+        folder: &Path,
+        confining: &Confining,
+        within: Duration,
+    ) -> Result<StartingAll, AgentError> {
+        if self.own().is_none() && !confining.arguments().is_empty() {
+            return Err(AgentError::Confining);
+        }
+        let free = Confining::default();
+        let begin = |chosen: &Chosen<'_>| {
+            let name = chosen.apis.map(Together::name);
+            let confining = match chosen.board {
+                Board::Own => confining,
+                _ => &free,
+            };
+            let (board, key) = (chosen.board, chosen.key);
+            let starting = agent::begin_named(name, board, key, folder, confining, within)?;
+            let key = agent::key_option(Some(board), key)?;
+            Ok((name, starting, key))
+        };
+        self.0
+            .iter()
+            .map(begin)
+            .collect::<Result<_, _>>()
+            .map(StartingAll)
+    }
+}
+
+fn once<T>(option: &'static str, values: &[For<T>]) -> Result<(), BoardsError> {
+    for (place, value) in values.iter().enumerate() {
+        if values[..place]
+            .iter()
+            .any(|before| before.apis == value.apis)
+        {
+            let apis = value.apis;
+            return Err(BoardsError::Twice { option, apis });
+        }
+    }
+    Ok(())
+}
+
+/// Boards of which it is known where they will listen.
+pub struct StartingAll(Vec<(Option<&'static str>, Starting, Option<String>)>);
+
+/// A value with the API that it is for in front, as simulators' options have it.
+fn option(name: Option<&str>, value: &str) -> String {
+    match name {
+        Some(name) => format!("{name}={value}"),
+        None => value.into(),
+    }
+}
+
+impl StartingAll {
+    /// The values of a simulator's options for them.
+    pub fn options(&self) -> Options {
+        let address = |(name, starting, _): &(_, Starting, _)| option(*name, &starting.address);
+        let key = |(name, _, key): &(Option<&str>, _, Option<String>)| {
+            key.as_deref().map(|key| option(*name, key))
+        };
+        Options {
+            boards: self.0.iter().map(address).collect(),
+            keys: self.0.iter().filter_map(key).collect(),
+        }
+    }
+
+    /// Waits until all listen.
+    ///
+    /// # Errors
+    /// [`AgentError`] says why one does not.
+    pub fn ready(self) -> Result<Vec<Agent>, AgentError> {
+        let all = self.0.into_iter();
+        all.map(|(_, starting, _)| starting.ready()).collect()
+    }
+}
+
+/// Values of a simulator's options `board` and `key`, each of which may come
+/// several times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Addresses, with the API in front if they are for some only.
+    pub boards: Vec<String>,
+    /// Files of keys, in the same way.
+    pub keys: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boards(texts: &[&str]) -> Vec<BoardFor> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    fn keys(texts: &[&str]) -> Vec<KeyFor> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn apis_without_a_board_are_served_by_the_runs_own() {
+        let own = |texts: &[&str]| {
+            let boards = boards(texts);
+            Boards::of(&boards, &[]).unwrap().own().is_some()
+        };
+        assert!(own(&[]) && own(&["gles=unix:/a"]));
+        assert!(!own(&["unix:/a"]) && !own(&["gles=unix:/a", "replay:b"]));
+        assert!(!own(&["egl=unix:/a", "opencl=unix:/b"]), "all are named");
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_said() {
+        let error = |texts: &[&str], files: &[&str]| {
+            let (boards, keys) = (boards(texts), keys(files));
+            Boards::of(&boards, &keys).unwrap_err().to_string()
+        };
+        let twice = error(&["gles=unix:/a", "egl=unix:/b"], &[]);
+        assert!(twice.contains("--board is given twice for EGL"), "{twice}");
+        let twice = error(&["unix:/a", "unix:/b"], &[]);
+        assert!(twice.contains("for all APIs"), "{twice}");
+        let alone = error(&["unix:/a"], &["gles=/k"]);
+        assert!(alone.contains("add --board gles=ADDR"), "{alone}");
+        let alone = error(&["gles=unix:/a", "opencl=unix:/b"], &["/k"]);
+        assert!(alone.contains("--key is for a board"), "{alone}");
+        assert!("vulkan=unix:/a".parse::<BoardFor>().is_err());
+        assert!("gles=".parse::<BoardFor>().is_err());
+    }
+
+    #[test]
+    fn recordings_are_of_one_board() {
+        let boards = boards(&["gles=replay:/none"]);
+        let chosen = Boards::of(&boards, &[]).unwrap();
+        let check = |is_recorded| {
+            let within = Duration::from_secs(1);
+            chosen.check(is_recorded, within).unwrap_err().to_string()
+        };
+        assert!(check(true).contains("--record is for runs with one board"));
+        assert!(check(false).contains("there is no recording /none"));
+    }
+}

@@ -1,0 +1,382 @@
+//! Images of the guest's buffers: textures in a context of the session's own, which the
+//! program's contexts share by EGL's images.
+
+use super::driver::Driver;
+use super::egl::generated::types::*;
+use super::gles::generated::types::*;
+use super::present::{Layout, Shown, layout, put};
+use super::session::{Data, Session};
+use crate::back_end::{Call, Objects, Pointer, References, Refusal};
+use gil_gles_common::windows::{Order, bands};
+use gil_wire::call::{Handle, InData};
+use gil_wire::generated::egl::{self as wire, Kind};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// An image's texture.
+#[derive(Debug)]
+pub struct Image {
+    layout: Layout,
+    texture: GLuint,
+    framebuffer: GLuint,
+    /// What the guest's buffer has.
+    shown: Shown,
+}
+
+/// A context of the session's own, in which its images' textures are.
+#[derive(Debug)]
+pub struct Hidden {
+    context: Pointer,
+    surface: Option<Pointer>,
+}
+
+/// `EGL_GL_TEXTURE_2D` and the list's end, as `eglCreateImageKHR` takes them.
+type CreateImage = unsafe extern "C" fn(
+    EGLDisplay,
+    EGLContext,
+    EGLenum,
+    *mut c_void,
+    *const EGLint,
+) -> *mut c_void;
+type DestroyImage = unsafe extern "C" fn(EGLDisplay, *mut c_void) -> EGLBoolean;
+
+/// EGL's functions of images, where the board has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Functions {
+    create: CreateImage,
+    destroy: DestroyImage,
+}
+
+impl Functions {
+    /// Looks for them.
+    pub fn load(find: impl Fn(&std::ffi::CStr) -> Option<Pointer>) -> Option<Self> {
+        let (create, destroy) = (find(c"eglCreateImageKHR")?, find(c"eglDestroyImageKHR")?);
+        // SAFETY: the functions of these names have these types, by EGL_KHR_image_base.
+        unsafe {
+            Some(Self {
+                create: std::mem::transmute::<*mut c_void, CreateImage>(create.as_ptr()),
+                destroy: std::mem::transmute::<*mut c_void, DestroyImage>(destroy.as_ptr()),
+            })
+        }
+    }
+}
+
+impl Driver {
+    /// A context of OpenGL ES 2.0, and a surface of one pixel if it needs one.
+    fn hidden(&self) -> Option<Hidden> {
+        let egl = &self.egl;
+        let (choose, create) = (egl.eglChooseConfig?, egl.eglCreateContext?);
+        let surface = egl.eglCreatePbufferSurface?;
+        let (mut config, mut count) = (null_mut(), 0);
+        // SAFETY: lists that end with EGL_NONE, and space for one configuration and a number.
+        unsafe {
+            let list = super::driver::CONFIG.as_ptr();
+            let found = choose(self.display(), list, &mut config, 1, &mut count);
+            if found != EGL_TRUE || count < 1 {
+                return None;
+            }
+            let version = super::driver::VERSION_2.as_ptr();
+            let context = create(self.display(), config, null_mut(), version);
+            let size = super::driver::ONE_PIXEL.as_ptr();
+            let surface = surface(self.display(), config, size);
+            Some(Hidden {
+                context: Pointer::new(context.cast())?,
+                surface: Pointer::new(surface.cast()),
+            })
+        }
+    }
+
+    /// Ends a session's own context, and its textures with it.
+    pub fn release_hidden(&self, hidden: &Hidden) {
+        self.release(Kind::Context, hidden.context);
+        if let Some(surface) = hidden.surface {
+            self.release(Kind::Surface, surface);
+        }
+    }
+
+    /// Ends an image.
+    pub fn release_image(&self, image: Pointer) {
+        if let Some(functions) = &self.images {
+            // SAFETY: the image is alive, and nothing names it any more.
+            unsafe { (functions.destroy)(self.display(), image.as_ptr()) };
+        }
+    }
+}
+
+/// Does something in the session's own context, then has the program's be current again.
+fn hidden<T>(
+    session: &mut Session,
+    work: impl FnOnce(&Driver, &Hidden) -> T,
+) -> Result<Option<T>, Refusal> {
+    let driver = session.driver();
+    if session.hidden.is_none() {
+        session.hidden = driver.hidden();
+    }
+    let Some((hidden, make)) = session.hidden.as_ref().zip(driver.egl.eglMakeCurrent) else {
+        return Ok(None);
+    };
+    let surface = hidden.surface.map_or(null_mut(), |it| it.as_ptr().cast());
+    // SAFETY: both are the session's own, and current nowhere else: calls of a session come
+    // one at a time, and each leaves them.
+    let entered = unsafe {
+        make(
+            driver.display(),
+            surface,
+            surface,
+            hidden.context.as_ptr().cast(),
+        ) == EGL_TRUE
+    };
+    let done = entered.then(|| work(driver, hidden));
+    if session.enter_again()? != EGL_SUCCESS || session.here().is_null() {
+        // SAFETY: nothing is always allowed to be current.
+        unsafe { make(driver.display(), null_mut(), null_mut(), null_mut()) };
+    }
+    Ok(done)
+}
+
+/// A texture for a buffer of the guest's.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn make(session: &mut Session, args: &wire::GilMakeImageArgs) -> Result<EGLint, Refusal> {
+    session.table().vacant(args.image)?;
+    let (layout, size) = layout((args.width, args.height), args.format)?;
+    let made = hidden(session, |driver, hidden| {
+        let (texture, framebuffer) = driver.texture(size)?;
+        let functions = driver.images?;
+        let list = [EGL_NONE];
+        // SAFETY: the context is current, the texture its own; the list has ended.
+        let image = unsafe {
+            let name = texture as usize as *mut c_void;
+            let context = hidden.context.as_ptr().cast();
+            (functions.create)(
+                driver.display(),
+                context,
+                EGL_GL_TEXTURE_2D,
+                name,
+                list.as_ptr(),
+            )
+        };
+        Some((Pointer::new(image)?, texture, framebuffer))
+    })?;
+    let Some((pointer, texture, framebuffer)) = made.flatten() else {
+        return Ok(EGL_BAD_ALLOC);
+    };
+    let image = Data::Image(Box::new(Image {
+        layout,
+        texture,
+        framebuffer,
+        shown: Shown::default(),
+    }));
+    let table = session.table_mut();
+    table.insert(args.image, Kind::Image, pointer, image)?;
+    Ok(EGL_SUCCESS)
+}
+
+impl Driver {
+    /// A texture of four bytes a pixel, and a framebuffer that has it.
+    fn texture(&self, (width, height): (i32, i32)) -> Option<(GLuint, GLuint)> {
+        const NEAREST: GLint = 0x2600;
+        const FILTERS: [GLenum; 2] = [0x2801, 0x2800];
+        let gl = &self.gles;
+        let (mut texture, mut framebuffer) = (0, 0);
+        // SAFETY: a context is current; there is space for one name each.
+        unsafe {
+            (gl.glGenTextures?)(1, &mut texture);
+            (gl.glBindTexture?)(GL_TEXTURE_2D, texture);
+            for filter in FILTERS {
+                (gl.glTexParameteri?)(GL_TEXTURE_2D, filter, NEAREST);
+            }
+            let rgba = GL_RGBA.cast_signed();
+            (gl.glTexImage2D?)(
+                GL_TEXTURE_2D,
+                0,
+                rgba,
+                width,
+                height,
+                0,
+                GL_RGBA,
+                GL_UNSIGNED_BYTE,
+                std::ptr::null(),
+            );
+            (gl.glGenFramebuffers?)(1, &mut framebuffer);
+            (gl.glBindFramebuffer?)(GL_FRAMEBUFFER, framebuffer);
+            (gl.glFramebufferTexture2D?)(
+                GL_FRAMEBUFFER,
+                GL_COLOR_ATTACHMENT0,
+                GL_TEXTURE_2D,
+                texture,
+                0,
+            );
+        }
+        Some((texture, framebuffer))
+    }
+
+    /// Puts rows into a texture of the context that is current.
+    fn put_rows(&self, texture: GLuint, width: i32, first: i32, pixels: &[u8]) -> Option<()> {
+        let gl = &self.gles;
+        let rows = i32::try_from(pixels.len()).ok()? / (4 * width);
+        // SAFETY: a context is current, and the rows are as long.
+        unsafe {
+            (gl.glBindTexture?)(GL_TEXTURE_2D, texture);
+            (gl.glTexSubImage2D?)(
+                GL_TEXTURE_2D,
+                0,
+                0,
+                first,
+                width,
+                rows,
+                GL_RGBA,
+                GL_UNSIGNED_BYTE,
+                pixels.as_ptr().cast(),
+            );
+        }
+        Some(())
+    }
+
+    /// Reads a texture of the context that is current by its framebuffer.
+    fn read_texture(&self, framebuffer: GLuint, (width, height): (i32, i32)) -> Option<Vec<u8>> {
+        let gl = &self.gles;
+        let mut pixels = vec![0; 4 * usize::try_from(width).ok()? * usize::try_from(height).ok()?];
+        // SAFETY: a context is current, and there is as much room: rows of four bytes a pixel
+        // touch.
+        unsafe {
+            (gl.glBindFramebuffer?)(GL_FRAMEBUFFER, framebuffer);
+            let place = pixels.as_mut_ptr().cast();
+            (gl.glReadPixels?)(0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, place);
+        }
+        Some(pixels)
+    }
+}
+
+/// `eglCreateImage` of an object of the driver's.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn of_object(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::GilImageOfArgs,
+) -> Result<EGLint, Refusal> {
+    session.table().vacant(args.image)?;
+    let context: EGLContext = session.get(Kind::Context, args.context)?;
+    let driver = session.driver();
+    let Some(functions) = &driver.images else {
+        return Ok(EGL_BAD_PARAMETER);
+    };
+    let narrow = |word: &u64| i32::try_from(word.cast_signed());
+    let list: Result<Vec<EGLint>, _> = args.attributes.iter().map(narrow).collect();
+    let mut list = list.map_err(|_| Refusal::wide("attributes"))?;
+    // A name without a value has none either.
+    list.truncate(list.len() / 2 * 2);
+    list.push(EGL_NONE);
+    let name = args.name as usize as *mut c_void;
+    // SAFETY: the context is the table's, so it is alive; the list has ended.
+    let made = call.timed(|| unsafe {
+        (functions.create)(driver.display(), context, args.target, name, list.as_ptr())
+    });
+    let Some(pointer) = Pointer::new(made) else {
+        return Ok(driver.error());
+    };
+    let table = session.table_mut();
+    table.insert(args.image, Kind::Image, pointer, Data::None)?;
+    Ok(EGL_SUCCESS)
+}
+
+/// Takes what is kept of an image, for a while.
+fn taken(session: &mut Session, image: Handle) -> Result<Box<Image>, Refusal> {
+    session.table().get(image, Kind::Image)?;
+    match session.table_mut().data_mut(image) {
+        Some(data @ Data::Image(_)) => match std::mem::replace(data, Data::None) {
+            Data::Image(image) => Ok(image),
+            _ => Err(Refusal::parameter("image", image.0)),
+        },
+        _ => Err(Refusal::parameter("image", image.0)),
+    }
+}
+
+fn give_back(session: &mut Session, number: Handle, image: Box<Image>) {
+    if let Some(data) = session.table_mut().data_mut(number) {
+        *data = Data::Image(image);
+    }
+}
+
+/// The image has the picture of the guest's buffer.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn fill(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::GilFillImageArgs,
+) -> Result<EGLint, Refusal> {
+    let image = taken(session, args.image)?;
+    let pixels = pixels(call, &image, args.rows);
+    let filled = pixels.and_then(|pixels| {
+        let width = image.layout.size().0;
+        let put = |driver: &Driver, _: &Hidden| driver.put_rows(image.texture, width, 0, &pixels);
+        hidden(session, put)
+    });
+    give_back(session, args.image, image);
+    Ok(match filled?.flatten() {
+        Some(()) => EGL_SUCCESS,
+        None => EGL_BAD_ALLOC,
+    })
+}
+
+/// The picture in the call's regions, four bytes a pixel, red first. What has no alpha is
+/// opaque.
+fn pixels(call: &mut Call, image: &Image, rows: u32) -> Result<Vec<u8>, Refusal> {
+    let layout = image.layout;
+    let mut pixels = vec![0; 4 * layout.width * layout.height];
+    let height = u32::try_from(layout.height).unwrap_or(u32::MAX);
+    for (index, band) in bands(height, rows).enumerate() {
+        let count = (band.end - band.start) as usize;
+        let region = InData::Region(u32::try_from(index).unwrap_or(u32::MAX));
+        let start = call.input(&region, count * layout.row())?;
+        // SAFETY: the region has as many bytes, and lives as long as the call.
+        let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), count * layout.row()) };
+        let to = 4 * layout.width * band.start as usize;
+        let to = &mut pixels[to..][..4 * layout.width * count];
+        layout.format.read(bytes, to, layout.is_opaque);
+    }
+    Ok(pixels)
+}
+
+/// Writes what of the image the guest's buffer does not have.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn drain(
+    session: &mut Session,
+    call: &mut Call,
+    args: &wire::GilDrainImageArgs,
+) -> Result<wire::GilDrainImageReply, Refusal> {
+    let mut image = taken(session, args.image)?;
+    let size = image.layout.size();
+    let read = hidden(session, |driver, _| {
+        call.timed(|| driver.read_texture(image.framebuffer, size))
+    });
+    let drained = read.and_then(|read| match read.flatten() {
+        None => Ok(None),
+        Some(read) => {
+            image.shown.take(image.layout, Order::Rgba, &read, false);
+            let changed = image.shown.bands(args.rows, args.seen);
+            for (region, bytes) in changed {
+                put(call, region, bytes)?;
+            }
+            Ok(Some(image.shown.frame()))
+        }
+    });
+    give_back(session, args.image, image);
+    Ok(match drained? {
+        Some(frame) => wire::GilDrainImageReply {
+            result: EGL_SUCCESS,
+            frame,
+        },
+        None => wire::GilDrainImageReply {
+            result: EGL_BAD_ALLOC,
+            frame: 0,
+        },
+    })
+}

@@ -1,0 +1,53 @@
+//! A bound on the memory of a session's process, for drivers that keep a program's
+//! objects in it: a driver that gets no more memory reports that as an error of the
+//! API, and the machine's other sessions go on.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this process serves one session and nothing else.
+static OF_ONE_SESSION: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process serves one session.
+pub(super) fn serves_one_session() {
+    OF_ONE_SESSION.store(true, Ordering::Relaxed);
+}
+
+/// Lets a session's process have so many bytes of private memory beside what it has
+/// now. Agents whose sessions are threads have no bound.
+///
+/// # Errors
+/// The system's.
+pub fn bound_memory(more: u64) -> io::Result<()> {
+    if !OF_ONE_SESSION.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let (_, most) = getrlimit(Resource::RLIMIT_DATA)?;
+    let bound = private_memory()?.saturating_add(more);
+    let bound = bound.try_into().unwrap_or(most).min(most);
+    Ok(setrlimit(Resource::RLIMIT_DATA, bound, most)?)
+}
+
+/// Bytes of this process's data, as the system counts them for the bound.
+fn private_memory() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    let kib = kib.ok_or_else(|| io::Error::other("/proc/self/status says no VmData"))?;
+    Ok(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_counts_this_process() {
+        assert!(private_memory().unwrap() > 4096);
+        // A test's process is no session's: its bound stays.
+        let before = getrlimit(Resource::RLIMIT_DATA).unwrap();
+        bound_memory(4096).unwrap();
+        assert_eq!(getrlimit(Resource::RLIMIT_DATA).unwrap(), before);
+    }
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Dma-bufs of other drivers as memory that regions name: what a display shows or
+ * another process made is read and written where it is, without a mapping of the
+ * program's. An import keeps its pages where they are until it is forgotten, the
+ * session ends, or the last submission that names it is done.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/err.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/platform_device.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <linux/xarray.h>
+
+#include "gil_internal.h"
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+MODULE_IMPORT_NS("DMA_BUF");
+#else
+MODULE_IMPORT_NS(DMA_BUF);
+#endif
+
+/* Before 6.2 the plain functions took the buffer's lock themselves. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define dma_buf_map_attachment_unlocked dma_buf_map_attachment
+#define dma_buf_unmap_attachment_unlocked dma_buf_unmap_attachment
+#endif
+
+/* Imports that a session may have. */
+#define GIL_IMPORTS_MAX 4096
+
+/* A contiguous part of an import. */
+struct gil_piece {
+	u64 offset; /* in the import */
+	u64 gpa;
+	u64 len;
+};
+
+struct gil_import {
+	struct kref kref;
+	struct gil_account *account;
+	struct dma_buf *buffer;
+	struct dma_buf_attachment *attachment;
+	struct sg_table *table;
+	u64 size;
+	unsigned int piece_count;
+	struct gil_piece *pieces;
+};
+
+/* What buffers are attached to. */
+static struct platform_device *gil_importer;
+
+int __init gil_imports_init(void)
+{
+	int err;
+
+	gil_importer = platform_device_register_simple(
+		GIL_DEVICE_NAME "-imports", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(gil_importer))
+		return PTR_ERR(gil_importer);
+	err = dma_coerce_mask_and_coherent(&gil_importer->dev,
+					   DMA_BIT_MASK(64));
+	if (err)
+		platform_device_unregister(gil_importer);
+	return err;
+}
+
+void gil_imports_exit(void)
+{
+	platform_device_unregister(gil_importer);
+}
+
+/* Writes the pieces of a mapped buffer; returns how many bytes they are. */
+static u64 gil_import_pieces(struct gil_import *import)
+{
+	struct gil_piece *last = NULL;
+	struct scatterlist *sg;
+	u64 offset = 0;
+	unsigned int i;
+
+	for_each_sgtable_sg(import->table, sg, i) {
+		if (!sg_page(sg))
+			return 0;
+		if (last && last->gpa + last->len == sg_phys(sg)) {
+			last->len += sg->length;
+		} else {
+			last = &import->pieces[import->piece_count++];
+			last->offset = offset;
+			last->gpa = sg_phys(sg);
+			last->len = sg->length;
+		}
+		offset += sg->length;
+	}
+	return offset;
+}
+
+static int gil_import_map(struct gil_import *import)
+{
+	import->attachment =
+		dma_buf_attach(import->buffer, &gil_importer->dev);
+	if (IS_ERR(import->attachment)) {
+		int err = PTR_ERR(import->attachment);
+
+		import->attachment = NULL;
+		return err;
+	}
+	import->table = dma_buf_map_attachment_unlocked(import->attachment,
+							DMA_BIDIRECTIONAL);
+	if (IS_ERR(import->table)) {
+		int err = PTR_ERR(import->table);
+
+		import->table = NULL;
+		return err;
+	}
+	import->pieces = kvmalloc_array(import->table->orig_nents,
+					sizeof(*import->pieces),
+					GFP_KERNEL_ACCOUNT);
+	if (!import->pieces)
+		return -ENOMEM;
+	/* A device's own memory has no pages that the host could name. */
+	return gil_import_pieces(import) < import->size ? -EOPNOTSUPP : 0;
+}
+
+static void gil_import_release(struct kref *kref)
+{
+	struct gil_import *import =
+		container_of(kref, struct gil_import, kref);
+
+	kvfree(import->pieces);
+	if (import->table)
+		dma_buf_unmap_attachment_unlocked(import->attachment,
+						  import->table,
+						  DMA_BIDIRECTIONAL);
+	if (import->attachment)
+		dma_buf_detach(import->buffer, import->attachment);
+	dma_buf_put(import->buffer);
+	gil_account_unpin(import->account, import->size);
+	kfree(import);
+}
+
+void gil_import_put(struct gil_import *import)
+{
+	kref_put(&import->kref, gil_import_release);
+}
+
+static struct gil_import *gil_import_create(struct gil_session *session, int fd)
+{
+	struct gil_import *import;
+	int err;
+
+	import = kzalloc(sizeof(*import), GFP_KERNEL_ACCOUNT);
+	if (!import)
+		return ERR_PTR(-ENOMEM);
+	import->buffer = dma_buf_get(fd);
+	if (IS_ERR(import->buffer)) {
+		err = PTR_ERR(import->buffer);
+		kfree(import);
+		return ERR_PTR(err);
+	}
+	if (!gil_account_pin(session->account, import->buffer->size)) {
+		dma_buf_put(import->buffer);
+		kfree(import);
+		return ERR_PTR(-ENOMEM);
+	}
+	kref_init(&import->kref);
+	import->account = session->account;
+	import->size = import->buffer->size;
+	err = gil_import_map(import);
+	if (err) {
+		gil_import_put(import);
+		return ERR_PTR(err);
+	}
+	return import;
+}
+
+long gil_import(struct gil_session *session,
+		struct gil_import_arg __user *user)
+{
+	struct gil_import_arg arg;
+	struct gil_import *import;
+	int err;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (arg.flags)
+		return -EINVAL;
+	import = gil_import_create(session, arg.fd);
+	if (IS_ERR(import))
+		return PTR_ERR(import);
+	arg.len = import->size;
+	mutex_lock(&session->lock);
+	err = session->closed ? -EBADF :
+				xa_alloc(&session->imports, &arg.id, import,
+					 XA_LIMIT(1, GIL_IMPORTS_MAX),
+					 GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&session->lock);
+	/* Every number is in use. */
+	if (err == -EBUSY)
+		err = -ENOMEM;
+	if (err) {
+		gil_import_put(import);
+		return err;
+	}
+	if (!copy_to_user(user, &arg, sizeof(arg)))
+		return 0;
+	gil_forget(session, arg.id);
+	return -EFAULT;
+}
+
+long gil_forget(struct gil_session *session, u32 id)
+{
+	struct gil_import *import;
+
+	mutex_lock(&session->lock);
+	import = xa_erase(&session->imports, id);
+	mutex_unlock(&session->lock);
+	if (!import)
+		return -ENOENT;
+	gil_import_put(import);
+	return 0;
+}
+
+/* The import of a number, for a submission that names it; NULL if there is none. */
+struct gil_import *gil_import_get(struct gil_session *session, u32 id)
+{
+	struct gil_import *import;
+
+	mutex_lock(&session->lock);
+	import = xa_load(&session->imports, id);
+	if (import)
+		kref_get(&import->kref);
+	mutex_unlock(&session->lock);
+	return import;
+}
+
+/* Whether all of these bytes are in it. */
+bool gil_import_has(const struct gil_import *import, u64 offset, u64 len)
+{
+	u64 end;
+
+	return !check_add_overflow(offset, len, &end) && end <= import->size;
+}
+
+/* The piece with the byte at `offset`. */
+static unsigned int gil_import_find(const struct gil_import *import, u64 offset)
+{
+	unsigned int low = 0, high = import->piece_count;
+
+	while (high - low > 1) {
+		unsigned int mid = low + (high - low) / 2;
+
+		if (import->pieces[mid].offset <= offset)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Adds the bytes of a region that is a part of an import to its chain. */
+int gil_import_chain(const struct gil_import *import, u64 offset, u64 len,
+		     struct gil_chain *chain)
+{
+	const struct gil_piece *piece =
+		&import->pieces[gil_import_find(import, offset)];
+	int err;
+
+	while (len) {
+		u64 skip = offset - piece->offset;
+		u64 part = min(piece->len - skip, len);
+
+		err = gil_chain_add(chain, piece->gpa + skip, part);
+		if (err)
+			return err;
+		offset += part;
+		len -= part;
+		piece++;
+	}
+	return 0;
+}
+
+/* The session is gone: nothing of it is named any more. */
+void gil_imports_free(struct gil_session *session)
+{
+	struct gil_import *import;
+	unsigned long id;
+
+	xa_for_each(&session->imports, id, import)
+		gil_import_put(import);
+	xa_destroy(&session->imports);
+}

@@ -1,0 +1,274 @@
+//! Images: pictures that contexts, processes and displays share. Of a buffer of the guest's
+//! the board has a texture; what the CPU drew is sent to it, and what the GPU drew comes
+//! back, as far as it changed.
+
+use super::details::Details;
+use super::window;
+use crate::generated::manual::{Guest, Object, Request};
+use crate::generated::types::*;
+use gil_gbm::buffer::Layout;
+use gil_gbm::format::Format;
+use gil_gles_common::windows::{band_rows, bands};
+use gil_guest::Import;
+use gil_guest::api::{Api, CallResult};
+use gil_wire::envelope::Class;
+use gil_wire::generated::egl::{self as wire, Kind};
+use gil_wire::rows::Rows;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A buffer of the guest's.
+#[derive(Debug)]
+pub struct Image {
+    import: Import,
+    layout: Layout,
+    /// The board's number of the frame that the buffer has; 0: none.
+    frame: Mutex<u32>,
+}
+
+/// The modifiers of buffers whose rows lie one behind the other: said so, or not at all.
+const LINEAR: [u64; 2] = [0, 0x00ff_ffff_ffff_ffff];
+
+/// `eglCreateImage`.
+///
+/// # Errors
+/// The API's code.
+pub fn create(
+    entry: u64,
+    dpy: &Object,
+    context: Option<&Object>,
+    target: EGLenum,
+    buffer: EGLClientBuffer,
+    attributes: &[(EGLint, EGLint)],
+) -> CallResult<EGLImage> {
+    match target {
+        EGL_LINUX_DMA_BUF_EXT => match (context, buffer) {
+            (None, 0) => of_buffer(entry, dpy, attributes),
+            _ => Err(EGL_BAD_PARAMETER),
+        },
+        EGL_GL_TEXTURE_2D..=EGL_GL_RENDERBUFFER => {
+            let context = context.ok_or(EGL_BAD_CONTEXT)?;
+            of_object(entry, dpy, context, (target, buffer), attributes)
+        }
+        _ => Err(EGL_BAD_PARAMETER),
+    }
+}
+
+/// What `EGL_EXT_image_dma_buf_import` asks for: the descriptor, and how the picture lies.
+///
+/// # Errors
+/// As that extension says.
+fn described(attributes: &[(EGLint, EGLint)]) -> CallResult<(EGLint, Layout)> {
+    let find = |wanted| {
+        attributes
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|it| it.1)
+    };
+    let need = |wanted| find(wanted).ok_or(EGL_BAD_PARAMETER);
+    let side = |name| u32::try_from(need(name)?).map_err(|_| EGL_BAD_PARAMETER);
+    let word = |name| Ok::<_, EGLint>(need(name)?.cast_unsigned());
+    let layout = Layout {
+        width: side(EGL_WIDTH)?,
+        height: side(EGL_HEIGHT)?,
+        format: Format::of(word(EGL_LINUX_DRM_FOURCC_EXT)?)
+            .filter(|format| format.is_drawn())
+            .ok_or(EGL_BAD_MATCH)?,
+        stride: word(EGL_DMA_BUF_PLANE0_PITCH_EXT)?,
+        offset: word(EGL_DMA_BUF_PLANE0_OFFSET_EXT)?,
+    };
+    let half = |name| find(name).map(|half| u64::from(half.cast_unsigned()));
+    let modifier = half(EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT)
+        .zip(half(EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT))
+        .map(|(low, high)| high << 32 | low);
+    if modifier.is_some_and(|modifier| !LINEAR.contains(&modifier)) {
+        return Err(EGL_BAD_MATCH);
+    }
+    if find(EGL_DMA_BUF_PLANE1_FD_EXT).is_some() {
+        return Err(EGL_BAD_ATTRIBUTE);
+    }
+    if layout.width == 0 || layout.height == 0 {
+        return Err(EGL_BAD_PARAMETER);
+    }
+    Ok((need(EGL_DMA_BUF_PLANE0_FD_EXT)?, layout))
+}
+
+fn of_buffer(entry: u64, dpy: &Object, attributes: &[(EGLint, EGLint)]) -> CallResult<EGLImage> {
+    let (fd, layout) = described(attributes)?;
+    if fd < 0 {
+        return Err(EGL_BAD_ALLOC);
+    }
+    // SAFETY: the program's descriptor is open during the call.
+    let import = Import::new(unsafe { BorrowedFd::borrow_raw(fd) });
+    let import = import.map_err(|_| EGL_BAD_ALLOC)?;
+    if layout.end() > import.len() {
+        return Err(EGL_BAD_ACCESS);
+    }
+    let request = Request::new(wire::GIL_MAKE_IMAGE, Class::Sync, entry);
+    let image = gil_guest::new_number();
+    let args = wire::GilMakeImageArgs {
+        dpy: dpy.number(),
+        image,
+        width: layout.width,
+        height: layout.height,
+        format: layout.format.code,
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GilMakeImageReply = reply.decode()?;
+        Guest::check(reply.result)
+    })?;
+    let details = Details::Image(Image {
+        import,
+        layout,
+        frame: Mutex::default(),
+    });
+    Ok(Object::create(Kind::Image, image, &[dpy], details))
+}
+
+/// An image of a texture or renderbuffer, which only the board knows.
+fn of_object(
+    entry: u64,
+    dpy: &Object,
+    context: &Object,
+    (target, name): (EGLenum, EGLClientBuffer),
+    attributes: &[(EGLint, EGLint)],
+) -> CallResult<EGLImage> {
+    let word = |value: EGLint| i64::from(value).cast_unsigned();
+    let request = Request::new(wire::GIL_IMAGE_OF, Class::Sync, entry);
+    let image = gil_guest::new_number();
+    let args = wire::GilImageOfArgs {
+        context: context.number(),
+        image,
+        target,
+        name: u32::try_from(name).map_err(|_| EGL_BAD_PARAMETER)?,
+        attributes: attributes
+            .iter()
+            .flat_map(|&(name, value)| [word(name), word(value)])
+            .collect(),
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::GilImageOfReply = reply.decode()?;
+        Guest::check(reply.result)
+    })?;
+    Ok(Object::create(Kind::Image, image, &[dpy], Details::None))
+}
+
+/// What else happens where a program waits for its drawing.
+static FLUSHED: OnceLock<fn(u64)> = OnceLock::new();
+
+/// From here on, `work` is called where a program waits for its drawing by EGL.
+pub fn on_flush(work: fn(u64)) {
+    FLUSHED.get_or_init(|| work);
+}
+
+/// The program waits for its drawing by a call that it entered at `entry`.
+pub fn flushed(entry: u64) {
+    if let Some(work) = FLUSHED.get() {
+        work(entry);
+    }
+}
+
+/// The buffer of an image; none if it is of an object of the board's.
+pub fn of(image: &Object) -> Option<&Image> {
+    match image.details() {
+        Details::Image(image) => Some(image),
+        _ => None,
+    }
+}
+
+impl Image {
+    /// A band's place in the buffer, and its rows.
+    fn band(&self, band: &Range<u32>) -> (usize, Rows) {
+        window::band(&self.layout, band)
+    }
+
+    /// Sends the buffer's picture to the board.
+    ///
+    /// # Errors
+    /// EGL's code.
+    pub fn fill(&self, entry: u64, image: &Object) -> CallResult<()> {
+        let rows = band_rows(self.layout.height);
+        let mut request = Request::new(wire::GIL_FILL_IMAGE, Class::Sync, entry);
+        for band in bands(self.layout.height, rows) {
+            let (offset, band) = self.band(&band);
+            request.input_rows_of(&self.import, offset, band)?;
+        }
+        let args = wire::GilFillImageArgs {
+            image: image.number(),
+            rows,
+        };
+        request.forward(&args, |reply| {
+            let reply: wire::GilFillImageReply = reply.decode()?;
+            Guest::check(reply.result)
+        })
+    }
+
+    /// Brings what the GPU drew into the buffer.
+    ///
+    /// # Errors
+    /// EGL's code.
+    pub fn drain(&self, entry: u64, image: &Object) -> CallResult<()> {
+        let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = band_rows(self.layout.height);
+        let mut request = Request::new(wire::GIL_DRAIN_IMAGE, Class::Sync, entry);
+        for band in bands(self.layout.height, rows) {
+            let (offset, band) = self.band(&band);
+            request.output_rows_of(&self.import, offset, band)?;
+        }
+        let args = wire::GilDrainImageArgs {
+            image: image.number(),
+            rows,
+            seen: std::mem::take(&mut frame),
+        };
+        *frame = request.forward(&args, |reply| {
+            let reply: wire::GilDrainImageReply = reply.decode()?;
+            Guest::check(reply.result)?;
+            Ok(reply.frame)
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const XRGB: EGLint = 0x3432_5258;
+
+    fn list(changes: &[(EGLint, EGLint)]) -> Vec<(EGLint, EGLint)> {
+        let mut list = vec![
+            (EGL_WIDTH, 64),
+            (EGL_HEIGHT, 32),
+            (EGL_LINUX_DRM_FOURCC_EXT, XRGB),
+            (EGL_DMA_BUF_PLANE0_FD_EXT, 5),
+            (EGL_DMA_BUF_PLANE0_OFFSET_EXT, 0),
+            (EGL_DMA_BUF_PLANE0_PITCH_EXT, 256),
+        ];
+        for &(name, value) in changes {
+            list.retain(|(known, _)| *known != name);
+            list.push((name, value));
+        }
+        list
+    }
+
+    #[test]
+    fn a_buffer_is_described_as_the_extension_says() {
+        let (fd, layout) = described(&list(&[])).unwrap();
+        assert_eq!((fd, layout.stride, layout.end()), (5, 256, 31 * 256 + 256));
+        for (change, code) in [
+            ((EGL_WIDTH, 0), EGL_BAD_PARAMETER),
+            ((EGL_HEIGHT, -1), EGL_BAD_PARAMETER),
+            ((EGL_LINUX_DRM_FOURCC_EXT, 7), EGL_BAD_MATCH),
+            ((EGL_DMA_BUF_PLANE1_FD_EXT, 6), EGL_BAD_ATTRIBUTE),
+        ] {
+            assert_eq!(described(&list(&[change])).err(), Some(code), "{change:x?}");
+        }
+        assert_eq!(described(&list(&[])[1..]).err(), Some(EGL_BAD_PARAMETER));
+        let tiled = [
+            (EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT, 1),
+            (EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT, 0x0100_0000),
+        ];
+        assert_eq!(described(&list(&tiled)).err(), Some(EGL_BAD_MATCH));
+    }
+}

@@ -1,0 +1,59 @@
+//! The windows of each platform: where their buffers are, and who shows them.
+
+pub mod fbdev;
+pub mod gbm;
+pub mod x11;
+
+use gil_gbm::buffer::Layout;
+use gil_gbm::format::Format;
+use gil_guest::Import;
+use gil_guest::api::CallResult;
+use std::ffi::c_void;
+
+/// The memory of a buffer, for the board.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// A buffer of another driver's.
+    Import(&'a Import),
+    /// Memory that the process has mapped.
+    Memory(*mut c_void),
+}
+
+/// The buffers of a window, whoever shows them.
+pub trait Native: std::fmt::Debug + Send + Sync {
+    /// The program's window: it has one surface at most.
+    fn identity(&self) -> usize;
+
+    /// The picture's width and height.
+    fn size(&self) -> (u32, u32);
+
+    /// Of its pixels.
+    fn format(&self) -> Format;
+
+    /// A buffer that may be drawn to: its number, below
+    /// [`BUFFERS_MAX`](gil_gbm::chain::BUFFERS_MAX).
+    ///
+    /// # Errors
+    /// The API's code if there is none.
+    fn dequeue(&self) -> CallResult<usize>;
+
+    /// Where a buffer's picture is, and how it lies.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn target(&self, buffer: usize) -> CallResult<(Place<'_>, Layout)>;
+
+    /// A buffer is finished: what shows the window may take it.
+    ///
+    /// # Errors
+    /// The API's code.
+    fn queue(&self, buffer: usize) -> CallResult<()>;
+
+    /// A buffer was not drawn to.
+    fn cancel(&self, buffer: usize);
+
+    /// The window's new size, from which on its buffers have it; none if it has not changed.
+    fn resized(&self) -> Option<(u32, u32)> {
+        None
+    }
+}

@@ -1,0 +1,127 @@
+//! What has windows: where a program's native displays and windows come from.
+
+use super::native::{Native, fbdev, gbm, x11};
+use crate::generated::types::*;
+use gil_gbm::format::{DRAWN, Format};
+use gil_guest::api::CallResult;
+use std::ffi::c_void;
+
+/// `EGL_DEFAULT_DISPLAY`'s platform, where no window system is.
+pub const DEFAULT: EGLenum = 0;
+
+/// Whose windows a display has.
+#[derive(Debug, Default)]
+pub enum Platform {
+    /// Nobody's.
+    #[default]
+    None,
+    /// Surfaces of libgbm.
+    Gbm,
+    /// The whole screen, by `/dev/fb0`.
+    Fbdev,
+    /// An X server's.
+    X11(x11::Display),
+}
+
+/// The platform of a native display of which the program says no more, as EGL names it.
+///
+/// As Mesa does: what the variable `EGL_PLATFORM` says, else by what the display is, else
+/// by the window system that the environment names.
+pub fn of_native(native: usize) -> EGLenum {
+    let named = std::env::var("EGL_PLATFORM").ok();
+    match named.as_deref() {
+        Some("surfaceless") if native == 0 => return EGL_PLATFORM_SURFACELESS_MESA,
+        Some("x11") => return EGL_PLATFORM_X11_KHR,
+        _ => {}
+    }
+    if gil_gbm::is_device(native as *const c_void) {
+        return EGL_PLATFORM_GBM_KHR;
+    }
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match native != 0 || is_set("DISPLAY") {
+        true => EGL_PLATFORM_X11_KHR,
+        false => DEFAULT,
+    }
+}
+
+impl Platform {
+    /// The windows of a native display; `None` if there is no such platform, or the display
+    /// is not its own.
+    pub fn new(platform: EGLenum, native: usize) -> Option<Self> {
+        match platform {
+            DEFAULT if fbdev::is_there() => Some(Self::Fbdev),
+            DEFAULT | EGL_PLATFORM_SURFACELESS_MESA => Some(Self::None),
+            EGL_PLATFORM_GBM_KHR => {
+                let is_ours = gil_gbm::is_device(native as *const c_void);
+                is_ours.then_some(Self::Gbm)
+            }
+            EGL_PLATFORM_X11_KHR => Some(Self::X11(x11::Display::of_xlib(native))),
+            EGL_PLATFORM_XCB_EXT => Some(Self::X11(x11::Display::of_xcb(native))),
+            _ => None,
+        }
+    }
+
+    /// Connects to the window system, if there is one.
+    ///
+    /// # Errors
+    /// `EGL_NOT_INITIALIZED` if it is not there.
+    pub fn connect(&self) -> CallResult<()> {
+        match self {
+            Self::X11(display) => display.server().map(drop).ok_or(EGL_NOT_INITIALIZED),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there are windows.
+    pub fn has_windows(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+
+    /// The format of windows that a configuration with these bits of red, green, blue and
+    /// alpha draws to.
+    pub fn format(&self, channels: [EGLint; 4]) -> Option<Format> {
+        let is_it = |format: &&Format| format.channels.map(u32::cast_signed) == channels;
+        let format = *DRAWN.iter().find(is_it)?;
+        let is_shown = match self {
+            Self::None => false,
+            Self::Gbm => true,
+            Self::Fbdev => fbdev::format().is_some_and(|shown| shown.is_drawn_as(format)),
+            Self::X11(display) => display.visual(format).is_some(),
+        };
+        is_shown.then_some(format)
+    }
+
+    /// `EGL_NATIVE_VISUAL_ID` of such a configuration: libgbm's are the format's code.
+    pub fn visual(&self, format: Format) -> EGLint {
+        match self {
+            Self::None | Self::Fbdev => 0,
+            Self::Gbm => format.code.cast_signed(),
+            Self::X11(display) => display.visual(format).unwrap_or(0).cast_signed(),
+        }
+    }
+
+    /// What a program means by a native window that it hands to
+    /// `eglCreatePlatformWindowSurface`: X11's is the address of the window's number.
+    pub fn handed(&self, native: *mut c_void) -> usize {
+        match self {
+            Self::X11(display) if !native.is_null() => {
+                // SAFETY: the platform's promise, EGL_EXT_platform_x11 and _xcb.
+                unsafe { display.number_at(native) }
+            }
+            _ => native as usize,
+        }
+    }
+
+    /// A native window.
+    ///
+    /// # Errors
+    /// `EGL_BAD_NATIVE_WINDOW` if it is none.
+    pub fn window(&self, native: usize) -> CallResult<Box<dyn Native>> {
+        match self {
+            Self::None => Err(EGL_BAD_NATIVE_WINDOW),
+            Self::Gbm => gbm::window(native),
+            Self::Fbdev => fbdev::window(native),
+            Self::X11(display) => display.window(native),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A window's pictures: the end of a frame, and the way of its picture into the buffer
+//! that is shown.
+
+use super::current;
+use super::native::Place;
+use super::window::{self, Window};
+use crate::generated::manual::{Guest, Object, Request};
+use crate::generated::types::*;
+use gil_gles_common::windows::{band_rows, bands};
+use gil_guest::api::{Api, CallResult};
+use gil_wire::envelope::Class;
+use gil_wire::generated::egl as wire;
+use std::sync::PoisonError;
+
+/// `eglSwapBuffers`.
+///
+/// # Errors
+/// The API's code.
+pub fn swap(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
+    let Some(window) = window::of(surface) else {
+        return swap_pbuffer(entry, dpy, surface);
+    };
+    let drawn = current::draw().ok_or(EGL_BAD_SURFACE)?;
+    if drawn.number() != surface.number() {
+        return Err(EGL_BAD_SURFACE);
+    }
+    let buffer = window.native.dequeue()?;
+    let presented = present(entry, surface, window, buffer);
+    match presented {
+        Ok(()) => {
+            window.native.queue(buffer)?;
+            window::follow(entry, dpy, surface, window)
+        }
+        Err(code) => {
+            window.native.cancel(buffer);
+            Err(code)
+        }
+    }
+}
+
+fn swap_pbuffer(entry: u64, dpy: &Object, surface: &Object) -> CallResult<()> {
+    let request = Request::new(wire::EGL_SWAP_BUFFERS, Class::Sync, entry);
+    let args = wire::EglSwapBuffersArgs {
+        dpy: dpy.number(),
+        surface: surface.number(),
+    };
+    request.forward(&args, |reply| {
+        let reply: wire::EglSwapBuffersReply = reply.decode()?;
+        Guest::check(reply.result)
+    })
+}
+
+/// Ends the frame on the board, which writes into the buffer what that does not have.
+fn present(entry: u64, surface: &Object, window: &Window, buffer: usize) -> CallResult<()> {
+    let frames = || window.frames.lock().unwrap_or_else(PoisonError::into_inner);
+    let (place, layout) = window.native.target(buffer)?;
+    let rows = band_rows(layout.height);
+    let mut request = Request::new(wire::GIL_PRESENT, Class::Sync, entry);
+    for band in bands(layout.height, rows) {
+        let (offset, band) = window::band(&layout, &band);
+        match place {
+            Place::Import(import) => request.output_rows_of(import, offset, band)?,
+            // SAFETY: the buffer is this call's until it is queued or cancelled.
+            Place::Memory(start) => unsafe {
+                request.output_rows(start.byte_add(offset).cast(), band)?
+            },
+        };
+    }
+    let args = wire::GilPresentArgs {
+        surface: surface.number(),
+        format: layout.format.code,
+        width: layout.width,
+        height: layout.height,
+        rows,
+        seen: frames()[buffer],
+    };
+    // What is lost on the way leaves anything in the buffer.
+    frames()[buffer] = 0;
+    let frame = request.forward(&args, |reply| {
+        let reply: wire::GilPresentReply = reply.decode()?;
+        Guest::check(reply.result)?;
+        Ok(reply.frame)
+    })?;
+    frames()[buffer] = frame;
+    Ok(())
+}
