@@ -81,6 +81,10 @@ both_widths! {
         same(width, "gles32_pbuffer");
     }
 
+    fn so_does_what_only_conformance_tests_look_at(width: Width) {
+        is_the_same(width, "gles_strict", &[]);
+    }
+
     fn so_does_one_of_version_1(width: Width) {
         same(width, "gles1_pbuffer");
     }

@@ -31,6 +31,13 @@ pub fn room(count: u32) -> usize {
     count.min(MAX_ROOM) as usize
 }
 
+/// Bytes of an output of which the driver wrote `count`, and behind them an `end` of so
+/// many.
+pub fn written(count: impl TryInto<usize>, end: u8) -> usize {
+    let count = count.try_into();
+    count.map_or(0, |count| count.saturating_add(end.into()))
+}
+
 /// A guest's `size_t` as this machine's.
 ///
 /// # Errors

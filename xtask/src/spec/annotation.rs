@@ -44,6 +44,15 @@ pub enum Annotation {
     Unused,
     /// `in bytes(expr)`, `out bytes(expr)`, `inout bytes(expr)`.
     Bytes(Direction, Expr),
+    /// `out bytes(expr) counted(param)`, `out text(expr) counted(param)`.
+    Counted {
+        /// The largest number of bytes.
+        room: Expr,
+        /// The parameter that gets how many there are.
+        counter: String,
+        /// Whether a 0 follows them, which is not counted.
+        is_text: bool,
+    },
     /// `in T[expr]`.
     InArray(String, Expr),
     /// `out T[expr]`, `… counted(param)`, `… new(parents)`.
@@ -324,6 +333,19 @@ impl Parser<'_> {
         Ok(Annotation::Union(name, self.expr()?))
     }
 
+    fn output_bytes(&mut self, is_text: bool) -> Result<Annotation, Problem> {
+        let room = self.in_parentheses()?;
+        match self.0.eat("counted") {
+            true => Ok(Annotation::Counted {
+                room,
+                counter: self.one_name()?,
+                is_text,
+            }),
+            false if is_text => Err(self.bad("\"counted(parameter)\"")),
+            false => Ok(Annotation::Bytes(Direction::Out, room)),
+        }
+    }
+
     fn output(&mut self) -> Result<Annotation, Problem> {
         if self.0.is_empty() {
             return Ok(Annotation::OutOne);
@@ -333,8 +355,8 @@ impl Parser<'_> {
             let ctype = self.name("a handle's type")?;
             return Ok(Annotation::OutNew(ctype, self.names()?));
         }
-        if word == "bytes" {
-            return Ok(Annotation::Bytes(Direction::Out, self.in_parentheses()?));
+        if word == "bytes" || word == "text" {
+            return self.output_bytes(word == "text");
         }
         let (element, room) = self.element(&word)?;
         let room = room.ok_or_else(|| self.bad("\"[room]\""))?;
@@ -370,6 +392,8 @@ mod tests {
             "unused",
             "in bytes(size * (flags & 3 != 0))",
             "out bytes(f(a, b))",
+            "out bytes(n) counted(m)",
+            "out text(n) counted(m)",
             "inout bytes(n)",
             "in size_t[3]",
             "in cl_image_format",

@@ -327,6 +327,15 @@ pub struct Helper {
     pub args: Vec<String>,
 }
 
+/// How many bytes an output has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The parameter that gets how many.
+    pub counter: String,
+    /// Whether a 0 follows them, which is not counted.
+    pub is_text: bool,
+}
+
 /// A parameter's role.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
@@ -348,7 +357,11 @@ pub enum Role {
     /// The new event.
     Signals,
     /// Memory.
-    Bytes { direction: Direction, len: Expr },
+    Bytes {
+        direction: Direction,
+        len: Expr,
+        counter: Option<Counted>,
+    },
     /// Numbers.
     Array { scalar: Scalar, len: Expr },
     /// Room for numbers.

@@ -1,15 +1,17 @@
 //! Labels and messages: `GL_KHR_debug`. The board's driver writes its messages into its
 //! own log; a program's function gets them from there when the program flushes, asks for
-//! errors or writes messages of its own.
+//! errors or writes messages of its own, and after each call if the program wants them
+//! before that returns.
 
 use super::{Context, shadow};
 use crate::generated::manual::{Guest, Request};
 use crate::generated::stubs;
 use crate::generated::types::*;
-use gil_guest::api::{CallResult, Described};
+use gil_guest::api::{CallResult, Current, Described};
 use gil_wire::call::InData;
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A program's function for messages: source, type, number, severity, length in bytes,
 /// text, and what the program gave with the function.
@@ -77,14 +79,61 @@ pub unsafe fn text<'a>(
     Ok((length, unsafe { request.input(text.cast(), len) }))
 }
 
-/// Gives the program's function what is in the driver's log.
+/// Whether any context of the process ever wanted messages at once. The others' calls ask
+/// for nothing more.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program wants a message before the call returns that it is about.
+pub fn at_once(current: &Context, wanted: bool) {
+    shadow::of(current).debugs_at_once = wanted;
+    if wanted {
+        AT_ONCE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A call has ended.
+#[inline]
+pub fn call_ended() {
+    if AT_ONCE.load(Ordering::Relaxed) {
+        deliver_at_once();
+    }
+}
+
+#[cold]
+fn deliver_at_once() {
+    let Ok(current) = Guest::current() else {
+        return;
+    };
+    let wanted = shadow::of(&current).debugs_at_once;
+    if wanted {
+        // A session that is lost has no messages.
+        let _ = deliver(&current);
+    }
+}
+
+/// Gives the program's function what is in the driver's log. The function may call the
+/// API: what that says comes behind.
 ///
 /// # Errors
 /// The API's code.
 pub fn deliver(current: &Context) -> CallResult<()> {
-    let receiver = shadow::of(current).debug;
+    let receiver = {
+        let mut shadow = shadow::of(current);
+        if shadow.debug.callback.is_none() || shadow.is_delivering {
+            return Ok(());
+        }
+        shadow.is_delivering = true;
+        shadow.debug
+    };
+    fetch(receiver);
+    shadow::of(current).is_delivering = false;
+    Ok(())
+}
+
+/// Empties the log.
+fn fetch(receiver: Receiver) {
     let Some(callback) = receiver.callback else {
-        return Ok(());
+        return;
     };
     let mut text = [0; LONGEST];
     for _ in 0..MOST {
@@ -111,5 +160,4 @@ pub fn deliver(current: &Context) -> CallResult<()> {
         // SAFETY: the program promised a function of this type.
         unsafe { callback(source, ty, id, severity, length, text.as_ptr(), user_param) };
     }
-    Ok(())
 }

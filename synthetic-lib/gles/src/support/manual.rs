@@ -3,6 +3,7 @@
 use super::arrays::{self, Kind};
 use super::{Context, debug, fixed, images, mapping, pictures, shadow, texts, uniforms};
 use crate::generated::manual::{Guest, Manual, Object, Request};
+use crate::generated::stubs;
 use crate::generated::types::*;
 use gil_egl::support::{strings, work};
 use gil_gles_common::fixed::Array;
@@ -350,8 +351,12 @@ impl Manual for Guest {
             if pname != GL_VERTEX_ATTRIB_ARRAY_POINTER {
                 return Err(GL_INVALID_ENUM as i32);
             }
+            let mut most = 0;
+            // SAFETY: this name has one value.
+            unsafe { stubs::glGetIntegerv(GL_MAX_VERTEX_ATTRIBS, &mut most) };
             let found = shadow::of(&current).attribute(index).map(|it| it.pointer);
-            let found = found.ok_or(Self::INVALID_VALUE)?;
+            let is_one = index < most.unsigned_abs();
+            let found = found.filter(|_| is_one).ok_or(Self::INVALID_VALUE)?;
             // SAFETY: null, or the caller's.
             unsafe { data::write(pointer, found as *mut c_void) };
             Ok(())

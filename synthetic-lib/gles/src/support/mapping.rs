@@ -14,7 +14,6 @@ use gil_wire::generated::gles as wire;
 use shadow::Mapped;
 use std::ffi::c_void;
 
-const INVALID_OPERATION: i32 = GL_INVALID_OPERATION as i32;
 const INVALID_VALUE: i32 = GL_INVALID_VALUE as i32;
 /// Of `GL_OES_mapbuffer`.
 const GL_WRITE_ONLY_OES: u32 = 0x88B9;
@@ -165,13 +164,16 @@ fn input<'a>(request: &mut Request, bytes: Option<&[u8]>) -> InData<'a> {
 /// The API's code.
 pub fn pointer(target: u32) -> CallResult<*mut c_void> {
     let current = Guest::current()?;
-    let shadow = shadow::of(&current);
-    match shadow.buffer(target) {
-        0 => Err(INVALID_OPERATION),
-        buffer => {
-            let mapped = shadow.mapped.get(&buffer);
-            let place = mapped.map(|mapped| mapped.bytes.as_ptr().cast_mut().cast());
-            Ok(place.unwrap_or(std::ptr::null_mut()))
-        }
+    let buffer = shadow::of(&current).buffer(target);
+    if buffer == 0 {
+        let mut none = 0;
+        // The board's driver finds what is wrong: the target, or that it has no buffer.
+        // SAFETY: this name has one value.
+        unsafe { stubs::glGetBufferParameteriv(target, GL_BUFFER_MAPPED, &mut none) };
+        return Err(Guest::SILENT);
     }
+    let shadow = shadow::of(&current);
+    let mapped = shadow.mapped.get(&buffer);
+    let place = mapped.map(|mapped| mapped.bytes.as_ptr().cast_mut().cast());
+    Ok(place.unwrap_or(std::ptr::null_mut()))
 }

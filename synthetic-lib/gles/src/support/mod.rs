@@ -70,6 +70,10 @@ impl Api for Guest {
 
     fn status(_: CallResult<()>) {}
 
+    fn ended() {
+        debug::call_ended();
+    }
+
     /// The board keeps it, in the order of its own errors.
     fn unreported(code: i32) {
         let Ok(current) = Self::current() else {
@@ -275,16 +279,22 @@ impl Helpers for Guest {
     }
 
     fn enables(cap: GLenum) -> CallResult<()> {
-        // Before version 3 the board's driver refuses the name.
-        if cap == GL_PRIMITIVE_RESTART_FIXED_INDEX && texts::version()? >= (3, 0) {
-            shadow::of(&Self::current()?).restarts = true;
+        match cap {
+            // Before version 3 the board's driver refuses the name.
+            GL_PRIMITIVE_RESTART_FIXED_INDEX if texts::version()? >= (3, 0) => {
+                shadow::of(&Self::current()?).restarts = true;
+            }
+            GL_DEBUG_OUTPUT_SYNCHRONOUS => debug::at_once(&Self::current()?, true),
+            _ => {}
         }
         Ok(())
     }
 
     fn disables(cap: GLenum) -> CallResult<()> {
-        if cap == GL_PRIMITIVE_RESTART_FIXED_INDEX {
-            shadow::of(&Self::current()?).restarts = false;
+        match cap {
+            GL_PRIMITIVE_RESTART_FIXED_INDEX => shadow::of(&Self::current()?).restarts = false,
+            GL_DEBUG_OUTPUT_SYNCHRONOUS => debug::at_once(&Self::current()?, false),
+            _ => {}
         }
         Ok(())
     }

@@ -34,6 +34,10 @@ pub struct Shadow {
     pub framebuffer: u32,
     /// Who gets the driver's messages.
     pub debug: debug::Receiver,
+    /// Whether before the call returns that they are about.
+    pub debugs_at_once: bool,
+    /// While they are delivered.
+    pub is_delivering: bool,
     /// Of a context of OpenGL ES 1.1, what others do not have.
     pub fixed: Option<Fixed>,
     /// What `glGetString` gave.

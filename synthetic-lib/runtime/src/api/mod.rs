@@ -202,10 +202,12 @@ pub trait Api: Described {
 
     /// Executes a call that returns a value and no error.
     fn value<T: Default>(run: impl FnOnce() -> CallResult<T>) -> T {
-        guarded::<Self, _>(run).unwrap_or_else(|code| {
+        let value = guarded::<Self, _>(run).unwrap_or_else(|code| {
             Self::unreported(code);
             T::default()
-        })
+        });
+        Self::ended();
+        value
     }
 
     /// Executes a call that returns nothing and no error.
@@ -213,7 +215,12 @@ pub trait Api: Described {
         if let Err(code) = guarded::<Self, _>(run) {
             Self::unreported(code);
         }
+        Self::ended();
     }
+
+    /// A call that returns no error has ended: for an API that tells its program
+    /// something before the call returns.
+    fn ended() {}
 
     /// A call that can return no error failed here, before the board saw it: for an
     /// API that keeps errors for a later question.

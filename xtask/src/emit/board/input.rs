@@ -59,6 +59,7 @@ impl Body<'_> {
             Role::Bytes {
                 direction: Direction::In,
                 len,
+                ..
             } => {
                 let input = if enqueue { "keep_input" } else { "input" };
                 let len = self.len(len, c);
@@ -317,6 +318,8 @@ impl Body<'_> {
                     "if args.{name} {{ {name}.as_mut_ptr().cast() }} else {{ ptr::null_mut() }}"
                 )
             }
+            // The board needs it, whether the program does or not.
+            Role::Counter(_) if self.counts_bytes(&param.name) => format!("&mut {name}"),
             Role::Counter(_) => {
                 let wanted = self
                     .counted(&param.name)
@@ -355,6 +358,17 @@ impl Body<'_> {
             CType::Function(_) => "None".into(),
             CType::Named(_) => "Default::default()".into(),
         }
+    }
+
+    /// Whether a counter gets the number of bytes of an output.
+    fn counts_bytes(&self, counter_name: &str) -> bool {
+        self.call.params.iter().any(|param| match &param.role {
+            Role::Bytes {
+                counter: Some(counted),
+                ..
+            } => counted.counter == counter_name,
+            _ => false,
+        })
     }
 
     /// The array whose length a counter gets.

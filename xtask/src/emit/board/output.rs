@@ -183,10 +183,16 @@ impl Body<'_> {
             Role::OutArray { .. } => name,
             Role::Bytes {
                 direction: Direction::Out | Direction::InOut,
+                counter,
                 ..
-            } if self.call.class != Some(Class::Enqueue) => {
-                format!("{name}.data(call, {name}_len)")
-            }
+            } if self.call.class != Some(Class::Enqueue) => match counter {
+                None => format!("{name}.data(call, {name}_len)"),
+                Some(counted) => {
+                    let end = u8::from(counted.is_text);
+                    let counter = ident(&counted.counter);
+                    format!("{name}.data(call, back_end::written({counter}, {end}))")
+                }
+            },
             _ => return None,
         })
     }

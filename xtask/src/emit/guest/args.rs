@@ -231,7 +231,7 @@ impl Stub<'_> {
             | Role::List { .. } => into,
             Role::Signals => "signal".into(),
             Role::OutNew { .. } => derived(&param.name, "new"),
-            Role::Bytes { direction, len } => {
+            Role::Bytes { direction, len, .. } => {
                 let enqueue = self.call.class == Some(Class::Enqueue);
                 let method = match direction {
                     Direction::In => "input",

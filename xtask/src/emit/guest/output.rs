@@ -232,6 +232,7 @@ impl Stub<'_> {
             Role::Bytes {
                 direction: Direction::Out | Direction::InOut,
                 len,
+                ..
             } if self.call.class != Some(Class::Enqueue) => {
                 let len = self.bytes_len(param, len);
                 writeln!(

@@ -1,7 +1,7 @@
 //! One parameter: what its C type and its annotation say together.
 
 use super::scalar;
-use crate::spec::annotation::{self, Annotation, ListValue};
+use crate::spec::annotation::{self, Annotation, Direction, ListValue};
 use crate::spec::error::{Place, Problem, SpecError};
 use crate::spec::expr::Expr;
 use crate::spec::model::*;
@@ -87,7 +87,20 @@ fn annotated(
             ctype: handle_name(api, &c.ctype, place)?,
             optional: true,
         },
-        Annotation::Bytes(direction, len) => Role::Bytes { direction, len },
+        Annotation::Bytes(direction, len) => Role::Bytes {
+            direction,
+            len,
+            counter: None,
+        },
+        Annotation::Counted {
+            room,
+            counter,
+            is_text,
+        } => Role::Bytes {
+            direction: Direction::Out,
+            len: room,
+            counter: Some(Counted { counter, is_text }),
+        },
         Annotation::CStr(through) => {
             Role::CStr(through.map(|expr| helper(&expr, place)).transpose()?)
         }
@@ -361,6 +374,10 @@ fn claims(role: &Role) -> Vec<(String, Role)> {
             (size_ret.clone(), Role::Derived),
         ],
         Role::Callback { user_data, .. } => vec![(user_data.clone(), Role::UserData)],
+        Role::Bytes {
+            counter: Some(counted),
+            ..
+        } => vec![(counted.counter.clone(), Role::Counter(Scalar::U32))],
         Role::OutArray { counter, .. }
         | Role::OutStructs { counter, .. }
         | Role::OutHandles { counter, .. } => counter

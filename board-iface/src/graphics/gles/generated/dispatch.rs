@@ -1473,11 +1473,7 @@ fn gl_get_active_attrib(
             args.program,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.size {
                 &mut size
             } else {
@@ -1495,7 +1491,7 @@ fn gl_get_active_attrib(
         length,
         size,
         r#type,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1521,11 +1517,7 @@ fn gl_get_active_uniform(
             args.program,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.size {
                 &mut size
             } else {
@@ -1543,7 +1535,7 @@ fn gl_get_active_uniform(
         length,
         size,
         r#type,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1824,17 +1816,13 @@ fn gl_get_program_info_log(
         function(
             args.program,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             infoLog.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetProgramInfoLogReply {
         length,
-        infoLog: infoLog.data(call, infoLog_len),
+        infoLog: infoLog.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1921,17 +1909,13 @@ fn gl_get_shader_info_log(
         function(
             args.shader,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             infoLog.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetShaderInfoLogReply {
         length,
-        infoLog: infoLog.data(call, infoLog_len),
+        infoLog: infoLog.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -1992,17 +1976,13 @@ fn gl_get_shader_source(
         function(
             args.shader,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             source.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetShaderSourceReply {
         length,
-        source: source.data(call, source_len),
+        source: source.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -4083,11 +4063,7 @@ fn gl_get_transform_feedback_varying(
             args.program,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.size {
                 &mut size
             } else {
@@ -4105,7 +4081,7 @@ fn gl_get_transform_feedback_varying(
         length,
         size,
         r#type,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -4712,17 +4688,13 @@ fn gl_get_active_uniform_block_name(
             args.program,
             args.uniformBlockIndex,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             uniformBlockName.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetActiveUniformBlockNameReply {
         length,
-        uniformBlockName: uniformBlockName.data(call, uniformBlockName_len),
+        uniformBlockName: uniformBlockName.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -4873,7 +4845,7 @@ fn gl_get_synciv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
             sync,
             args.pname,
             values_room as GLsizei,
-            if args.length {
+            if args.length || args.values {
                 &mut length
             } else {
                 ptr::null_mut()
@@ -4885,7 +4857,11 @@ fn gl_get_synciv(session: &mut Session, call: &mut Call, args: &[u8]) -> Result<
             },
         )
     });
-    values.truncate(if !args.values { 0 } else { values_room });
+    values.truncate(if !args.values {
+        0
+    } else {
+        usize::try_from(length).unwrap_or(0)
+    });
     back_end::encode(&wire::GlGetSyncivReply { length, values })
 }
 
@@ -5335,11 +5311,7 @@ fn gl_get_program_binary(
         function(
             args.program,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             if args.binaryFormat {
                 &mut binaryFormat
             } else {
@@ -5351,7 +5323,7 @@ fn gl_get_program_binary(
     back_end::encode(&wire::GlGetProgramBinaryReply {
         length,
         binaryFormat,
-        binary: binary.data(call, binary_len),
+        binary: binary.data(call, back_end::written(length, 0)),
     })
 }
 
@@ -5709,17 +5681,13 @@ fn gl_get_program_resource_name(
             args.programInterface,
             args.index,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             name.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetProgramResourceNameReply {
         length,
-        name: name.data(call, name_len),
+        name: name.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -5753,7 +5721,7 @@ fn gl_get_program_resourceiv(
             args.propCount,
             length::pointer(&args.props).cast(),
             params_room as GLsizei,
-            if args.length {
+            if args.length || args.params {
                 &mut length
             } else {
                 ptr::null_mut()
@@ -5765,7 +5733,11 @@ fn gl_get_program_resourceiv(
             },
         )
     });
-    params.truncate(if !args.params { 0 } else { params_room });
+    params.truncate(if !args.params {
+        0
+    } else {
+        usize::try_from(length).unwrap_or(0)
+    });
     back_end::encode(&wire::GlGetProgramResourceivReply { length, params })
 }
 
@@ -6777,17 +6749,13 @@ fn gl_get_program_pipeline_info_log(
         function(
             args.pipeline,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             infoLog.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetProgramPipelineInfoLogReply {
         length,
-        infoLog: infoLog.data(call, infoLog_len),
+        infoLog: infoLog.data(call, back_end::written(length, 1)),
     })
 }
 
@@ -7388,17 +7356,13 @@ fn gl_get_object_label(
             args.identifier,
             args.name,
             args.bufSize,
-            if args.length {
-                &mut length
-            } else {
-                ptr::null_mut()
-            },
+            &mut length,
             label.as_mut_ptr().cast(),
         )
     });
     back_end::encode(&wire::GlGetObjectLabelReply {
         length,
-        label: label.data(call, label_len),
+        label: label.data(call, back_end::written(length, 1)),
     })
 }
 

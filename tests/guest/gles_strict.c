@@ -1,0 +1,289 @@
+/* What programs rarely look at, and the Khronos conformance tests do: primitives that
+ * restart in arrays of the program's memory, what may be done while a buffer is mapped,
+ * memory that a query leaves alone, messages that come before a call returns. It prints
+ * the same wherever the same driver draws. */
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <GLES3/gl32.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 32 };
+
+static void error(const char *what)
+{
+	printf("%s: %#x\n", what, glGetError());
+}
+
+static void picture(const char *what)
+{
+	static unsigned char pixels[SIZE * SIZE * 4];
+	uint64_t sum = 14695981039346656037u;
+	unsigned filled = 0;
+
+	memset(pixels, 0, sizeof(pixels));
+	glReadPixels(0, 0, SIZE, SIZE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+	for (size_t i = 0; i < sizeof(pixels); i++)
+		sum = (sum ^ pixels[i]) * 1099511628211u;
+	for (size_t i = 0; i < sizeof(pixels); i += 4)
+		filled += pixels[i] != 0;
+	printf("%s: %016llx, %u pixels, error %#x\n", what, (unsigned long long)sum, filled, glGetError());
+}
+
+static void begin(void)
+{
+	static const EGLint wanted[] = { EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT,
+					 EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8, EGL_ALPHA_SIZE, 8,
+					 EGL_NONE };
+	static const EGLint size[] = { EGL_WIDTH, SIZE, EGL_HEIGHT, SIZE, EGL_NONE };
+	static const EGLint version[] = { EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 2,
+					  EGL_CONTEXT_OPENGL_DEBUG, EGL_TRUE, EGL_NONE };
+	EGLDisplay display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
+	EGLConfig config;
+	EGLint count = 0;
+	EGLContext context;
+	EGLSurface surface;
+
+	if (!eglInitialize(display, NULL, NULL) || !eglChooseConfig(display, wanted, &config, 1, &count) || !count) {
+		printf("no display: %#x\n", eglGetError());
+		exit(1);
+	}
+	eglBindAPI(EGL_OPENGL_ES_API);
+	context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
+	surface = eglCreatePbufferSurface(display, config, size);
+	if (!eglMakeCurrent(display, surface, surface, context)) {
+		printf("not current: %#x\n", eglGetError());
+		exit(1);
+	}
+	glViewport(0, 0, SIZE, SIZE);
+}
+
+static GLuint shader(GLenum kind, const char *text)
+{
+	GLuint made = glCreateShader(kind);
+
+	glShaderSource(made, 1, &text, NULL);
+	glCompileShader(made);
+	return made;
+}
+
+static GLuint program(void)
+{
+	GLuint made = glCreateProgram();
+
+	glAttachShader(made, shader(GL_VERTEX_SHADER,
+				    "#version 310 es\nlayout(location=0) in vec2 place;"
+				    "void main() { gl_Position = vec4(place, 0.0, 1.0); }"));
+	glAttachShader(made, shader(GL_FRAGMENT_SHADER,
+				    "#version 310 es\nprecision mediump float; uniform vec4 colour_of_all;"
+				    "out vec4 result; void main() { result = colour_of_all + vec4(0.5); }"));
+	glLinkProgram(made);
+	glUseProgram(made);
+	return made;
+}
+
+/* Two strips of triangles: the largest index of each type parts them. The array ends with
+ * the eighth vertex: nothing behind it may be read. */
+static void restarts(void)
+{
+	static const float places[] = { -1, -1, -1, 0, -0.25f, -1, -0.25f, 0, 0.25f, 0, 0.25f, 1, 1, 0, 1, 1 };
+	static const uint8_t bytes[] = { 0, 1, 2, 3, 0xff, 4, 5, 6, 7 };
+	static const uint16_t shorts[] = { 0, 1, 2, 3, 0xffff, 4, 5, 6, 7 };
+	static const uint32_t words[] = { 0, 1, 2, 3, 0xffffffff, 4, 5, 6, 7 };
+	static const uint8_t none[] = { 0xff, 0xff, 0xff };
+	float *own = malloc(sizeof(places));
+	GLuint buffer;
+
+	memcpy(own, places, sizeof(places));
+	glEnable(GL_PRIMITIVE_RESTART_FIXED_INDEX);
+	glEnableVertexAttribArray(0);
+	glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, own);
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDrawElements(GL_TRIANGLE_STRIP, 9, GL_UNSIGNED_BYTE, bytes);
+	picture("restart at 8 bits");
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDrawElements(GL_TRIANGLE_STRIP, 9, GL_UNSIGNED_SHORT, shorts);
+	picture("restart at 16 bits");
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDrawElementsInstanced(GL_TRIANGLE_STRIP, 9, GL_UNSIGNED_INT, words, 2);
+	picture("restart at 32 bits");
+	glGenBuffers(1, &buffer);
+	glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, buffer);
+	glBufferData(GL_ELEMENT_ARRAY_BUFFER, sizeof(shorts), shorts, GL_STATIC_DRAW);
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDrawElements(GL_TRIANGLE_STRIP, 9, GL_UNSIGNED_SHORT, NULL);
+	picture("restart in a buffer");
+	glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, 0);
+	glClear(GL_COLOR_BUFFER_BIT);
+	glDrawElements(GL_TRIANGLES, 3, GL_UNSIGNED_BYTE, none);
+	picture("nothing but restarts");
+	glDisable(GL_PRIMITIVE_RESTART_FIXED_INDEX);
+	printf("restarts: %d\n", glIsEnabled(GL_PRIMITIVE_RESTART_FIXED_INDEX));
+	glDeleteBuffers(1, &buffer);
+	glDisableVertexAttribArray(0);
+	free(own);
+}
+
+/* What a mapped buffer forbids, and what ends that. */
+static void mapped(void)
+{
+	static const unsigned char pixels[64] = { 1, 2, 3 };
+	GLuint buffer[2], texture;
+	GLint state = -1, length = -1;
+	void *place = NULL;
+	unsigned char *bytes;
+
+	glGenBuffers(2, buffer);
+	glBindBuffer(GL_ARRAY_BUFFER, buffer[0]);
+	glBufferData(GL_ARRAY_BUFFER, sizeof(pixels), pixels, GL_DYNAMIC_DRAW);
+	glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer[0]);
+	glBindBuffer(GL_COPY_WRITE_BUFFER, buffer[1]);
+	glBufferData(GL_COPY_WRITE_BUFFER, sizeof(pixels), NULL, GL_DYNAMIC_DRAW);
+	glGenTextures(1, &texture);
+	glBindTexture(GL_TEXTURE_2D, texture);
+	bytes = glMapBufferRange(GL_ARRAY_BUFFER, 0, 32, GL_MAP_WRITE_BIT);
+	error("mapped");
+	printf("what it had: %u %u %u\n", bytes[0], bytes[1], bytes[2]);
+	bytes[1] = 77;
+	glBufferSubData(GL_ARRAY_BUFFER, 0, 4, pixels);
+	error("written while mapped");
+	glCopyBufferSubData(GL_ARRAY_BUFFER, GL_COPY_WRITE_BUFFER, 0, 0, 16);
+	error("copied while mapped");
+	glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 2, 2, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+	error("a picture of it while mapped");
+	printf("mapped again: %d", glMapBufferRange(GL_ARRAY_BUFFER, 0, 4, GL_MAP_READ_BIT) != NULL);
+	error("");
+	glFlushMappedBufferRange(GL_ARRAY_BUFFER, 0, 8);
+	error("flushed, though not mapped for that");
+	glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_MAP_LENGTH, &length);
+	printf("unmapped: %d, of %d bytes\n", glUnmapBuffer(GL_ARRAY_BUFFER), length);
+	printf("unmapped again: %d", glUnmapBuffer(GL_ARRAY_BUFFER));
+	error("");
+	glCopyBufferSubData(GL_ARRAY_BUFFER, GL_COPY_WRITE_BUFFER, 0, 0, 16);
+	bytes = glMapBufferRange(GL_COPY_WRITE_BUFFER, 0, 16, GL_MAP_READ_BIT);
+	printf("a copy: %u %u %u\n", bytes[0], bytes[1], bytes[2]);
+	glBufferData(GL_COPY_WRITE_BUFFER, 8, pixels, GL_DYNAMIC_DRAW);
+	glGetBufferParameteriv(GL_COPY_WRITE_BUFFER, GL_BUFFER_MAPPED, &state);
+	glGetBufferPointerv(GL_COPY_WRITE_BUFFER, GL_BUFFER_MAP_POINTER, &place);
+	printf("with new contents: mapped %d, at %d\n", state, place != NULL);
+	bytes = glMapBufferRange(GL_ARRAY_BUFFER, 8, 16, GL_MAP_WRITE_BIT | GL_MAP_FLUSH_EXPLICIT_BIT);
+	bytes[4] = 99;
+	glFlushMappedBufferRange(GL_ARRAY_BUFFER, 4, 4);
+	error("flushed");
+	glFlushMappedBufferRange(GL_ARRAY_BUFFER, 12, 8);
+	error("flushed beyond its end");
+	glFlushMappedBufferRange(GL_ARRAY_BUFFER, -1, 1);
+	error("flushed before its begin");
+	glUnmapBuffer(GL_ARRAY_BUFFER);
+	bytes = glMapBufferRange(GL_ARRAY_BUFFER, 0, 16, GL_MAP_READ_BIT);
+	printf("then: %u %u\n", bytes[1], bytes[12]);
+	glGetBufferPointerv(GL_TEXTURE_2D, GL_BUFFER_MAP_POINTER, &place);
+	error("no target");
+	glGetBufferPointerv(GL_UNIFORM_BUFFER, GL_BUFFER_MAP_POINTER, &place);
+	error("no buffer");
+	glDeleteBuffers(2, buffer);
+	glDeleteTextures(1, &texture);
+	error("deleted while mapped");
+}
+
+static void show(const char *what, const char *text, size_t size)
+{
+	printf("%s:", what);
+	for (size_t i = 0; i < size; i++)
+		printf(text[i] ? " %c" : " 0", text[i]);
+	printf("\n");
+}
+
+/* Queries write as much as there is, and nothing behind it. */
+static void left_alone(GLuint made)
+{
+	static const GLenum one[] = { GL_ARRAY_SIZE };
+	static const GLenum none[] = { GL_ARRAY_SIZE, GL_ARRAY_SIZE };
+	GLuint index = glGetProgramResourceIndex(made, GL_UNIFORM, "colour_of_all");
+	GLint values[3] = { -2, -2, -2 }, most = 0;
+	GLsizei length = -2;
+	GLint size = -2;
+	GLenum type = 0;
+	char name[20];
+	void *place = &place;
+	GLsync sync;
+
+	glGetProgramResourceiv(made, GL_UNIFORM, index, 1, one, 3, &length, values);
+	printf("one property: %d, %d %d %d\n", length, values[0], values[1], values[2]);
+	values[0] = -2;
+	glGetProgramResourceiv(made, GL_UNIFORM, index, 2, none, 0, NULL, values);
+	printf("no space: %d\n", values[0]);
+	memset(name, 'x', sizeof(name));
+	glGetProgramResourceName(made, GL_UNIFORM, index, 18, &length, name);
+	show("a name", name, sizeof(name));
+	memset(name, 'x', sizeof(name));
+	glGetProgramResourceName(made, GL_UNIFORM, index, 5, NULL, name);
+	show("a part of it", name, sizeof(name));
+	memset(name, 'x', sizeof(name));
+	glGetActiveUniform(made, 0, 18, &length, &size, &type, name);
+	printf("%d, %d, %#x ", length, size, type);
+	show("a uniform", name, sizeof(name));
+	memset(name, 'x', sizeof(name));
+	glGetProgramInfoLog(made, sizeof(name), NULL, name);
+	show("no log", name, sizeof(name));
+	sync = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+	values[1] = -2;
+	glGetSynciv(sync, GL_OBJECT_TYPE, 3, &length, values);
+	printf("a fence's type: %d, %#x %d\n", length, values[0], values[1]);
+	glDeleteSync(sync);
+	error("queries");
+	glGetIntegerv(GL_MAX_VERTEX_ATTRIBS, &most);
+	glGetVertexAttribPointerv((GLuint)most, GL_VERTEX_ATTRIB_ARRAY_POINTER, &place);
+	printf("no such attribute: %d", place == &place);
+	error("");
+}
+
+static void GL_APIENTRY message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length,
+				const GLchar *text, const void *count)
+{
+	(void)id;
+	++*(int *)(uintptr_t)count;
+	printf("a message: %#x %#x %#x, %s\n", source, type, severity,
+	       strlen(text) == (size_t)length ? "as long as it says" : "of another length");
+	glIsEnabled(GL_BLEND);
+}
+
+/* What is wrong is said before the call returns. */
+static void messages(void)
+{
+	int count = 0;
+
+	glEnable(GL_DEBUG_OUTPUT);
+	glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
+	glDebugMessageControl(GL_DONT_CARE, GL_DONT_CARE, GL_DONT_CARE, 0, NULL, GL_FALSE);
+	glDebugMessageControl(GL_DEBUG_SOURCE_API, GL_DEBUG_TYPE_ERROR, GL_DONT_CARE, 0, NULL, GL_TRUE);
+	glDebugMessageControl(GL_DEBUG_SOURCE_APPLICATION, GL_DONT_CARE, GL_DONT_CARE, 0, NULL, GL_TRUE);
+	glDebugMessageCallback(message, &count);
+	glEnable(GL_TEXTURE_2D);
+	printf("after a wrong call: %d\n", count);
+	error("it");
+	glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 1, GL_DEBUG_SEVERITY_LOW, -1, "own");
+	printf("after one of its own: %d\n", count);
+	glIsEnabled(GL_TEXTURE_2D);
+	printf("after a wrong question: %d\n", count);
+	error("it");
+	glDebugMessageCallback(NULL, NULL);
+	glDisable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
+	glDisable(GL_DEBUG_OUTPUT);
+}
+
+int main(void)
+{
+	GLuint made;
+
+	begin();
+	made = program();
+	restarts();
+	mapped();
+	left_alone(made);
+	messages();
+	error("all");
+	return 0;
+}
