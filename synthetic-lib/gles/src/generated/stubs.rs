@@ -33,13 +33,11 @@ pub unsafe extern "C" fn glActiveTexture(texture: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 1));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ACTIVE_TEXTURE, Class::Post, entry);
-        let args = wire::GlActiveTextureArgs {
-            current: current.number(),
-            texture,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ACTIVE_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(texture.into());
+        })
     })
 }
 
@@ -52,14 +50,12 @@ pub unsafe extern "C" fn glAttachShader(program: GLuint, shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 2));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ATTACH_SHADER, Class::Post, entry);
-        let args = wire::GlAttachShaderArgs {
-            current: current.number(),
-            program,
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ATTACH_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(shader.into());
+        })
     })
 }
 
@@ -108,14 +104,12 @@ pub unsafe extern "C" fn glBindFramebuffer(target: GLenum, framebuffer: GLuint) 
     gil_guest::note(gil_wire::Op::new(3, 5));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_FRAMEBUFFER, Class::Post, entry);
-        let args = wire::GlBindFramebufferArgs {
-            current: current.number(),
-            target,
-            framebuffer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_FRAMEBUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(framebuffer.into());
+        })
     })
 }
 
@@ -128,14 +122,12 @@ pub unsafe extern "C" fn glBindRenderbuffer(target: GLenum, renderbuffer: GLuint
     gil_guest::note(gil_wire::Op::new(3, 6));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_RENDERBUFFER, Class::Post, entry);
-        let args = wire::GlBindRenderbufferArgs {
-            current: current.number(),
-            target,
-            renderbuffer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_RENDERBUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(renderbuffer.into());
+        })
     })
 }
 
@@ -148,14 +140,12 @@ pub unsafe extern "C" fn glBindTexture(target: GLenum, texture: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 7));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_TEXTURE, Class::Post, entry);
-        let args = wire::GlBindTextureArgs {
-            current: current.number(),
-            target,
-            texture,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(texture.into());
+        })
     })
 }
 
@@ -168,16 +158,14 @@ pub unsafe extern "C" fn glBlendColor(red: GLfloat, green: GLfloat, blue: GLfloa
     gil_guest::note(gil_wire::Op::new(3, 8));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_COLOR, Class::Post, entry);
-        let args = wire::GlBlendColorArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_COLOR, entry, |to| {
+            to.handle(current);
+            to.float(red);
+            to.float(green);
+            to.float(blue);
+            to.float(alpha);
+        })
     })
 }
 
@@ -190,13 +178,11 @@ pub unsafe extern "C" fn glBlendEquation(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 9));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATION, Class::Post, entry);
-        let args = wire::GlBlendEquationArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATION, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -209,14 +195,12 @@ pub unsafe extern "C" fn glBlendEquationSeparate(modeRGB: GLenum, modeAlpha: GLe
     gil_guest::note(gil_wire::Op::new(3, 10));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATION_SEPARATE, Class::Post, entry);
-        let args = wire::GlBlendEquationSeparateArgs {
-            current: current.number(),
-            modeRGB,
-            modeAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATION_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(modeRGB.into());
+            to.number(modeAlpha.into());
+        })
     })
 }
 
@@ -229,14 +213,12 @@ pub unsafe extern "C" fn glBlendFunc(sfactor: GLenum, dfactor: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 11));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNC, Class::Post, entry);
-        let args = wire::GlBlendFuncArgs {
-            current: current.number(),
-            sfactor,
-            dfactor,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(sfactor.into());
+            to.number(dfactor.into());
+        })
     })
 }
 
@@ -254,16 +236,14 @@ pub unsafe extern "C" fn glBlendFuncSeparate(
     gil_guest::note(gil_wire::Op::new(3, 12));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNC_SEPARATE, Class::Post, entry);
-        let args = wire::GlBlendFuncSeparateArgs {
-            current: current.number(),
-            sfactorRGB,
-            dfactorRGB,
-            sfactorAlpha,
-            dfactorAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNC_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(sfactorRGB.into());
+            to.number(dfactorRGB.into());
+            to.number(sfactorAlpha.into());
+            to.number(dfactorAlpha.into());
+        })
     })
 }
 
@@ -380,13 +360,11 @@ pub unsafe extern "C" fn glClear(mask: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 16));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR, Class::Post, entry);
-        let args = wire::GlClearArgs {
-            current: current.number(),
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR, entry, |to| {
+            to.handle(current);
+            to.number(mask.into());
+        })
     })
 }
 
@@ -399,16 +377,14 @@ pub unsafe extern "C" fn glClearColor(red: GLfloat, green: GLfloat, blue: GLfloa
     gil_guest::note(gil_wire::Op::new(3, 17));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_COLOR, Class::Post, entry);
-        let args = wire::GlClearColorArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_COLOR, entry, |to| {
+            to.handle(current);
+            to.float(red);
+            to.float(green);
+            to.float(blue);
+            to.float(alpha);
+        })
     })
 }
 
@@ -421,13 +397,11 @@ pub unsafe extern "C" fn glClearDepthf(d: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 18));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_DEPTHF, Class::Post, entry);
-        let args = wire::GlClearDepthfArgs {
-            current: current.number(),
-            d,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_DEPTHF, entry, |to| {
+            to.handle(current);
+            to.float(d);
+        })
     })
 }
 
@@ -440,13 +414,11 @@ pub unsafe extern "C" fn glClearStencil(s: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 19));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_STENCIL, Class::Post, entry);
-        let args = wire::GlClearStencilArgs {
-            current: current.number(),
-            s,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_STENCIL, entry, |to| {
+            to.handle(current);
+            to.signed(s.into());
+        })
     })
 }
 
@@ -464,16 +436,14 @@ pub unsafe extern "C" fn glColorMask(
     gil_guest::note(gil_wire::Op::new(3, 20));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR_MASK, Class::Post, entry);
-        let args = wire::GlColorMaskArgs {
-            current: current.number(),
-            red,
-            green,
-            blue,
-            alpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR_MASK, entry, |to| {
+            to.handle(current);
+            to.byte(red);
+            to.byte(green);
+            to.byte(blue);
+            to.byte(alpha);
+        })
     })
 }
 
@@ -486,13 +456,11 @@ pub unsafe extern "C" fn glCompileShader(shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 21));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COMPILE_SHADER, Class::Post, entry);
-        let args = wire::GlCompileShaderArgs {
-            current: current.number(),
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COMPILE_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(shader.into());
+        })
     })
 }
 
@@ -592,20 +560,18 @@ pub unsafe extern "C" fn glCopyTexImage2D(
     gil_guest::note(gil_wire::Op::new(3, 24));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_TEX_IMAGE2D, Class::Post, entry);
-        let args = wire::GlCopyTexImage2DArgs {
-            current: current.number(),
-            target,
-            level,
-            internalformat,
-            x,
-            y,
-            width,
-            height,
-            border,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_TEX_IMAGE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(level.into());
+            to.number(internalformat.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.signed(border.into());
+        })
     })
 }
 
@@ -627,20 +593,18 @@ pub unsafe extern "C" fn glCopyTexSubImage2D(
     gil_guest::note(gil_wire::Op::new(3, 25));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_TEX_SUB_IMAGE2D, Class::Post, entry);
-        let args = wire::GlCopyTexSubImage2DArgs {
-            current: current.number(),
-            target,
-            level,
-            xoffset,
-            yoffset,
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_TEX_SUB_IMAGE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(level.into());
+            to.signed(xoffset.into());
+            to.signed(yoffset.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -696,13 +660,11 @@ pub unsafe extern "C" fn glCullFace(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 28));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CULL_FACE, Class::Post, entry);
-        let args = wire::GlCullFaceArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CULL_FACE, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -729,18 +691,16 @@ pub unsafe extern "C" fn glDeleteFramebuffers(n: GLsizei, framebuffers: *const G
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let framebuffers_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let framebuffers_in = data::slice::<Guest, u32>(
                 framebuffers.cast(),
                 Length::of(n).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_FRAMEBUFFERS, Class::Post, entry);
-            let args = wire::GlDeleteFramebuffersArgs {
-                current: current.number(),
-                n,
-                framebuffers: framebuffers_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_FRAMEBUFFERS, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(framebuffers_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -754,13 +714,11 @@ pub unsafe extern "C" fn glDeleteProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 31));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DELETE_PROGRAM, Class::Post, entry);
-        let args = wire::GlDeleteProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DELETE_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -775,18 +733,16 @@ pub unsafe extern "C" fn glDeleteRenderbuffers(n: GLsizei, renderbuffers: *const
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let renderbuffers_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let renderbuffers_in = data::slice::<Guest, u32>(
                 renderbuffers.cast(),
                 Length::of(n).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_RENDERBUFFERS, Class::Post, entry);
-            let args = wire::GlDeleteRenderbuffersArgs {
-                current: current.number(),
-                n,
-                renderbuffers: renderbuffers_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_RENDERBUFFERS, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(renderbuffers_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -800,13 +756,11 @@ pub unsafe extern "C" fn glDeleteShader(shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 33));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DELETE_SHADER, Class::Post, entry);
-        let args = wire::GlDeleteShaderArgs {
-            current: current.number(),
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DELETE_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(shader.into());
+        })
     })
 }
 
@@ -821,18 +775,16 @@ pub unsafe extern "C" fn glDeleteTextures(n: GLsizei, textures: *const GLuint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let textures_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let textures_in = data::slice::<Guest, u32>(
                 textures.cast(),
                 Length::of(n).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_TEXTURES, Class::Post, entry);
-            let args = wire::GlDeleteTexturesArgs {
-                current: current.number(),
-                n,
-                textures: textures_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_TEXTURES, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(textures_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -846,13 +798,11 @@ pub unsafe extern "C" fn glDepthFunc(func: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 35));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_FUNC, Class::Post, entry);
-        let args = wire::GlDepthFuncArgs {
-            current: current.number(),
-            func,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(func.into());
+        })
     })
 }
 
@@ -865,13 +815,11 @@ pub unsafe extern "C" fn glDepthMask(flag: GLboolean) {
     gil_guest::note(gil_wire::Op::new(3, 36));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_MASK, Class::Post, entry);
-        let args = wire::GlDepthMaskArgs {
-            current: current.number(),
-            flag,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_MASK, entry, |to| {
+            to.handle(current);
+            to.byte(flag);
+        })
     })
 }
 
@@ -884,14 +832,12 @@ pub unsafe extern "C" fn glDepthRangef(n: GLfloat, f: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 37));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_RANGEF, Class::Post, entry);
-        let args = wire::GlDepthRangefArgs {
-            current: current.number(),
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_RANGEF, entry, |to| {
+            to.handle(current);
+            to.float(n);
+            to.float(f);
+        })
     })
 }
 
@@ -904,14 +850,12 @@ pub unsafe extern "C" fn glDetachShader(program: GLuint, shader: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 38));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DETACH_SHADER, Class::Post, entry);
-        let args = wire::GlDetachShaderArgs {
-            current: current.number(),
-            program,
-            shader,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DETACH_SHADER, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(shader.into());
+        })
     })
 }
 
@@ -924,13 +868,11 @@ pub unsafe extern "C" fn glDisable(cap: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 39));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISABLE, Class::Post, entry);
-        let args = wire::GlDisableArgs {
-            current: current.number(),
-            cap,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISABLE, entry, |to| {
+            to.handle(current);
+            to.number(cap.into());
+        })
     })
 }
 
@@ -984,13 +926,11 @@ pub unsafe extern "C" fn glEnable(cap: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 43));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ENABLE, Class::Post, entry);
-        let args = wire::GlEnableArgs {
-            current: current.number(),
-            cap,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ENABLE, entry, |to| {
+            to.handle(current);
+            to.number(cap.into());
+        })
     })
 }
 
@@ -1044,16 +984,14 @@ pub unsafe extern "C" fn glFramebufferRenderbuffer(
     gil_guest::note(gil_wire::Op::new(3, 47));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_RENDERBUFFER, Class::Post, entry);
-        let args = wire::GlFramebufferRenderbufferArgs {
-            current: current.number(),
-            target,
-            attachment,
-            renderbuffertarget,
-            renderbuffer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_RENDERBUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(renderbuffertarget.into());
+            to.number(renderbuffer.into());
+        })
     })
 }
 
@@ -1072,17 +1010,15 @@ pub unsafe extern "C" fn glFramebufferTexture2D(
     gil_guest::note(gil_wire::Op::new(3, 48));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE2D, Class::Post, entry);
-        let args = wire::GlFramebufferTexture2DArgs {
-            current: current.number(),
-            target,
-            attachment,
-            textarget,
-            texture,
-            level,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(textarget.into());
+            to.number(texture.into());
+            to.signed(level.into());
+        })
     })
 }
 
@@ -1095,13 +1031,11 @@ pub unsafe extern "C" fn glFrontFace(mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 49));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRONT_FACE, Class::Post, entry);
-        let args = wire::GlFrontFaceArgs {
-            current: current.number(),
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRONT_FACE, entry, |to| {
+            to.handle(current);
+            to.number(mode.into());
+        })
     })
 }
 
@@ -1146,13 +1080,11 @@ pub unsafe extern "C" fn glGenerateMipmap(target: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 51));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_GENERATE_MIPMAP, Class::Post, entry);
-        let args = wire::GlGenerateMipmapArgs {
-            current: current.number(),
-            target,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_GENERATE_MIPMAP, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+        })
     })
 }
 
@@ -2098,14 +2030,12 @@ pub unsafe extern "C" fn glHint(target: GLenum, mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 81));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_HINT, Class::Post, entry);
-        let args = wire::GlHintArgs {
-            current: current.number(),
-            target,
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_HINT, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(mode.into());
+        })
     })
 }
 
@@ -2272,13 +2202,11 @@ pub unsafe extern "C" fn glLineWidth(width: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 89));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LINE_WIDTH, Class::Post, entry);
-        let args = wire::GlLineWidthArgs {
-            current: current.number(),
-            width,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LINE_WIDTH, entry, |to| {
+            to.handle(current);
+            to.float(width);
+        })
     })
 }
 
@@ -2291,13 +2219,11 @@ pub unsafe extern "C" fn glLinkProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 90));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_LINK_PROGRAM, Class::Post, entry);
-        let args = wire::GlLinkProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_LINK_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -2322,14 +2248,12 @@ pub unsafe extern "C" fn glPolygonOffset(factor: GLfloat, units: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 92));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POLYGON_OFFSET, Class::Post, entry);
-        let args = wire::GlPolygonOffsetArgs {
-            current: current.number(),
-            factor,
-            units,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POLYGON_OFFSET, entry, |to| {
+            to.handle(current);
+            to.float(factor);
+            to.float(units);
+        })
     })
 }
 
@@ -2362,12 +2286,10 @@ pub unsafe extern "C" fn glReleaseShaderCompiler() {
     gil_guest::note(gil_wire::Op::new(3, 94));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_RELEASE_SHADER_COMPILER, Class::Post, entry);
-        let args = wire::GlReleaseShaderCompilerArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RELEASE_SHADER_COMPILER, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -2385,16 +2307,14 @@ pub unsafe extern "C" fn glRenderbufferStorage(
     gil_guest::note(gil_wire::Op::new(3, 95));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_RENDERBUFFER_STORAGE, Class::Post, entry);
-        let args = wire::GlRenderbufferStorageArgs {
-            current: current.number(),
-            target,
-            internalformat,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RENDERBUFFER_STORAGE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -2407,14 +2327,12 @@ pub unsafe extern "C" fn glSampleCoverage(value: GLfloat, invert: GLboolean) {
     gil_guest::note(gil_wire::Op::new(3, 96));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLE_COVERAGE, Class::Post, entry);
-        let args = wire::GlSampleCoverageArgs {
-            current: current.number(),
-            value,
-            invert,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLE_COVERAGE, entry, |to| {
+            to.handle(current);
+            to.float(value);
+            to.byte(invert);
+        })
     })
 }
 
@@ -2427,16 +2345,14 @@ pub unsafe extern "C" fn glScissor(x: GLint, y: GLint, width: GLsizei, height: G
     gil_guest::note(gil_wire::Op::new(3, 97));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SCISSOR, Class::Post, entry);
-        let args = wire::GlScissorArgs {
-            current: current.number(),
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SCISSOR, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -2525,15 +2441,13 @@ pub unsafe extern "C" fn glStencilFunc(func: GLenum, r#ref: GLint, mask: GLuint)
     gil_guest::note(gil_wire::Op::new(3, 100));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_FUNC, Class::Post, entry);
-        let args = wire::GlStencilFuncArgs {
-            current: current.number(),
-            func,
-            r#ref,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_FUNC, entry, |to| {
+            to.handle(current);
+            to.number(func.into());
+            to.signed(r#ref.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2551,16 +2465,14 @@ pub unsafe extern "C" fn glStencilFuncSeparate(
     gil_guest::note(gil_wire::Op::new(3, 101));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_FUNC_SEPARATE, Class::Post, entry);
-        let args = wire::GlStencilFuncSeparateArgs {
-            current: current.number(),
-            face,
-            func,
-            r#ref,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_FUNC_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(func.into());
+            to.signed(r#ref.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2573,13 +2485,11 @@ pub unsafe extern "C" fn glStencilMask(mask: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 102));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_MASK, Class::Post, entry);
-        let args = wire::GlStencilMaskArgs {
-            current: current.number(),
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_MASK, entry, |to| {
+            to.handle(current);
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2592,14 +2502,12 @@ pub unsafe extern "C" fn glStencilMaskSeparate(face: GLenum, mask: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 103));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_MASK_SEPARATE, Class::Post, entry);
-        let args = wire::GlStencilMaskSeparateArgs {
-            current: current.number(),
-            face,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_MASK_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -2612,15 +2520,13 @@ pub unsafe extern "C" fn glStencilOp(fail: GLenum, zfail: GLenum, zpass: GLenum)
     gil_guest::note(gil_wire::Op::new(3, 104));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_OP, Class::Post, entry);
-        let args = wire::GlStencilOpArgs {
-            current: current.number(),
-            fail,
-            zfail,
-            zpass,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_OP, entry, |to| {
+            to.handle(current);
+            to.number(fail.into());
+            to.number(zfail.into());
+            to.number(zpass.into());
+        })
     })
 }
 
@@ -2638,16 +2544,14 @@ pub unsafe extern "C" fn glStencilOpSeparate(
     gil_guest::note(gil_wire::Op::new(3, 105));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_STENCIL_OP_SEPARATE, Class::Post, entry);
-        let args = wire::GlStencilOpSeparateArgs {
-            current: current.number(),
-            face,
-            sfail,
-            dpfail,
-            dppass,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_STENCIL_OP_SEPARATE, entry, |to| {
+            to.handle(current);
+            to.number(face.into());
+            to.number(sfail.into());
+            to.number(dpfail.into());
+            to.number(dppass.into());
+        })
     })
 }
 
@@ -2708,15 +2612,13 @@ pub unsafe extern "C" fn glTexParameterf(target: GLenum, pname: GLenum, param: G
     gil_guest::note(gil_wire::Op::new(3, 107));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_PARAMETERF, Class::Post, entry);
-        let args = wire::GlTexParameterfArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_PARAMETERF, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -2759,15 +2661,13 @@ pub unsafe extern "C" fn glTexParameteri(target: GLenum, pname: GLenum, param: G
     gil_guest::note(gil_wire::Op::new(3, 109));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_PARAMETERI, Class::Post, entry);
-        let args = wire::GlTexParameteriArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -2858,14 +2758,12 @@ pub unsafe extern "C" fn glUniform1f(location: GLint, v0: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 112));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM1F, Class::Post, entry);
-        let args = wire::GlUniform1fArgs {
-            current: current.number(),
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM1F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+        })
     })
 }
 
@@ -2880,21 +2778,19 @@ pub unsafe extern "C" fn glUniform1fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(1u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM1FV, Class::Post, entry);
-            let args = wire::GlUniform1fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM1FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -2908,14 +2804,12 @@ pub unsafe extern "C" fn glUniform1i(location: GLint, v0: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 114));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM1I, Class::Post, entry);
-        let args = wire::GlUniform1iArgs {
-            current: current.number(),
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM1I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+        })
     })
 }
 
@@ -2930,21 +2824,19 @@ pub unsafe extern "C" fn glUniform1iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(1u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM1IV, Class::Post, entry);
-            let args = wire::GlUniform1ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM1IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -2958,15 +2850,13 @@ pub unsafe extern "C" fn glUniform2f(location: GLint, v0: GLfloat, v1: GLfloat) 
     gil_guest::note(gil_wire::Op::new(3, 116));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM2F, Class::Post, entry);
-        let args = wire::GlUniform2fArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM2F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+        })
     })
 }
 
@@ -2981,21 +2871,19 @@ pub unsafe extern "C" fn glUniform2fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM2FV, Class::Post, entry);
-            let args = wire::GlUniform2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3009,15 +2897,13 @@ pub unsafe extern "C" fn glUniform2i(location: GLint, v0: GLint, v1: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 118));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM2I, Class::Post, entry);
-        let args = wire::GlUniform2iArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM2I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+        })
     })
 }
 
@@ -3032,21 +2918,19 @@ pub unsafe extern "C" fn glUniform2iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM2IV, Class::Post, entry);
-            let args = wire::GlUniform2ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM2IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -3060,16 +2944,14 @@ pub unsafe extern "C" fn glUniform3f(location: GLint, v0: GLfloat, v1: GLfloat, 
     gil_guest::note(gil_wire::Op::new(3, 120));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM3F, Class::Post, entry);
-        let args = wire::GlUniform3fArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM3F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+        })
     })
 }
 
@@ -3084,21 +2966,19 @@ pub unsafe extern "C" fn glUniform3fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM3FV, Class::Post, entry);
-            let args = wire::GlUniform3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3112,16 +2992,14 @@ pub unsafe extern "C" fn glUniform3i(location: GLint, v0: GLint, v1: GLint, v2: 
     gil_guest::note(gil_wire::Op::new(3, 122));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM3I, Class::Post, entry);
-        let args = wire::GlUniform3iArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM3I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+        })
     })
 }
 
@@ -3136,21 +3014,19 @@ pub unsafe extern "C" fn glUniform3iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM3IV, Class::Post, entry);
-            let args = wire::GlUniform3ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM3IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -3170,17 +3046,15 @@ pub unsafe extern "C" fn glUniform4f(
     gil_guest::note(gil_wire::Op::new(3, 124));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM4F, Class::Post, entry);
-        let args = wire::GlUniform4fArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM4F, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+            to.float(v3);
+        })
     })
 }
 
@@ -3195,21 +3069,19 @@ pub unsafe extern "C" fn glUniform4fv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM4FV, Class::Post, entry);
-            let args = wire::GlUniform4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3223,17 +3095,15 @@ pub unsafe extern "C" fn glUniform4i(location: GLint, v0: GLint, v1: GLint, v2: 
     gil_guest::note(gil_wire::Op::new(3, 126));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM4I, Class::Post, entry);
-        let args = wire::GlUniform4iArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM4I, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+            to.signed(v3.into());
+        })
     })
 }
 
@@ -3248,21 +3118,19 @@ pub unsafe extern "C" fn glUniform4iv(location: GLint, count: GLsizei, value: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM4IV, Class::Post, entry);
-            let args = wire::GlUniform4ivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM4IV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -3283,22 +3151,20 @@ pub unsafe extern "C" fn glUniformMatrix2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX2FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3319,22 +3185,20 @@ pub unsafe extern "C" fn glUniformMatrix3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(9u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX3FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3355,22 +3219,20 @@ pub unsafe extern "C" fn glUniformMatrix4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(16u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3384,13 +3246,11 @@ pub unsafe extern "C" fn glUseProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 131));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_USE_PROGRAM, Class::Post, entry);
-        let args = wire::GlUseProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_USE_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -3403,13 +3263,11 @@ pub unsafe extern "C" fn glValidateProgram(program: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 132));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VALIDATE_PROGRAM, Class::Post, entry);
-        let args = wire::GlValidateProgramArgs {
-            current: current.number(),
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VALIDATE_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+        })
     })
 }
 
@@ -3422,14 +3280,12 @@ pub unsafe extern "C" fn glVertexAttrib1f(index: GLuint, x: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 133));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB1F, Class::Post, entry);
-        let args = wire::GlVertexAttrib1fArgs {
-            current: current.number(),
-            index,
-            x,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB1F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+        })
     })
 }
 
@@ -3444,15 +3300,13 @@ pub unsafe extern "C" fn glVertexAttrib1fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 1)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB1FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib1fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 1)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB1FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3466,15 +3320,13 @@ pub unsafe extern "C" fn glVertexAttrib2f(index: GLuint, x: GLfloat, y: GLfloat)
     gil_guest::note(gil_wire::Op::new(3, 135));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB2F, Class::Post, entry);
-        let args = wire::GlVertexAttrib2fArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB2F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+        })
     })
 }
 
@@ -3489,15 +3341,13 @@ pub unsafe extern "C" fn glVertexAttrib2fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 2)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB2FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib2fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 2)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB2FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3511,16 +3361,14 @@ pub unsafe extern "C" fn glVertexAttrib3f(index: GLuint, x: GLfloat, y: GLfloat,
     gil_guest::note(gil_wire::Op::new(3, 137));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB3F, Class::Post, entry);
-        let args = wire::GlVertexAttrib3fArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB3F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+            to.float(z);
+        })
     })
 }
 
@@ -3535,15 +3383,13 @@ pub unsafe extern "C" fn glVertexAttrib3fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 3)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB3FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib3fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 3)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB3FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3563,17 +3409,15 @@ pub unsafe extern "C" fn glVertexAttrib4f(
     gil_guest::note(gil_wire::Op::new(3, 139));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB4F, Class::Post, entry);
-        let args = wire::GlVertexAttrib4fArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-            w,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB4F, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+            to.float(z);
+            to.float(w);
+        })
     })
 }
 
@@ -3588,15 +3432,13 @@ pub unsafe extern "C" fn glVertexAttrib4fv(index: GLuint, v: *const GLfloat) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB4FV, Class::Post, entry);
-            let args = wire::GlVertexAttrib4fvArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB4FV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -3629,16 +3471,14 @@ pub unsafe extern "C" fn glViewport(x: GLint, y: GLint, width: GLsizei, height: 
     gil_guest::note(gil_wire::Op::new(3, 142));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VIEWPORT, Class::Post, entry);
-        let args = wire::GlViewportArgs {
-            current: current.number(),
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VIEWPORT, entry, |to| {
+            to.handle(current);
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -3651,13 +3491,11 @@ pub unsafe extern "C" fn glReadBuffer(src: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 143));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_READ_BUFFER, Class::Post, entry);
-        let args = wire::GlReadBufferArgs {
-            current: current.number(),
-            src,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_READ_BUFFER, entry, |to| {
+            to.handle(current);
+            to.number(src.into());
+        })
     })
 }
 
@@ -3803,21 +3641,19 @@ pub unsafe extern "C" fn glCopyTexSubImage3D(
     gil_guest::note(gil_wire::Op::new(3, 147));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_TEX_SUB_IMAGE3D, Class::Post, entry);
-        let args = wire::GlCopyTexSubImage3DArgs {
-            current: current.number(),
-            target,
-            level,
-            xoffset,
-            yoffset,
-            zoffset,
-            x,
-            y,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_TEX_SUB_IMAGE3D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(level.into());
+            to.signed(xoffset.into());
+            to.signed(yoffset.into());
+            to.signed(zoffset.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -3948,18 +3784,14 @@ pub unsafe extern "C" fn glDeleteQueries(n: GLsizei, ids: *const GLuint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let ids_in = data::array::<Guest, u32, u32>(
-                ids.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_QUERIES, Class::Post, entry);
-            let args = wire::GlDeleteQueriesArgs {
-                current: current.number(),
-                n,
-                ids: ids_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let ids_in =
+                data::slice::<Guest, u32>(ids.cast(), Length::of(n).get().ok_or(Guest::BOUNDS)?)?;
+            Guest::post_numbers(wire::GL_DELETE_QUERIES, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(ids_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -3995,14 +3827,12 @@ pub unsafe extern "C" fn glBeginQuery(target: GLenum, id: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 153));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BEGIN_QUERY, Class::Post, entry);
-        let args = wire::GlBeginQueryArgs {
-            current: current.number(),
-            target,
-            id,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BEGIN_QUERY, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(id.into());
+        })
     })
 }
 
@@ -4015,13 +3845,11 @@ pub unsafe extern "C" fn glEndQuery(target: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 154));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_END_QUERY, Class::Post, entry);
-        let args = wire::GlEndQueryArgs {
-            current: current.number(),
-            target,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_END_QUERY, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+        })
     })
 }
 
@@ -4130,18 +3958,14 @@ pub unsafe extern "C" fn glDrawBuffers(n: GLsizei, bufs: *const GLenum) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let bufs_in = data::array::<Guest, u32, u32>(
-                bufs.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DRAW_BUFFERS, Class::Post, entry);
-            let args = wire::GlDrawBuffersArgs {
-                current: current.number(),
-                n,
-                bufs: bufs_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let bufs_in =
+                data::slice::<Guest, u32>(bufs.cast(), Length::of(n).get().ok_or(Guest::BOUNDS)?)?;
+            Guest::post_numbers(wire::GL_DRAW_BUFFERS, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(bufs_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -4162,22 +3986,20 @@ pub unsafe extern "C" fn glUniformMatrix2x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX2X3FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix2x3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX2X3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4198,22 +4020,20 @@ pub unsafe extern "C" fn glUniformMatrix3x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX3X2FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix3x2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX3X2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4234,22 +4054,20 @@ pub unsafe extern "C" fn glUniformMatrix2x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX2X4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix2x4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX2X4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4270,22 +4088,20 @@ pub unsafe extern "C" fn glUniformMatrix4x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4X2FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4x2fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4X2FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4306,22 +4122,20 @@ pub unsafe extern "C" fn glUniformMatrix3x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX3X4FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix3x4fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX3X4FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4342,22 +4156,20 @@ pub unsafe extern "C" fn glUniformMatrix4x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM_MATRIX4X3FV, Class::Post, entry);
-            let args = wire::GlUniformMatrix4x3fvArgs {
-                current: current.number(),
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM_MATRIX4X3FV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -4382,22 +4194,20 @@ pub unsafe extern "C" fn glBlitFramebuffer(
     gil_guest::note(gil_wire::Op::new(3, 166));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLIT_FRAMEBUFFER, Class::Post, entry);
-        let args = wire::GlBlitFramebufferArgs {
-            current: current.number(),
-            srcX0,
-            srcY0,
-            srcX1,
-            srcY1,
-            dstX0,
-            dstY0,
-            dstX1,
-            dstY1,
-            mask,
-            filter,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLIT_FRAMEBUFFER, entry, |to| {
+            to.handle(current);
+            to.signed(srcX0.into());
+            to.signed(srcY0.into());
+            to.signed(srcX1.into());
+            to.signed(srcY1.into());
+            to.signed(dstX0.into());
+            to.signed(dstY0.into());
+            to.signed(dstX1.into());
+            to.signed(dstY1.into());
+            to.number(mask.into());
+            to.number(filter.into());
+        })
     })
 }
 
@@ -4416,21 +4226,15 @@ pub unsafe extern "C" fn glRenderbufferStorageMultisample(
     gil_guest::note(gil_wire::Op::new(3, 167));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(
-            wire::GL_RENDERBUFFER_STORAGE_MULTISAMPLE,
-            Class::Post,
-            entry,
-        );
-        let args = wire::GlRenderbufferStorageMultisampleArgs {
-            current: current.number(),
-            target,
-            samples,
-            internalformat,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RENDERBUFFER_STORAGE_MULTISAMPLE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(samples.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -4449,17 +4253,15 @@ pub unsafe extern "C" fn glFramebufferTextureLayer(
     gil_guest::note(gil_wire::Op::new(3, 168));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE_LAYER, Class::Post, entry);
-        let args = wire::GlFramebufferTextureLayerArgs {
-            current: current.number(),
-            target,
-            attachment,
-            texture,
-            level,
-            layer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE_LAYER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(texture.into());
+            to.signed(level.into());
+            to.signed(layer.into());
+        })
     })
 }
 
@@ -4618,13 +4420,11 @@ pub unsafe extern "C" fn glBeginTransformFeedback(primitiveMode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 176));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BEGIN_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlBeginTransformFeedbackArgs {
-            current: current.number(),
-            primitiveMode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BEGIN_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+            to.number(primitiveMode.into());
+        })
     })
 }
 
@@ -4637,12 +4437,10 @@ pub unsafe extern "C" fn glEndTransformFeedback() {
     gil_guest::note(gil_wire::Op::new(3, 177));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_END_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlEndTransformFeedbackArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_END_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -4885,17 +4683,15 @@ pub unsafe extern "C" fn glVertexAttribI4i(index: GLuint, x: GLint, y: GLint, z:
     gil_guest::note(gil_wire::Op::new(3, 185));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_I4I, Class::Post, entry);
-        let args = wire::GlVertexAttribI4iArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-            w,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4I, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.signed(x.into());
+            to.signed(y.into());
+            to.signed(z.into());
+            to.signed(w.into());
+        })
     })
 }
 
@@ -4914,17 +4710,15 @@ pub unsafe extern "C" fn glVertexAttribI4ui(
     gil_guest::note(gil_wire::Op::new(3, 186));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_I4UI, Class::Post, entry);
-        let args = wire::GlVertexAttribI4uiArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            z,
-            w,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4UI, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.number(x.into());
+            to.number(y.into());
+            to.number(z.into());
+            to.number(w.into());
+        })
     })
 }
 
@@ -4939,15 +4733,13 @@ pub unsafe extern "C" fn glVertexAttribI4iv(index: GLuint, v: *const GLint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, i32, i32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_I4IV, Class::Post, entry);
-            let args = wire::GlVertexAttribI4ivArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, i32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4IV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -4963,15 +4755,13 @@ pub unsafe extern "C" fn glVertexAttribI4uiv(index: GLuint, v: *const GLuint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, u32, u32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VERTEX_ATTRIB_I4UIV, Class::Post, entry);
-            let args = wire::GlVertexAttribI4uivArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, u32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I4UIV, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5023,14 +4813,12 @@ pub unsafe extern "C" fn glUniform1ui(location: GLint, v0: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 191));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM1UI, Class::Post, entry);
-        let args = wire::GlUniform1uiArgs {
-            current: current.number(),
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM1UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+        })
     })
 }
 
@@ -5043,15 +4831,13 @@ pub unsafe extern "C" fn glUniform2ui(location: GLint, v0: GLuint, v1: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 192));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM2UI, Class::Post, entry);
-        let args = wire::GlUniform2uiArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM2UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+        })
     })
 }
 
@@ -5064,16 +4850,14 @@ pub unsafe extern "C" fn glUniform3ui(location: GLint, v0: GLuint, v1: GLuint, v
     gil_guest::note(gil_wire::Op::new(3, 193));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM3UI, Class::Post, entry);
-        let args = wire::GlUniform3uiArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM3UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+        })
     })
 }
 
@@ -5092,17 +4876,15 @@ pub unsafe extern "C" fn glUniform4ui(
     gil_guest::note(gil_wire::Op::new(3, 194));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM4UI, Class::Post, entry);
-        let args = wire::GlUniform4uiArgs {
-            current: current.number(),
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM4UI, entry, |to| {
+            to.handle(current);
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+            to.number(v3.into());
+        })
     })
 }
 
@@ -5117,21 +4899,19 @@ pub unsafe extern "C" fn glUniform1uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(1u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM1UIV, Class::Post, entry);
-            let args = wire::GlUniform1uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM1UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5147,21 +4927,19 @@ pub unsafe extern "C" fn glUniform2uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM2UIV, Class::Post, entry);
-            let args = wire::GlUniform2uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM2UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5177,21 +4955,19 @@ pub unsafe extern "C" fn glUniform3uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM3UIV, Class::Post, entry);
-            let args = wire::GlUniform3uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM3UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5207,21 +4983,19 @@ pub unsafe extern "C" fn glUniform4uiv(location: GLint, count: GLsizei, value: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_UNIFORM4UIV, Class::Post, entry);
-            let args = wire::GlUniform4uivArgs {
-                current: current.number(),
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_UNIFORM4UIV, entry, |to| {
+                to.handle(current);
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5330,16 +5104,14 @@ pub unsafe extern "C" fn glClearBufferfi(
     gil_guest::note(gil_wire::Op::new(3, 202));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLEAR_BUFFERFI, Class::Post, entry);
-        let args = wire::GlClearBufferfiArgs {
-            current: current.number(),
-            buffer,
-            drawbuffer,
-            depth,
-            stencil,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLEAR_BUFFERFI, entry, |to| {
+            to.handle(current);
+            to.number(buffer.into());
+            to.signed(drawbuffer.into());
+            to.float(depth);
+            to.signed(stencil.into());
+        })
     })
 }
 
@@ -5370,17 +5142,15 @@ pub unsafe extern "C" fn glCopyBufferSubData(
     gil_guest::note(gil_wire::Op::new(3, 204));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_BUFFER_SUB_DATA, Class::Post, entry);
-        let args = wire::GlCopyBufferSubDataArgs {
-            current: current.number(),
-            readTarget,
-            writeTarget,
-            readOffset: readOffset as i64,
-            writeOffset: writeOffset as i64,
-            size: size as i64,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_BUFFER_SUB_DATA, entry, |to| {
+            to.handle(current);
+            to.number(readTarget.into());
+            to.number(writeTarget.into());
+            to.signed(readOffset as i64);
+            to.signed(writeOffset as i64);
+            to.signed(size as i64);
+        })
     })
 }
 
@@ -5615,15 +5385,13 @@ pub unsafe extern "C" fn glUniformBlockBinding(
     gil_guest::note(gil_wire::Op::new(3, 210));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_UNIFORM_BLOCK_BINDING, Class::Post, entry);
-        let args = wire::GlUniformBlockBindingArgs {
-            current: current.number(),
-            program,
-            uniformBlockIndex,
-            uniformBlockBinding,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_UNIFORM_BLOCK_BINDING, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(uniformBlockIndex.into());
+            to.number(uniformBlockBinding.into());
+        })
     })
 }
 
@@ -5946,18 +5714,16 @@ pub unsafe extern "C" fn glDeleteSamplers(count: GLsizei, samplers: *const GLuin
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let samplers_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let samplers_in = data::slice::<Guest, u32>(
                 samplers.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_SAMPLERS, Class::Post, entry);
-            let args = wire::GlDeleteSamplersArgs {
-                current: current.number(),
-                count,
-                samplers: samplers_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_SAMPLERS, entry, |to| {
+                to.handle(current);
+                to.signed(count.into());
+                to.list(samplers_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -5993,14 +5759,12 @@ pub unsafe extern "C" fn glBindSampler(unit: GLuint, sampler: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 225));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_SAMPLER, Class::Post, entry);
-        let args = wire::GlBindSamplerArgs {
-            current: current.number(),
-            unit,
-            sampler,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_SAMPLER, entry, |to| {
+            to.handle(current);
+            to.number(unit.into());
+            to.number(sampler.into());
+        })
     })
 }
 
@@ -6013,15 +5777,13 @@ pub unsafe extern "C" fn glSamplerParameteri(sampler: GLuint, pname: GLenum, par
     gil_guest::note(gil_wire::Op::new(3, 226));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLER_PARAMETERI, Class::Post, entry);
-        let args = wire::GlSamplerParameteriArgs {
-            current: current.number(),
-            sampler,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLER_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(sampler.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -6064,15 +5826,13 @@ pub unsafe extern "C" fn glSamplerParameterf(sampler: GLuint, pname: GLenum, par
     gil_guest::note(gil_wire::Op::new(3, 228));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLER_PARAMETERF, Class::Post, entry);
-        let args = wire::GlSamplerParameterfArgs {
-            current: current.number(),
-            sampler,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLER_PARAMETERF, entry, |to| {
+            to.handle(current);
+            to.number(sampler.into());
+            to.number(pname.into());
+            to.float(param);
+        })
     })
 }
 
@@ -6209,14 +5969,12 @@ pub unsafe extern "C" fn glBindTransformFeedback(target: GLenum, id: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 233));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlBindTransformFeedbackArgs {
-            current: current.number(),
-            target,
-            id,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(id.into());
+        })
     })
 }
 
@@ -6231,18 +5989,14 @@ pub unsafe extern "C" fn glDeleteTransformFeedbacks(n: GLsizei, ids: *const GLui
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let ids_in = data::array::<Guest, u32, u32>(
-                ids.cast(),
-                Length::of(n).get().ok_or(Guest::BOUNDS)?,
-            )?;
-            let request = Request::new(wire::GL_DELETE_TRANSFORM_FEEDBACKS, Class::Post, entry);
-            let args = wire::GlDeleteTransformFeedbacksArgs {
-                current: current.number(),
-                n,
-                ids: ids_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let ids_in =
+                data::slice::<Guest, u32>(ids.cast(), Length::of(n).get().ok_or(Guest::BOUNDS)?)?;
+            Guest::post_numbers(wire::GL_DELETE_TRANSFORM_FEEDBACKS, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(ids_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -6310,12 +6064,10 @@ pub unsafe extern "C" fn glPauseTransformFeedback() {
     gil_guest::note(gil_wire::Op::new(3, 237));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PAUSE_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlPauseTransformFeedbackArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PAUSE_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -6328,12 +6080,10 @@ pub unsafe extern "C" fn glResumeTransformFeedback() {
     gil_guest::note(gil_wire::Op::new(3, 238));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_RESUME_TRANSFORM_FEEDBACK, Class::Post, entry);
-        let args = wire::GlResumeTransformFeedbackArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_RESUME_TRANSFORM_FEEDBACK, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -6419,15 +6169,13 @@ pub unsafe extern "C" fn glProgramParameteri(program: GLuint, pname: GLenum, val
     gil_guest::note(gil_wire::Op::new(3, 241));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_PARAMETERI, Class::Post, entry);
-        let args = wire::GlProgramParameteriArgs {
-            current: current.number(),
-            program,
-            pname,
-            value,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.number(pname.into());
+            to.signed(value.into());
+        })
     })
 }
 
@@ -6446,19 +6194,17 @@ pub unsafe extern "C" fn glInvalidateFramebuffer(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let attachments_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let attachments_in = data::slice::<Guest, u32>(
                 attachments.cast(),
                 Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_INVALIDATE_FRAMEBUFFER, Class::Post, entry);
-            let args = wire::GlInvalidateFramebufferArgs {
-                current: current.number(),
-                target,
-                numAttachments,
-                attachments: attachments_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_INVALIDATE_FRAMEBUFFER, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.signed(numAttachments.into());
+                to.list(attachments_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -6482,23 +6228,21 @@ pub unsafe extern "C" fn glInvalidateSubFramebuffer(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let attachments_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let attachments_in = data::slice::<Guest, u32>(
                 attachments.cast(),
                 Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_INVALIDATE_SUB_FRAMEBUFFER, Class::Post, entry);
-            let args = wire::GlInvalidateSubFramebufferArgs {
-                current: current.number(),
-                target,
-                numAttachments,
-                attachments: attachments_in,
-                x,
-                y,
-                width,
-                height,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_INVALIDATE_SUB_FRAMEBUFFER, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.signed(numAttachments.into());
+                to.list(attachments_in, |to, value| to.number(value.into()));
+                to.signed(x.into());
+                to.signed(y.into());
+                to.signed(width.into());
+                to.signed(height.into());
+            })
         }
     })
 }
@@ -6518,17 +6262,15 @@ pub unsafe extern "C" fn glTexStorage2D(
     gil_guest::note(gil_wire::Op::new(3, 244));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE2D, Class::Post, entry);
-        let args = wire::GlTexStorage2DArgs {
-            current: current.number(),
-            target,
-            levels,
-            internalformat,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE2D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(levels.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -6548,18 +6290,16 @@ pub unsafe extern "C" fn glTexStorage3D(
     gil_guest::note(gil_wire::Op::new(3, 245));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE3D, Class::Post, entry);
-        let args = wire::GlTexStorage3DArgs {
-            current: current.number(),
-            target,
-            levels,
-            internalformat,
-            width,
-            height,
-            depth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE3D, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(levels.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.signed(depth.into());
+        })
     })
 }
 
@@ -6617,15 +6357,13 @@ pub unsafe extern "C" fn glDispatchCompute(
     gil_guest::note(gil_wire::Op::new(3, 247));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISPATCH_COMPUTE, Class::Post, entry);
-        let args = wire::GlDispatchComputeArgs {
-            current: current.number(),
-            num_groups_x,
-            num_groups_y,
-            num_groups_z,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISPATCH_COMPUTE, entry, |to| {
+            to.handle(current);
+            to.number(num_groups_x.into());
+            to.number(num_groups_y.into());
+            to.number(num_groups_z.into());
+        })
     })
 }
 
@@ -6638,13 +6376,11 @@ pub unsafe extern "C" fn glDispatchComputeIndirect(indirect: GLintptr) {
     gil_guest::note(gil_wire::Op::new(3, 248));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISPATCH_COMPUTE_INDIRECT, Class::Post, entry);
-        let args = wire::GlDispatchComputeIndirectArgs {
-            current: current.number(),
-            indirect: indirect as i64,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISPATCH_COMPUTE_INDIRECT, entry, |to| {
+            to.handle(current);
+            to.signed(indirect as i64);
+        })
     })
 }
 
@@ -6685,15 +6421,13 @@ pub unsafe extern "C" fn glFramebufferParameteri(target: GLenum, pname: GLenum, 
     gil_guest::note(gil_wire::Op::new(3, 251));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_PARAMETERI, Class::Post, entry);
-        let args = wire::GlFramebufferParameteriArgs {
-            current: current.number(),
-            target,
-            pname,
-            param,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(pname.into());
+            to.signed(param.into());
+        })
     })
 }
 
@@ -6938,15 +6672,13 @@ pub unsafe extern "C" fn glUseProgramStages(pipeline: GLuint, stages: GLbitfield
     gil_guest::note(gil_wire::Op::new(3, 258));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_USE_PROGRAM_STAGES, Class::Post, entry);
-        let args = wire::GlUseProgramStagesArgs {
-            current: current.number(),
-            pipeline,
-            stages,
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_USE_PROGRAM_STAGES, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+            to.number(stages.into());
+            to.number(program.into());
+        })
     })
 }
 
@@ -6959,14 +6691,12 @@ pub unsafe extern "C" fn glActiveShaderProgram(pipeline: GLuint, program: GLuint
     gil_guest::note(gil_wire::Op::new(3, 259));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ACTIVE_SHADER_PROGRAM, Class::Post, entry);
-        let args = wire::GlActiveShaderProgramArgs {
-            current: current.number(),
-            pipeline,
-            program,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ACTIVE_SHADER_PROGRAM, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+            to.number(program.into());
+        })
     })
 }
 
@@ -7018,13 +6748,11 @@ pub unsafe extern "C" fn glBindProgramPipeline(pipeline: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 261));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_PROGRAM_PIPELINE, Class::Post, entry);
-        let args = wire::GlBindProgramPipelineArgs {
-            current: current.number(),
-            pipeline,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_PROGRAM_PIPELINE, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+        })
     })
 }
 
@@ -7039,18 +6767,16 @@ pub unsafe extern "C" fn glDeleteProgramPipelines(n: GLsizei, pipelines: *const 
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let pipelines_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let pipelines_in = data::slice::<Guest, u32>(
                 pipelines.cast(),
                 Length::of(n).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DELETE_PROGRAM_PIPELINES, Class::Post, entry);
-            let args = wire::GlDeleteProgramPipelinesArgs {
-                current: current.number(),
-                n,
-                pipelines: pipelines_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DELETE_PROGRAM_PIPELINES, entry, |to| {
+                to.handle(current);
+                to.signed(n.into());
+                to.list(pipelines_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7155,15 +6881,13 @@ pub unsafe extern "C" fn glProgramUniform1i(program: GLuint, location: GLint, v0
     gil_guest::note(gil_wire::Op::new(3, 266));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM1I, Class::Post, entry);
-        let args = wire::GlProgramUniform1iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+        })
     })
 }
 
@@ -7181,16 +6905,14 @@ pub unsafe extern "C" fn glProgramUniform2i(
     gil_guest::note(gil_wire::Op::new(3, 267));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM2I, Class::Post, entry);
-        let args = wire::GlProgramUniform2iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+        })
     })
 }
 
@@ -7209,17 +6931,15 @@ pub unsafe extern "C" fn glProgramUniform3i(
     gil_guest::note(gil_wire::Op::new(3, 268));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM3I, Class::Post, entry);
-        let args = wire::GlProgramUniform3iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+        })
     })
 }
 
@@ -7239,18 +6959,16 @@ pub unsafe extern "C" fn glProgramUniform4i(
     gil_guest::note(gil_wire::Op::new(3, 269));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM4I, Class::Post, entry);
-        let args = wire::GlProgramUniform4iArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4I, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.signed(v0.into());
+            to.signed(v1.into());
+            to.signed(v2.into());
+            to.signed(v3.into());
+        })
     })
 }
 
@@ -7263,15 +6981,13 @@ pub unsafe extern "C" fn glProgramUniform1ui(program: GLuint, location: GLint, v
     gil_guest::note(gil_wire::Op::new(3, 270));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM1UI, Class::Post, entry);
-        let args = wire::GlProgramUniform1uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+        })
     })
 }
 
@@ -7289,16 +7005,14 @@ pub unsafe extern "C" fn glProgramUniform2ui(
     gil_guest::note(gil_wire::Op::new(3, 271));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM2UI, Class::Post, entry);
-        let args = wire::GlProgramUniform2uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+        })
     })
 }
 
@@ -7317,17 +7031,15 @@ pub unsafe extern "C" fn glProgramUniform3ui(
     gil_guest::note(gil_wire::Op::new(3, 272));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM3UI, Class::Post, entry);
-        let args = wire::GlProgramUniform3uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+        })
     })
 }
 
@@ -7347,18 +7059,16 @@ pub unsafe extern "C" fn glProgramUniform4ui(
     gil_guest::note(gil_wire::Op::new(3, 273));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM4UI, Class::Post, entry);
-        let args = wire::GlProgramUniform4uiArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4UI, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.number(v0.into());
+            to.number(v1.into());
+            to.number(v2.into());
+            to.number(v3.into());
+        })
     })
 }
 
@@ -7371,15 +7081,13 @@ pub unsafe extern "C" fn glProgramUniform1f(program: GLuint, location: GLint, v0
     gil_guest::note(gil_wire::Op::new(3, 274));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM1F, Class::Post, entry);
-        let args = wire::GlProgramUniform1fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+        })
     })
 }
 
@@ -7397,16 +7105,14 @@ pub unsafe extern "C" fn glProgramUniform2f(
     gil_guest::note(gil_wire::Op::new(3, 275));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM2F, Class::Post, entry);
-        let args = wire::GlProgramUniform2fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+        })
     })
 }
 
@@ -7425,17 +7131,15 @@ pub unsafe extern "C" fn glProgramUniform3f(
     gil_guest::note(gil_wire::Op::new(3, 276));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM3F, Class::Post, entry);
-        let args = wire::GlProgramUniform3fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+        })
     })
 }
 
@@ -7455,18 +7159,16 @@ pub unsafe extern "C" fn glProgramUniform4f(
     gil_guest::note(gil_wire::Op::new(3, 277));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PROGRAM_UNIFORM4F, Class::Post, entry);
-        let args = wire::GlProgramUniform4fArgs {
-            current: current.number(),
-            program,
-            location,
-            v0,
-            v1,
-            v2,
-            v3,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4F, entry, |to| {
+            to.handle(current);
+            to.number(program.into());
+            to.signed(location.into());
+            to.float(v0);
+            to.float(v1);
+            to.float(v2);
+            to.float(v3);
+        })
     })
 }
 
@@ -7486,20 +7188,18 @@ pub unsafe extern "C" fn glProgramUniform1iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM1IV, Class::Post, entry);
-            let args = wire::GlProgramUniform1ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7520,22 +7220,20 @@ pub unsafe extern "C" fn glProgramUniform2iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM2IV, Class::Post, entry);
-            let args = wire::GlProgramUniform2ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7556,22 +7254,20 @@ pub unsafe extern "C" fn glProgramUniform3iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM3IV, Class::Post, entry);
-            let args = wire::GlProgramUniform3ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7592,22 +7288,20 @@ pub unsafe extern "C" fn glProgramUniform4iv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, i32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM4IV, Class::Post, entry);
-            let args = wire::GlProgramUniform4ivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4IV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -7628,20 +7322,18 @@ pub unsafe extern "C" fn glProgramUniform1uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM1UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform1uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7662,22 +7354,20 @@ pub unsafe extern "C" fn glProgramUniform2uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM2UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform2uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7698,22 +7388,20 @@ pub unsafe extern "C" fn glProgramUniform3uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM3UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform3uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7734,22 +7422,20 @@ pub unsafe extern "C" fn glProgramUniform4uiv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, u32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM4UIV, Class::Post, entry);
-            let args = wire::GlProgramUniform4uivArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4UIV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -7770,20 +7456,18 @@ pub unsafe extern "C" fn glProgramUniform1fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM1FV, Class::Post, entry);
-            let args = wire::GlProgramUniform1fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM1FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7804,22 +7488,20 @@ pub unsafe extern "C" fn glProgramUniform2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM2FV, Class::Post, entry);
-            let args = wire::GlProgramUniform2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7840,22 +7522,20 @@ pub unsafe extern "C" fn glProgramUniform3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(3u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM3FV, Class::Post, entry);
-            let args = wire::GlProgramUniform3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7876,22 +7556,20 @@ pub unsafe extern "C" fn glProgramUniform4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM4FV, Class::Post, entry);
-            let args = wire::GlProgramUniform4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7913,23 +7591,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7951,23 +7627,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(9u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -7989,23 +7663,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(16u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8027,23 +7699,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2X3FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix2x3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX2X3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8065,23 +7735,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(6u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3X2FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix3x2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX3X2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8103,23 +7771,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix2x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX2X4FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix2x4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX2X4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8141,23 +7807,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x2fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(8u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4X2FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix4x2fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX4X2FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8179,23 +7843,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix3x4fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX3X4FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix3x4fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX3X4FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8217,23 +7879,21 @@ pub unsafe extern "C" fn glProgramUniformMatrix4x3fv(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let value_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let value_in = data::slice::<Guest, f32>(
                 value.cast(),
                 (Length::of(count) * Length::of(12u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_PROGRAM_UNIFORM_MATRIX4X3FV, Class::Post, entry);
-            let args = wire::GlProgramUniformMatrix4x3fvArgs {
-                current: current.number(),
-                program,
-                location,
-                count,
-                transpose,
-                value: value_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_PROGRAM_UNIFORM_MATRIX4X3FV, entry, |to| {
+                to.handle(current);
+                to.number(program.into());
+                to.signed(location.into());
+                to.signed(count.into());
+                to.byte(transpose);
+                to.list(value_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -8247,13 +7907,11 @@ pub unsafe extern "C" fn glValidateProgramPipeline(pipeline: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 299));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VALIDATE_PROGRAM_PIPELINE, Class::Post, entry);
-        let args = wire::GlValidateProgramPipelineArgs {
-            current: current.number(),
-            pipeline,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VALIDATE_PROGRAM_PIPELINE, entry, |to| {
+            to.handle(current);
+            to.number(pipeline.into());
+        })
     })
 }
 
@@ -8311,19 +7969,17 @@ pub unsafe extern "C" fn glBindImageTexture(
     gil_guest::note(gil_wire::Op::new(3, 301));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_IMAGE_TEXTURE, Class::Post, entry);
-        let args = wire::GlBindImageTextureArgs {
-            current: current.number(),
-            unit,
-            texture,
-            level,
-            layered,
-            layer,
-            access,
-            format,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_IMAGE_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(unit.into());
+            to.number(texture.into());
+            to.signed(level.into());
+            to.byte(layered);
+            to.signed(layer.into());
+            to.number(access.into());
+            to.number(format.into());
+        })
     })
 }
 
@@ -8371,13 +8027,11 @@ pub unsafe extern "C" fn glMemoryBarrier(barriers: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 303));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MEMORY_BARRIER, Class::Post, entry);
-        let args = wire::GlMemoryBarrierArgs {
-            current: current.number(),
-            barriers,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MEMORY_BARRIER, entry, |to| {
+            to.handle(current);
+            to.number(barriers.into());
+        })
     })
 }
 
@@ -8390,13 +8044,11 @@ pub unsafe extern "C" fn glMemoryBarrierByRegion(barriers: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 304));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MEMORY_BARRIER_BY_REGION, Class::Post, entry);
-        let args = wire::GlMemoryBarrierByRegionArgs {
-            current: current.number(),
-            barriers,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MEMORY_BARRIER_BY_REGION, entry, |to| {
+            to.handle(current);
+            to.number(barriers.into());
+        })
     })
 }
 
@@ -8416,18 +8068,16 @@ pub unsafe extern "C" fn glTexStorage2DMultisample(
     gil_guest::note(gil_wire::Op::new(3, 305));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE2D_MULTISAMPLE, Class::Post, entry);
-        let args = wire::GlTexStorage2DMultisampleArgs {
-            current: current.number(),
-            target,
-            samples,
-            internalformat,
-            width,
-            height,
-            fixedsamplelocations,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE2D_MULTISAMPLE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(samples.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.byte(fixedsamplelocations);
+        })
     })
 }
 
@@ -8473,14 +8123,12 @@ pub unsafe extern "C" fn glSampleMaski(maskNumber: GLuint, mask: GLbitfield) {
     gil_guest::note(gil_wire::Op::new(3, 307));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SAMPLE_MASKI, Class::Post, entry);
-        let args = wire::GlSampleMaskiArgs {
-            current: current.number(),
-            maskNumber,
-            mask,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SAMPLE_MASKI, entry, |to| {
+            to.handle(current);
+            to.number(maskNumber.into());
+            to.number(mask.into());
+        })
     })
 }
 
@@ -8576,16 +8224,14 @@ pub unsafe extern "C" fn glBindVertexBuffer(
     gil_guest::note(gil_wire::Op::new(3, 310));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BIND_VERTEX_BUFFER, Class::Post, entry);
-        let args = wire::GlBindVertexBufferArgs {
-            current: current.number(),
-            bindingindex,
-            buffer,
-            offset: offset as i64,
-            stride,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BIND_VERTEX_BUFFER, entry, |to| {
+            to.handle(current);
+            to.number(bindingindex.into());
+            to.number(buffer.into());
+            to.signed(offset as i64);
+            to.signed(stride.into());
+        })
     })
 }
 
@@ -8604,17 +8250,15 @@ pub unsafe extern "C" fn glVertexAttribFormat(
     gil_guest::note(gil_wire::Op::new(3, 311));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_FORMAT, Class::Post, entry);
-        let args = wire::GlVertexAttribFormatArgs {
-            current: current.number(),
-            attribindex,
-            size,
-            r#type,
-            normalized,
-            relativeoffset,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_FORMAT, entry, |to| {
+            to.handle(current);
+            to.number(attribindex.into());
+            to.signed(size.into());
+            to.number(r#type.into());
+            to.byte(normalized);
+            to.number(relativeoffset.into());
+        })
     })
 }
 
@@ -8632,16 +8276,14 @@ pub unsafe extern "C" fn glVertexAttribIFormat(
     gil_guest::note(gil_wire::Op::new(3, 312));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_I_FORMAT, Class::Post, entry);
-        let args = wire::GlVertexAttribIFormatArgs {
-            current: current.number(),
-            attribindex,
-            size,
-            r#type,
-            relativeoffset,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_I_FORMAT, entry, |to| {
+            to.handle(current);
+            to.number(attribindex.into());
+            to.signed(size.into());
+            to.number(r#type.into());
+            to.number(relativeoffset.into());
+        })
     })
 }
 
@@ -8654,14 +8296,12 @@ pub unsafe extern "C" fn glVertexAttribBinding(attribindex: GLuint, bindingindex
     gil_guest::note(gil_wire::Op::new(3, 313));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_ATTRIB_BINDING, Class::Post, entry);
-        let args = wire::GlVertexAttribBindingArgs {
-            current: current.number(),
-            attribindex,
-            bindingindex,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_ATTRIB_BINDING, entry, |to| {
+            to.handle(current);
+            to.number(attribindex.into());
+            to.number(bindingindex.into());
+        })
     })
 }
 
@@ -8674,14 +8314,12 @@ pub unsafe extern "C" fn glVertexBindingDivisor(bindingindex: GLuint, divisor: G
     gil_guest::note(gil_wire::Op::new(3, 314));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VERTEX_BINDING_DIVISOR, Class::Post, entry);
-        let args = wire::GlVertexBindingDivisorArgs {
-            current: current.number(),
-            bindingindex,
-            divisor,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VERTEX_BINDING_DIVISOR, entry, |to| {
+            to.handle(current);
+            to.number(bindingindex.into());
+            to.number(divisor.into());
+        })
     })
 }
 
@@ -8694,12 +8332,10 @@ pub unsafe extern "C" fn glBlendBarrier() {
     gil_guest::note(gil_wire::Op::new(3, 315));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_BARRIER, Class::Post, entry);
-        let args = wire::GlBlendBarrierArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_BARRIER, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -8728,27 +8364,25 @@ pub unsafe extern "C" fn glCopyImageSubData(
     gil_guest::note(gil_wire::Op::new(3, 316));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COPY_IMAGE_SUB_DATA, Class::Post, entry);
-        let args = wire::GlCopyImageSubDataArgs {
-            current: current.number(),
-            srcName,
-            srcTarget,
-            srcLevel,
-            srcX,
-            srcY,
-            srcZ,
-            dstName,
-            dstTarget,
-            dstLevel,
-            dstX,
-            dstY,
-            dstZ,
-            srcWidth,
-            srcHeight,
-            srcDepth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COPY_IMAGE_SUB_DATA, entry, |to| {
+            to.handle(current);
+            to.number(srcName.into());
+            to.number(srcTarget.into());
+            to.signed(srcLevel.into());
+            to.signed(srcX.into());
+            to.signed(srcY.into());
+            to.signed(srcZ.into());
+            to.number(dstName.into());
+            to.number(dstTarget.into());
+            to.signed(dstLevel.into());
+            to.signed(dstX.into());
+            to.signed(dstY.into());
+            to.signed(dstZ.into());
+            to.signed(srcWidth.into());
+            to.signed(srcHeight.into());
+            to.signed(srcDepth.into());
+        })
     })
 }
 
@@ -8770,22 +8404,20 @@ pub unsafe extern "C" fn glDebugMessageControl(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let ids_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let ids_in = data::slice::<Guest, u32>(
                 ids.cast(),
                 Length::of(count).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DEBUG_MESSAGE_CONTROL, Class::Post, entry);
-            let args = wire::GlDebugMessageControlArgs {
-                current: current.number(),
-                source,
-                r#type,
-                severity,
-                count,
-                ids: ids_in,
-                enabled,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DEBUG_MESSAGE_CONTROL, entry, |to| {
+                to.handle(current);
+                to.number(source.into());
+                to.number(r#type.into());
+                to.number(severity.into());
+                to.signed(count.into());
+                to.list(ids_in, |to, value| to.number(value.into()));
+                to.byte(enabled);
+            })
         }
     })
 }
@@ -9037,14 +8669,12 @@ pub unsafe extern "C" fn glEnablei(target: GLenum, index: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 328));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_ENABLEI, Class::Post, entry);
-        let args = wire::GlEnableiArgs {
-            current: current.number(),
-            target,
-            index,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_ENABLEI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(index.into());
+        })
     })
 }
 
@@ -9057,14 +8687,12 @@ pub unsafe extern "C" fn glDisablei(target: GLenum, index: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 329));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DISABLEI, Class::Post, entry);
-        let args = wire::GlDisableiArgs {
-            current: current.number(),
-            target,
-            index,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DISABLEI, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(index.into());
+        })
     })
 }
 
@@ -9077,14 +8705,12 @@ pub unsafe extern "C" fn glBlendEquationi(buf: GLuint, mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 330));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATIONI, Class::Post, entry);
-        let args = wire::GlBlendEquationiArgs {
-            current: current.number(),
-            buf,
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATIONI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(mode.into());
+        })
     })
 }
 
@@ -9097,15 +8723,13 @@ pub unsafe extern "C" fn glBlendEquationSeparatei(buf: GLuint, modeRGB: GLenum, 
     gil_guest::note(gil_wire::Op::new(3, 331));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_EQUATION_SEPARATEI, Class::Post, entry);
-        let args = wire::GlBlendEquationSeparateiArgs {
-            current: current.number(),
-            buf,
-            modeRGB,
-            modeAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_EQUATION_SEPARATEI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(modeRGB.into());
+            to.number(modeAlpha.into());
+        })
     })
 }
 
@@ -9118,15 +8742,13 @@ pub unsafe extern "C" fn glBlendFunci(buf: GLuint, src: GLenum, dst: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 332));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNCI, Class::Post, entry);
-        let args = wire::GlBlendFunciArgs {
-            current: current.number(),
-            buf,
-            src,
-            dst,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNCI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(src.into());
+            to.number(dst.into());
+        })
     })
 }
 
@@ -9145,17 +8767,15 @@ pub unsafe extern "C" fn glBlendFuncSeparatei(
     gil_guest::note(gil_wire::Op::new(3, 333));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BLEND_FUNC_SEPARATEI, Class::Post, entry);
-        let args = wire::GlBlendFuncSeparateiArgs {
-            current: current.number(),
-            buf,
-            srcRGB,
-            dstRGB,
-            srcAlpha,
-            dstAlpha,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BLEND_FUNC_SEPARATEI, entry, |to| {
+            to.handle(current);
+            to.number(buf.into());
+            to.number(srcRGB.into());
+            to.number(dstRGB.into());
+            to.number(srcAlpha.into());
+            to.number(dstAlpha.into());
+        })
     })
 }
 
@@ -9174,17 +8794,15 @@ pub unsafe extern "C" fn glColorMaski(
     gil_guest::note(gil_wire::Op::new(3, 334));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_COLOR_MASKI, Class::Post, entry);
-        let args = wire::GlColorMaskiArgs {
-            current: current.number(),
-            index,
-            r,
-            g,
-            b,
-            a,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_COLOR_MASKI, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.byte(r);
+            to.byte(g);
+            to.byte(b);
+            to.byte(a);
+        })
     })
 }
 
@@ -9296,16 +8914,14 @@ pub unsafe extern "C" fn glFramebufferTexture(
     gil_guest::note(gil_wire::Op::new(3, 339));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE, Class::Post, entry);
-        let args = wire::GlFramebufferTextureArgs {
-            current: current.number(),
-            target,
-            attachment,
-            texture,
-            level,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(texture.into());
+            to.signed(level.into());
+        })
     })
 }
 
@@ -9327,20 +8943,18 @@ pub unsafe extern "C" fn glPrimitiveBoundingBox(
     gil_guest::note(gil_wire::Op::new(3, 340));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PRIMITIVE_BOUNDING_BOX, Class::Post, entry);
-        let args = wire::GlPrimitiveBoundingBoxArgs {
-            current: current.number(),
-            minX,
-            minY,
-            minZ,
-            minW,
-            maxX,
-            maxY,
-            maxZ,
-            maxW,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PRIMITIVE_BOUNDING_BOX, entry, |to| {
+            to.handle(current);
+            to.float(minX);
+            to.float(minY);
+            to.float(minZ);
+            to.float(minW);
+            to.float(maxX);
+            to.float(maxY);
+            to.float(maxZ);
+            to.float(maxW);
+        })
     })
 }
 
@@ -9437,13 +9051,11 @@ pub unsafe extern "C" fn glMinSampleShading(value: GLfloat) {
     gil_guest::note(gil_wire::Op::new(3, 346));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MIN_SAMPLE_SHADING, Class::Post, entry);
-        let args = wire::GlMinSampleShadingArgs {
-            current: current.number(),
-            value,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MIN_SAMPLE_SHADING, entry, |to| {
+            to.handle(current);
+            to.float(value);
+        })
     })
 }
 
@@ -9456,14 +9068,12 @@ pub unsafe extern "C" fn glPatchParameteri(pname: GLenum, value: GLint) {
     gil_guest::note(gil_wire::Op::new(3, 347));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_PATCH_PARAMETERI, Class::Post, entry);
-        let args = wire::GlPatchParameteriArgs {
-            current: current.number(),
-            pname,
-            value,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_PATCH_PARAMETERI, entry, |to| {
+            to.handle(current);
+            to.number(pname.into());
+            to.signed(value.into());
+        })
     })
 }
 
@@ -9752,15 +9362,13 @@ pub unsafe extern "C" fn glTexBuffer(target: GLenum, internalformat: GLenum, buf
     gil_guest::note(gil_wire::Op::new(3, 356));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_BUFFER, Class::Post, entry);
-        let args = wire::GlTexBufferArgs {
-            current: current.number(),
-            target,
-            internalformat,
-            buffer,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_BUFFER, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(internalformat.into());
+            to.number(buffer.into());
+        })
     })
 }
 
@@ -9779,17 +9387,15 @@ pub unsafe extern "C" fn glTexBufferRange(
     gil_guest::note(gil_wire::Op::new(3, 357));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_BUFFER_RANGE, Class::Post, entry);
-        let args = wire::GlTexBufferRangeArgs {
-            current: current.number(),
-            target,
-            internalformat,
-            buffer,
-            offset: offset as i64,
-            size: size as i64,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_BUFFER_RANGE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(internalformat.into());
+            to.number(buffer.into());
+            to.signed(offset as i64);
+            to.signed(size as i64);
+        })
     })
 }
 
@@ -9810,19 +9416,17 @@ pub unsafe extern "C" fn glTexStorage3DMultisample(
     gil_guest::note(gil_wire::Op::new(3, 358));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEX_STORAGE3D_MULTISAMPLE, Class::Post, entry);
-        let args = wire::GlTexStorage3DMultisampleArgs {
-            current: current.number(),
-            target,
-            samples,
-            internalformat,
-            width,
-            height,
-            depth,
-            fixedsamplelocations,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEX_STORAGE3D_MULTISAMPLE, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.signed(samples.into());
+            to.number(internalformat.into());
+            to.signed(width.into());
+            to.signed(height.into());
+            to.signed(depth.into());
+            to.byte(fixedsamplelocations);
+        })
     })
 }
 
@@ -9959,14 +9563,12 @@ pub unsafe extern "C" fn glClipControlEXT(origin: GLenum, depth: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 2005));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_CLIP_CONTROL_EXT, Class::Post, entry);
-        let args = wire::GlClipControlEXTArgs {
-            current: current.number(),
-            origin,
-            depth,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_CLIP_CONTROL_EXT, entry, |to| {
+            to.handle(current);
+            to.number(origin.into());
+            to.number(depth.into());
+        })
     })
 }
 
@@ -10051,19 +9653,17 @@ pub unsafe extern "C" fn glDiscardFramebufferEXT(
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let attachments_in = data::array::<Guest, u32, u32>(
+            let current = Guest::current_number()?;
+            let attachments_in = data::slice::<Guest, u32>(
                 attachments.cast(),
                 Length::of(numAttachments).get().ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DISCARD_FRAMEBUFFER_EXT, Class::Post, entry);
-            let args = wire::GlDiscardFramebufferEXTArgs {
-                current: current.number(),
-                target,
-                numAttachments,
-                attachments: attachments_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DISCARD_FRAMEBUFFER_EXT, entry, |to| {
+                to.handle(current);
+                to.number(target.into());
+                to.signed(numAttachments.into());
+                to.list(attachments_in, |to, value| to.number(value.into()));
+            })
         }
     })
 }
@@ -10132,14 +9732,12 @@ pub unsafe extern "C" fn glQueryCounterEXT(id: GLuint, target: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 2015));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_QUERY_COUNTER_EXT, Class::Post, entry);
-        let args = wire::GlQueryCounterEXTArgs {
-            current: current.number(),
-            id,
-            target,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_QUERY_COUNTER_EXT, entry, |to| {
+            to.handle(current);
+            to.number(id.into());
+            to.number(target.into());
+        })
     })
 }
 
@@ -10539,15 +10137,13 @@ pub unsafe extern "C" fn glPolygonOffsetClampEXT(factor: GLfloat, units: GLfloat
     gil_guest::note(gil_wire::Op::new(3, 2039));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_POLYGON_OFFSET_CLAMP_EXT, Class::Post, entry);
-        let args = wire::GlPolygonOffsetClampEXTArgs {
-            current: current.number(),
-            factor,
-            units,
-            clamp,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_POLYGON_OFFSET_CLAMP_EXT, entry, |to| {
+            to.handle(current);
+            to.float(factor);
+            to.float(units);
+            to.float(clamp);
+        })
     })
 }
 
@@ -10643,12 +10239,10 @@ pub unsafe extern "C" fn glFramebufferFetchBarrierEXT() {
     gil_guest::note(gil_wire::Op::new(3, 2045));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_FETCH_BARRIER_EXT, Class::Post, entry);
-        let args = wire::GlFramebufferFetchBarrierEXTArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_FETCH_BARRIER_EXT, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -10825,20 +10419,18 @@ pub unsafe extern "C" fn glTextureViewEXT(
     gil_guest::note(gil_wire::Op::new(3, 2057));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_TEXTURE_VIEW_EXT, Class::Post, entry);
-        let args = wire::GlTextureViewEXTArgs {
-            current: current.number(),
-            texture,
-            target,
-            origtexture,
-            internalformat,
-            minlevel,
-            numlevels,
-            minlayer,
-            numlayers,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_TEXTURE_VIEW_EXT, entry, |to| {
+            to.handle(current);
+            to.number(texture.into());
+            to.number(target.into());
+            to.number(origtexture.into());
+            to.number(internalformat.into());
+            to.number(minlevel.into());
+            to.number(numlevels.into());
+            to.number(minlayer.into());
+            to.number(numlayers.into());
+        })
     })
 }
 
@@ -11040,13 +10632,11 @@ pub unsafe extern "C" fn glMaxShaderCompilerThreadsKHR(count: GLuint) {
     gil_guest::note(gil_wire::Op::new(3, 2070));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_MAX_SHADER_COMPILER_THREADS_KHR, Class::Post, entry);
-        let args = wire::GlMaxShaderCompilerThreadsKHRArgs {
-            current: current.number(),
-            count,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_MAX_SHADER_COMPILER_THREADS_KHR, entry, |to| {
+            to.handle(current);
+            to.number(count.into());
+        })
     })
 }
 
@@ -11164,14 +10754,12 @@ pub unsafe extern "C" fn glBeginConditionalRenderNV(id: GLuint, mode: GLenum) {
     gil_guest::note(gil_wire::Op::new(3, 2078));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_BEGIN_CONDITIONAL_RENDER_NV, Class::Post, entry);
-        let args = wire::GlBeginConditionalRenderNVArgs {
-            current: current.number(),
-            id,
-            mode,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_BEGIN_CONDITIONAL_RENDER_NV, entry, |to| {
+            to.handle(current);
+            to.number(id.into());
+            to.number(mode.into());
+        })
     })
 }
 
@@ -11184,12 +10772,10 @@ pub unsafe extern "C" fn glEndConditionalRenderNV() {
     gil_guest::note(gil_wire::Op::new(3, 2079));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_END_CONDITIONAL_RENDER_NV, Class::Post, entry);
-        let args = wire::GlEndConditionalRenderNVArgs {
-            current: current.number(),
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_END_CONDITIONAL_RENDER_NV, entry, |to| {
+            to.handle(current);
+        })
     })
 }
 
@@ -11715,18 +11301,16 @@ pub unsafe extern "C" fn glFramebufferTexture3DOES(
     gil_guest::note(gil_wire::Op::new(3, 2108));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_FRAMEBUFFER_TEXTURE3DOES, Class::Post, entry);
-        let args = wire::GlFramebufferTexture3DOESArgs {
-            current: current.number(),
-            target,
-            attachment,
-            textarget,
-            texture,
-            level,
-            zoffset,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_FRAMEBUFFER_TEXTURE3DOES, entry, |to| {
+            to.handle(current);
+            to.number(target.into());
+            to.number(attachment.into());
+            to.number(textarget.into());
+            to.number(texture.into());
+            to.signed(level.into());
+            to.signed(zoffset.into());
+        })
     })
 }
 
@@ -11989,21 +11573,19 @@ pub unsafe extern "C" fn glViewportArrayvOES(first: GLuint, count: GLsizei, v: *
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(
                 v.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_VIEWPORT_ARRAYV_OES, Class::Post, entry);
-            let args = wire::GlViewportArrayvOESArgs {
-                current: current.number(),
-                first,
-                count,
-                v: v_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_VIEWPORT_ARRAYV_OES, entry, |to| {
+                to.handle(current);
+                to.number(first.into());
+                to.signed(count.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -12023,17 +11605,15 @@ pub unsafe extern "C" fn glViewportIndexedfOES(
     gil_guest::note(gil_wire::Op::new(3, 2126));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_VIEWPORT_INDEXEDF_OES, Class::Post, entry);
-        let args = wire::GlViewportIndexedfOESArgs {
-            current: current.number(),
-            index,
-            x,
-            y,
-            w,
-            h,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_VIEWPORT_INDEXEDF_OES, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(x);
+            to.float(y);
+            to.float(w);
+            to.float(h);
+        })
     })
 }
 
@@ -12048,15 +11628,13 @@ pub unsafe extern "C" fn glViewportIndexedfvOES(index: GLuint, v: *const GLfloat
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_VIEWPORT_INDEXEDFV_OES, Class::Post, entry);
-            let args = wire::GlViewportIndexedfvOESArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_VIEWPORT_INDEXEDFV_OES, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -12072,21 +11650,19 @@ pub unsafe extern "C" fn glScissorArrayvOES(first: GLuint, count: GLsizei, v: *c
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, i32, i32>(
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, i32>(
                 v.cast(),
                 (Length::of(count) * Length::of(4u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_SCISSOR_ARRAYV_OES, Class::Post, entry);
-            let args = wire::GlScissorArrayvOESArgs {
-                current: current.number(),
-                first,
-                count,
-                v: v_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_SCISSOR_ARRAYV_OES, entry, |to| {
+                to.handle(current);
+                to.number(first.into());
+                to.signed(count.into());
+                to.list(v_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -12106,17 +11682,15 @@ pub unsafe extern "C" fn glScissorIndexedOES(
     gil_guest::note(gil_wire::Op::new(3, 2129));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_SCISSOR_INDEXED_OES, Class::Post, entry);
-        let args = wire::GlScissorIndexedOESArgs {
-            current: current.number(),
-            index,
-            left,
-            bottom,
-            width,
-            height,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_SCISSOR_INDEXED_OES, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.signed(left.into());
+            to.signed(bottom.into());
+            to.signed(width.into());
+            to.signed(height.into());
+        })
     })
 }
 
@@ -12131,15 +11705,13 @@ pub unsafe extern "C" fn glScissorIndexedvOES(index: GLuint, v: *const GLint) {
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, i32, i32>(v.cast(), 4)?;
-            let request = Request::new(wire::GL_SCISSOR_INDEXEDV_OES, Class::Post, entry);
-            let args = wire::GlScissorIndexedvOESArgs {
-                current: current.number(),
-                index,
-                v: v_in,
-            };
-            request.post(&args)
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, i32>(v.cast(), 4)?;
+            Guest::post_numbers(wire::GL_SCISSOR_INDEXEDV_OES, entry, |to| {
+                to.handle(current);
+                to.number(index.into());
+                to.list(v_in, |to, value| to.signed(value.into()));
+            })
         }
     })
 }
@@ -12155,21 +11727,19 @@ pub unsafe extern "C" fn glDepthRangeArrayfvOES(first: GLuint, count: GLsizei, v
     Guest::nothing(|| {
         // SAFETY: the caller keeps the API's promises for every pointer.
         unsafe {
-            let current = Guest::current()?;
-            let v_in = data::array::<Guest, f32, f32>(
+            let current = Guest::current_number()?;
+            let v_in = data::slice::<Guest, f32>(
                 v.cast(),
                 (Length::of(count) * Length::of(2u64))
                     .get()
                     .ok_or(Guest::BOUNDS)?,
             )?;
-            let request = Request::new(wire::GL_DEPTH_RANGE_ARRAYFV_OES, Class::Post, entry);
-            let args = wire::GlDepthRangeArrayfvOESArgs {
-                current: current.number(),
-                first,
-                count,
-                v: v_in,
-            };
-            request.post(&args)
+            Guest::post_numbers(wire::GL_DEPTH_RANGE_ARRAYFV_OES, entry, |to| {
+                to.handle(current);
+                to.number(first.into());
+                to.signed(count.into());
+                to.list(v_in, |to, value| to.float(value));
+            })
         }
     })
 }
@@ -12183,15 +11753,13 @@ pub unsafe extern "C" fn glDepthRangeIndexedfOES(index: GLuint, n: GLfloat, f: G
     gil_guest::note(gil_wire::Op::new(3, 2132));
     let entry = gil_guest::entry();
     Guest::nothing(|| {
-        let current = Guest::current()?;
-        let request = Request::new(wire::GL_DEPTH_RANGE_INDEXEDF_OES, Class::Post, entry);
-        let args = wire::GlDepthRangeIndexedfOESArgs {
-            current: current.number(),
-            index,
-            n,
-            f,
-        };
-        request.post(&args)
+        let current = Guest::current_number()?;
+        Guest::post_numbers(wire::GL_DEPTH_RANGE_INDEXEDF_OES, entry, |to| {
+            to.handle(current);
+            to.number(index.into());
+            to.float(n);
+            to.float(f);
+        })
     })
 }
 
